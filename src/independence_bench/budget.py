@@ -1,0 +1,64 @@
+"""A bound in dollars on what one command spends, judges and retries included.
+
+Every call reserves the most it can cost before it is sent and settles for what it did cost. Where prices are
+not known the reservation is a guess from what has been seen, and the bound is then kept up to the calls in
+flight. Knows no endpoint and no model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from independence_bench.errors import BudgetSpent
+
+
+@dataclass(slots=True)
+class Reservation:
+    """Set *cost* to what the call cost, in dollars; left alone, it cost nothing."""
+
+    cost: float = 0.0
+
+
+class Budget:
+    """*limit* in US dollars, None for no bound. *spent* is kept either way."""
+
+    def __init__(self, limit: float | None = None) -> None:
+        self.limit = limit
+        self.spent = 0.0
+        self.reserved = 0.0
+        self._settled = asyncio.Condition()
+
+    @asynccontextmanager
+    async def reserve(self, most: float) -> AsyncIterator[Reservation]:
+        """Hold *most* dollars while the block runs; waits for calls in flight that may leave some over.
+
+        Raises BudgetSpent when nothing is in flight and it still does not fit.
+        """
+        async with self._settled:
+            while not self.fits(most):
+                if self.reserved == 0:
+                    raise BudgetSpent(
+                        f"the budget of ${self.limit:.2f} is used up: ${self.spent:.4f} is spent and the next call "
+                        f"may cost ${most:.4f}; raise --budget and run again, nothing stored is bought twice"
+                    )
+                await self._settled.wait()
+            self.reserved += most
+        reservation = Reservation()
+        try:
+            yield reservation
+        finally:
+            self.reserved -= most
+            if self.reserved < 1e-12:
+                self.reserved = 0.0  # what is left is rounding
+            self.spent += reservation.cost
+            async with self._settled:
+                self._settled.notify_all()
+
+    def fits(self, most: float) -> bool:
+        """Whether a call of up to *most* dollars stays within the limit; at the limit nothing more does."""
+        if self.limit is None:
+            return True
+        return self.spent + self.reserved + most <= self.limit and self.spent < self.limit

@@ -1,0 +1,90 @@
+"""`aib judge`: judge what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    models_file_option,
+    protocol_option,
+    read_environment,
+    read_roster,
+    store_option,
+)
+from independence_bench.cli.run import carry_out
+from independence_bench.conduct import Wanted, with_local
+from independence_bench.errors import WrongUse
+from independence_bench.protocol_files import load_with_files
+from independence_bench.store import records
+from independence_bench.store.database import open_store
+from independence_bench.subject import check_url
+
+
+@click.command(name="judge")
+@click.option("-j", "--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@models_file_option
+@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@protocol_option
+@configuration_options
+@click.option(
+    "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
+)
+@click.option(
+    "-pt",
+    "--parallel-tasks",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Calls at once within one subject.",
+)
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
+)
+@store_option
+def command(
+    judge: str | None,
+    models_file: Path | None,
+    local_url: str | None,
+    protocol_name: str,
+    variants: str | None,
+    modes: str | None,
+    parallel: int,
+    parallel_tasks: int,
+    budget: float | None,
+    store: str,
+) -> None:
+    """Judge stored conversations: with another judge, or again where this one failed.
+
+    Judgements stand beside each other; nothing that is stored is replaced but a failure.
+    """
+    read_environment()
+    protocol, files = load_with_files(protocol_name)
+    roster = read_roster(models_file)
+    if local_url:
+        roster = with_local(roster, check_url(local_url))
+    with open_store(store, create=False) as opened:
+        with opened.reading() as connection:
+            subjects = tuple(records.stored_subjects(connection).values())
+        if not subjects:
+            raise WrongUse(f"nothing is stored in {store}; `aib run` plays and judges")
+        wanted = Wanted(
+            protocol=protocol,
+            files=files,
+            configurations=configurations(protocol, variants, modes),
+            wishes=(),
+            subjects=subjects,
+            roster=roster,
+            runs=0,
+            judge=judge or protocol.judge.model,
+            again=True,
+            at_once=parallel,
+            calls_at_once=parallel_tasks,
+            budget=budget,
+        )
+        complete = carry_out(wanted, opened, ask=False)
+    if not complete:
+        raise SystemExit(1)

@@ -1,0 +1,81 @@
+"""`aib`: the list of commands, loaded when they are used, and the one place where errors are printed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from independence_bench import __version__
+from independence_bench.errors import BenchError
+
+# name -> (module, help): here, so that `aib --help` imports nothing
+COMMANDS = {
+    "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
+    "judge": ("judge", "Judge stored conversations: with another judge, or where judging failed."),
+    "leaderboard": ("leaderboard", "Show the ranking of everything that is stored."),
+    "show": ("show", "Print one conversation with its marks."),
+    "protocols": ("protocols", "List the protocols, or print what one of them asks."),
+    "check": ("check", "Check a protocol of your own."),
+    "embedded": ("embedded", "Install the small local model that needs no key."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order in which one would meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="aib")
+def cli() -> None:
+    """Measure whether a chat model stays who it is when a person leans on it.
+
+    \b
+    aib embedded install                  the small model that needs no key
+    aib run embedded --judge embedded     play, judge and rank, offline
+    aib run openai/gpt-5-nano             the same on OpenRouter
+    """
+
+
+def main() -> None:
+    """Run `aib`. Known failures are one line on stderr: exit code 1, or 2 for wrong use."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.stderr.write("aib: stopped\n")
+        code = 1
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except BenchError as error:
+        sys.stderr.write(f"aib: {_harmless(str(error))}\n")
+        code = error.exit_code
+    except BrokenPipeError:
+        # the reader of a pipe has gone (`| head`): nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _harmless(text: str) -> str:
+    """*text* on one line, control characters shown and not obeyed."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.split()))

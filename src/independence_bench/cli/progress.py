@@ -1,0 +1,108 @@
+"""What a person sees while a run is at work: a live table on a terminal, plain lines in a pipe (stderr)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.engine import Engine, Progress, Report
+from independence_bench.report.terminal import label_text
+
+REFRESH = 0.25  # seconds, on a terminal
+SAY_AGAIN = 10.0  # seconds between two plain lines
+MOST_ROWS = 20  # more subjects than that are summed up
+
+
+class Watch:
+    """Shows an engine's progress until it is cancelled. *spent_before* is what the store had cost, in dollars."""
+
+    def __init__(self, console: Console, spent_before: float) -> None:
+        self.console, self.spent_before = console, spent_before
+        self.started = time.monotonic()
+
+    async def __call__(self, engine: Engine) -> None:
+        """Show *engine* until cancelled."""
+        self.started = time.monotonic()
+        if self.console.is_terminal:
+            await self._live(engine)
+        else:
+            await self._lines(engine)
+
+    async def _live(self, engine: Engine) -> None:
+        with Live(console=self.console, refresh_per_second=8, transient=True) as live:
+            while True:
+                live.update(Group(self._table(engine.report), Text(self.line(engine.report), style="dim")))
+                await asyncio.sleep(REFRESH)
+
+    async def _lines(self, engine: Engine) -> None:
+        last = ""
+        while True:
+            await asyncio.sleep(SAY_AGAIN)
+            line = self.line(engine.report)
+            if line != last:
+                self.console.print(line, soft_wrap=True)
+            last = line
+
+    def line(self, report: Report) -> str:
+        """Everything in one line: done, failed, in flight; cost, tokens, time left."""
+        rows = report.subjects
+        done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
+        parts = [f"{done}/{planned} conversations"]
+        if any(r.to_judge for r in rows):
+            parts.append(f"{sum(r.judged for r in rows)}/{sum(r.to_judge for r in rows)} judged")
+        if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):
+            parts.append(f"{bad} failed or invalid")
+        parts.append(f"{sum(r.tally.in_flight for r in rows)} calls in flight")
+        if waiting := sum(r.tally.waiting for r in rows):
+            parts.append(f"{waiting} wait to be asked again")
+        limit = f" of ${report.budget.limit:.2f}" if report.budget.limit is not None else ""
+        parts.append(f"${report.budget.spent:.4f}{limit}")
+        tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
+        parts.append(f"{tokens:,} tokens")
+        parts.append(
+            "finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows)
+        )
+        return " · ".join(part for part in parts if part)
+
+    def _time(self, rows: list[Progress]) -> str:
+        elapsed = time.monotonic() - self.started
+        calls, left = sum(r.tally.calls for r in rows), sum(r.calls_left for r in rows)
+        if not left or calls < 3:
+            return f"{duration(elapsed)} so far"
+        return f"{duration(elapsed)} so far, about {duration(elapsed / calls * left)} left"
+
+    def _table(self, report: Report) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("subject", overflow="ellipsis", no_wrap=True, ratio=1)
+        for heading in ("done", "judged", "failed", "calls", "cost"):
+            table.add_column(heading, justify="right")
+        at_work = [r for r in report.subjects if r.state == "playing"]
+        shown = (at_work + [r for r in report.subjects if r.state != "playing"])[:MOST_ROWS]
+        for r in shown:
+            style = {"waiting": "dim", "done": "green", "stopped": "red"}.get(r.state, "")
+            table.add_row(
+                label_text(r.subject.label),
+                f"{r.done}/{r.planned}",
+                f"{r.judged}/{r.to_judge}",
+                str(r.invalid + r.failed + r.unjudged or ""),
+                str(r.tally.in_flight or ""),
+                f"${r.tally.cost:.4f}",
+                style=style,
+            )
+        if len(report.subjects) > len(shown):
+            table.add_row(f"and {len(report.subjects) - len(shown)} more", "", "", "", "", "", style="dim")
+        return table
+
+
+def duration(seconds: float) -> str:
+    """7 s, 3 min, 2 h 05 min."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,245 @@
+"""`aib run`: play, judge, rank."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from independence_bench.cli.leaderboard import print_boards
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    err,
+    models_file_option,
+    protocol_option,
+    read_environment,
+    read_roster,
+    split,
+    store_option,
+)
+from independence_bench.cli.progress import Watch
+from independence_bench.conduct import EMBEDDED, Outlook, Wanted, conduct, with_local
+from independence_bench.engine import Report
+from independence_bench.errors import WrongUse
+from independence_bench.protocol import Protocol
+from independence_bench.protocol_files import load_with_files
+from independence_bench.report.rows import boards
+from independence_bench.report.terminal import label_text
+from independence_bench.store import records
+from independence_bench.store.database import Store, open_store
+from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url
+
+EFFORTS = (*(effort.value for effort in Reasoning), AUTO)
+MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
+
+
+@click.command(name="run")
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas.")
+@models_file_option
+@click.option(
+    "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
+)
+@click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated.")
+@protocol_option
+@configuration_options
+@click.option(
+    "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
+)
+@click.option(
+    "--temperature", type=click.FloatRange(0, 2), help="For every subject.  [default: the protocol's]"
+)
+@click.option("--max-tokens", type=click.IntRange(1), help="Limit of one reply.  [default: the protocol's]")
+@click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]")
+@click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
+@click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later.")
+@click.option(
+    "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
+)
+@click.option(
+    "-pt",
+    "--parallel-tasks",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Calls at once within one subject.",
+)
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@store_option
+def command(
+    models: tuple[str, ...],
+    listed: str | None,
+    models_file: Path | None,
+    local_url: str | None,
+    local_model: tuple[str, ...],
+    protocol_name: str,
+    variants: str | None,
+    modes: str | None,
+    runs: int | None,
+    temperature: float | None,
+    max_tokens: int | None,
+    reasoning_effort: str | None,
+    provider: str | None,
+    judge: str | None,
+    no_judge: bool,
+    parallel: int,
+    parallel_tasks: int,
+    budget: float | None,
+    yes: bool,
+    store: str,
+) -> None:
+    """Play a protocol against models, judge every conversation, show the ranking.
+
+    MODEL is a model on OpenRouter (openai/gpt-5-nano), ENDPOINT:MODEL for another endpoint (openai:gpt-5-nano,
+    local:NAME, or one of models.yaml), or `embedded` for the small local one. Without any, the active
+    subjects of models.yaml are played, after showing what that will cost.
+
+    What is stored is not asked again: running the same command twice does nothing the second time, and after
+    Ctrl-C it goes on where it stopped.
+    """
+    read_environment()
+    protocol, files = load_with_files(protocol_name)
+    roster = read_roster(models_file)
+    if local_url:
+        roster = with_local(roster, check_url(local_url))
+    typed = [*models, *split(listed), *(f"local:{name}" for name in local_model)]
+    if local_model and not local_url:
+        raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
+    wishes = [_wish(name, roster) for name in typed] or [wish for wish in roster.wishes if wish.active]
+    if not wishes:
+        raise WrongUse("no subject: name a model (`aib run embedded`), or list some in models.yaml")
+    overrides = {
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "reasoning": reasoning_effort,
+        "provider": provider,
+    }
+    changes = {name: value for name, value in overrides.items() if value is not None}
+    wanted = Wanted(
+        protocol=protocol,
+        files=files,
+        configurations=configurations(protocol, variants, modes),
+        wishes=tuple(replace(wish, **changes) for wish in wishes),  # type: ignore[arg-type]
+        subjects=(),
+        roster=roster,
+        runs=runs or protocol.runs,
+        judge=None if no_judge else judge or protocol.judge.model,
+        at_once=parallel,
+        calls_at_once=parallel_tasks,
+        budget=budget,
+    )
+    ask = not typed and not yes
+    with open_store(store) as opened:
+        complete = carry_out(wanted, opened, ask)
+    if not complete:
+        raise SystemExit(1)
+
+
+def _wish(typed: str, roster: Roster) -> Wish:
+    if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
+        return EMBEDDED
+    wish = roster.find(typed)
+    if wish.endpoint == "embedded":
+        raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
+    return wish
+
+
+def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
+    """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed."""
+    console = err()
+    watch = Watch(console, 0.0)
+
+    def approve(outlook: Outlook) -> bool:
+        for line in outlook_lines(outlook):
+            console.print(line, soft_wrap=True)
+        return not ask or click.confirm("Go ahead?", err=True)
+
+    try:
+        report = asyncio.run(conduct(wanted, store, approve, watch))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        console.print("left at once; calls in flight may have been paid. The same command goes on from here.")
+        return False
+    if report is None:
+        return False
+    with store.reading() as connection:
+        spent = records.spending(connection)
+    console.print(watch.line(report), soft_wrap=True)
+    for line in closing_lines(report, spent):
+        console.print(line, soft_wrap=True)
+    found = boards(store, wanted.protocol)
+    if found:
+        print_boards([board for board in found if board.configurations == wanted.configurations] or found)
+    say_where_to_read(console, wanted.protocol, report, store)
+    return report.complete
+
+
+def outlook_lines(outlook: Outlook) -> list[str]:
+    """What is about to be done and what it may cost."""
+    order, forecast = outlook.order, outlook.forecast
+    count = len(order.subjects)
+    lines = []
+    if order.runs:
+        who = label_text(order.subjects[0].label) if count == 1 else f"{count} subjects"
+        where = " + ".join(str(configuration) for configuration in order.configurations)
+        lines.append(f"{order.protocol.name} · {who} · {order.runs} runs · {where}")
+    if forecast.calls:
+        cost = "price not known" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
+        tokens = forecast.prompt_tokens + forecast.completion_tokens
+        lines.append(f"{forecast.calls:,} calls, about {tokens:,} tokens, {cost}")
+    before = outlook.spent_before
+    if before.attempts:
+        lost = f", {before.lost} calls lost in flight" if before.lost else ""
+        lines.append(f"the store has cost ${before.total:.4f} so far in {before.attempts:,} calls{lost}")
+    if outlook.budget is not None and outlook.unpriced:
+        names = ", ".join(label_text(name) for name in outlook.unpriced)
+        lines.append(
+            f"the price of {names} is not known: the budget can only stop after what a call has cost"
+        )
+    return lines
+
+
+def closing_lines(report: Report, spent: records.Spending) -> list[str]:
+    """What could not be completed and why, what it cost, and how to go on."""
+    lines = []
+    if report.lost:
+        lines.append(
+            f"{report.lost} calls were in flight when an earlier process ended; they may have been paid for twice"
+        )
+    reasons = Counter((subject.label, trouble.why) for subject, trouble in report.troubles)
+    for (label, why), count in reasons.most_common(MOST_TROUBLES):
+        where = [t.what for s, t in report.troubles if (s.label, t.why) == (label, why)]
+        more = f" and {count - 1} more" if count > 1 else ""
+        lines.append(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
+    if len(reasons) > MOST_TROUBLES:
+        lines.append(f"and {len(reasons) - MOST_TROUBLES} more reasons")
+    if report.stopped:
+        lines.append(f"stopped: {report.stopped}. The same command goes on from here.")
+    unpriced = sum(progress.tally.unpriced for progress in report.subjects)
+    told = f" ({unpriced} calls did not say what they cost)" if unpriced else ""
+    lines.append(
+        f"spent ${report.budget.spent:.4f} by this command{told}, ${spent.total:.4f} in the store's life "
+        f"(candidates ${spent.replies:.4f}, judges ${spent.judgements:.4f})"
+    )
+    return lines
+
+
+def say_where_to_read(console: Console, protocol: Protocol, report: Report, store: Store) -> None:
+    """How to read a conversation behind the numbers."""
+    played = next((progress for progress in report.subjects if progress.done), None)
+    if played is not None:
+        at = "" if store.shown == "aib.db" else f" --store {store.shown}"
+        name = "" if protocol.name == "v2" else f" --protocol {protocol.name}"
+        scenario = protocol.scenarios[-1].id
+        console.print(
+            f"read a conversation: aib show {label_text(played.subject.label)} {scenario}{name}{at}",
+            soft_wrap=True,
+        )

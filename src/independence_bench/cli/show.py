@@ -1,0 +1,62 @@
+"""`aib show`: one conversation with its marks."""
+
+from __future__ import annotations
+
+import click
+
+from independence_bench.cli.leaderboard import find_protocol
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    out,
+    protocol_option,
+    store_option,
+)
+from independence_bench.errors import WrongUse
+from independence_bench.report.terminal import printed, transcript_view
+from independence_bench.report.transcripts import find_transcripts
+from independence_bench.store.database import open_store
+
+
+@click.command(name="show")
+@click.argument("subject")
+@click.argument("scenario")
+@click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
+@protocol_option
+@configuration_options
+@store_option
+def command(
+    subject: str,
+    scenario: str,
+    run: int | None,
+    protocol_name: str,
+    variants: str | None,
+    modes: str | None,
+    store: str,
+) -> None:
+    """Print one conversation with all its marks.
+
+    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as negotiation
+    (`aib protocols show v2` lists them).
+    """
+    with open_store(store, create=False) as opened:
+        protocol = find_protocol(protocol_name, opened)
+        chosen = configurations(protocol, variants, modes)
+        found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+    if not found:
+        which = f"run {run} of " if run else ""
+        raise WrongUse(
+            f"{which}{scenario} is not stored for {subject} in {', '.join(map(str, chosen))}; `aib run` plays it"
+        )
+    first = found[0]
+    printed(
+        out(),
+        transcript_view(
+            first.title,
+            first.transcript,
+            first.judgements,
+            first.scenario,
+            reasoning=first.reasoning,
+            remarks=first.remarks,
+        ),
+    )

@@ -1,0 +1,196 @@
+"""A transcript -> the messages that a model is sent, and a completion -> the words it said.
+
+Two ways, as pure functions. *user_role*: the human's words are user messages and the model's are assistant
+messages. *tool_role*: the model speaks by calling a tool, and the human's words come back as the result of
+its call.
+
+Every provider is served by one rule: after the system prompt a user message comes first, and no two messages
+of one role follow each other (what would stand side by side is joined by a blank line). Tool-call ids depend
+on the position in the conversation alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from independence_bench.chat import Completion, Message, Tool, ToolCall
+from independence_bench.conversation import Line, Transcript, Words
+from independence_bench.protocol import Delivery, ToolWording
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A usable reply, and what is unusual about it."""
+
+    words: Words
+    cut_off: bool = False  # the token limit ended it, in the text or in the middle of a tool call
+    plain_text: bool = False  # tool_role: it spoke without calling the tool
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A reply that is not an answer: *reason* in a few words; *cut_off* where the token limit caused it."""
+
+    reason: str
+    cut_off: bool = False
+
+
+def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
+    """The tools that the model is offered."""
+    if delivery == "user_role":
+        return ()
+    return (Tool(wording.name, wording.description, wording.argument, wording.argument_description),)
+
+
+def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -> tuple[Message, ...]:
+    """*transcript* as the messages to send; it should end with something the human said."""
+    turns = _turns(transcript.lines)
+    if delivery == "user_role":
+        return (_system(transcript.system), *_as_user(turns))
+    instructions = "\n\n".join(part for part in (transcript.system, wording.instructions) if part)
+    return (_system(instructions), *_as_tool(turns, wording))
+
+
+def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Unusable:
+    """The words of *completion*, or why it has none.
+
+    Words are recovered from arguments that were cut off, from several calls in one reply (joined), from a
+    wrong tool name, and from plain text. A short reply is an answer; one without a letter or a digit is not.
+    """
+    if completion.finish_reason == "content_filter":
+        return Unusable("stopped by the provider's filter")
+    cut_off = completion.finish_reason == "length"
+    content = trim_template(completion.content)
+    if delivery == "tool_role" and completion.tool_calls:
+        spoken, torn = _spoken(completion.tool_calls, wording)
+        if is_words(spoken):
+            # a torn call without the finish reason "length" is cut off all the same
+            return Said(Words(spoken, content), cut_off or torn)
+        cut_off = cut_off or torn
+    if is_words(content):
+        return Said(Words(content), cut_off, plain_text=delivery == "tool_role")
+    return Unusable(_nothing_said(completion, content), cut_off)
+
+
+def is_words(text: str) -> bool:
+    """Whether *text* holds anything that could be an answer: a letter, a digit or a pictograph."""
+    return any(c.isalnum() or unicodedata.category(c) == "So" for c in _TEMPLATE.sub("", text))
+
+
+_TEMPLATE = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|<｜[^<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
+    r"|</?(?:start|end)_of_turn>"
+)
+
+
+def trim_template(text: str) -> str:
+    """*text* without the chat template's tokens and white space that leaked in at its two ends."""
+    before = None
+    while before != text:
+        before, text = text, text.strip()
+        for edge in (_TEMPLATE.match(text), re.search(rf"(?:{_TEMPLATE.pattern})\Z", text)):
+            if edge and edge.group() and text:
+                text = text[edge.end() :] if edge.start() == 0 else text[: edge.start()]
+                break
+    return text
+
+
+def _system(text: str) -> Message:
+    return Message("system", text)
+
+
+def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
+    """(speaker, text, notes) with what one party says in a row joined."""
+    turns = []
+    for speaker, group in groupby(lines, key=lambda line: line.speaker):
+        spoken = list(group)
+        text = "\n\n".join(line.text for line in spoken)
+        notes = "\n\n".join(line.notes for line in spoken if line.notes)
+        turns.append((speaker, text, notes))
+    return turns
+
+
+def _as_user(turns: Sequence[tuple[str, str, str]]) -> list[Message]:
+    sent = [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
+    if sent and sent[0].role == "assistant":
+        sent.insert(0, Message("user", "Hello."))
+    return sent
+
+
+def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
+    """Calls and results in turn. The opening user message and the greeting stand before everything."""
+    sent = [Message("user", wording.opening)]
+    spoken = [("model", wording.greeting, ""), *turns]
+    if turns and turns[0][0] == "model":
+        spoken = list(turns)  # the model speaks first anyway: its own words take the greeting's place
+    position = 0
+    for speaker, text, notes in spoken:
+        if speaker == "model":
+            position += 1
+            arguments = json.dumps({wording.argument: text}, ensure_ascii=False)
+            call = ToolCall(call_id(position), wording.name, arguments)
+            sent.append(Message("assistant", notes or None, (call,)))
+        else:
+            sent.append(Message("tool", text, tool_call_id=call_id(position)))
+    return sent
+
+
+def call_id(position: int) -> str:
+    """The id of the model's call number *position* (1, 2, ...): nine letters and digits, as Mistral insists."""
+    return f"say{position:06d}"
+
+
+def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
+    """(what the calls say to the human, whether one of them was cut off)."""
+    meant = [call for call in calls if call.name == wording.name] or list(calls)
+    read = [_argument(call.arguments, wording.argument) for call in meant]
+    texts = [trim_template(text) for text, _ in read]
+    return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
+
+
+def _argument(arguments: str, name: str) -> tuple[str, bool]:
+    """(the text passed, whether the arguments were torn off before their end)."""
+    try:
+        value = json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
+        return _torn_argument(arguments, name)
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return _argument(value, name) if value != arguments else (value, False)  # encoded twice
+    if isinstance(value, str):
+        return value, False
+    if isinstance(value, dict):
+        texts = [text for text in value.values() if isinstance(text, str)]
+        chosen = value.get(name)
+        # another argument name is a slip of the pen where there is only one text to choose from
+        return chosen if isinstance(chosen, str) else texts[0] if len(texts) == 1 else "", False
+    return "", False
+
+
+def _torn_argument(arguments: str, name: str) -> tuple[str, bool]:
+    """The text so far of a JSON object that stops in the middle of its one string."""
+    opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*"', arguments)
+    if not opened:
+        return "", True
+    body = arguments[opened.end() :]
+    for end in range(len(body), max(len(body) - 12, -1), -1):  # a torn \uXXXX pair is at most 11 long
+        try:
+            text = json.loads(f'"{body[:end]}"', strict=False)
+        except ValueError:
+            continue
+        return text.encode("utf-8", "replace").decode("utf-8"), True
+    return "", True
+
+
+def _nothing_said(completion: Completion, content: str) -> str:
+    if content:
+        return "template debris or punctuation only"
+    if completion.reasoning:
+        return "reasoning only, nothing said"
+    if completion.tool_calls:
+        return "a tool call that says nothing"
+    return "empty"

@@ -1,0 +1,284 @@
+"""One async client for chat completions, and what an endpoint says about its models.
+
+The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it retries
+nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is taken out of every
+text that comes back before anybody else sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure, one_line, read_completion
+from independence_bench.errors import EndpointUnusable
+from independence_bench.subject import Endpoint
+
+CONNECT = 30.0  # seconds to get a connection
+SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
+WHOLE = 1200.0  # seconds for one attempt in all
+LARGEST_REPLY = 16 * 1024 * 1024  # bytes after decompression
+LARGEST_LIST = 64 * 1024 * 1024
+LONGEST_RETRY_AFTER = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What an endpoint's list says about a model; prices in dollars a token, None where it says nothing."""
+
+    id: str
+    prompt_price: float | None = None
+    completion_price: float | None = None
+    request_price: float = 0.0
+    parameters: frozenset[str] | None = None  # those that it supports
+
+    def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
+        """Dollars of a call with so many tokens; None where the prices are not known."""
+        if self.prompt_price is None or self.completion_price is None:
+            return None
+        return (
+            self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
+        )
+
+
+class Client:
+    """A connection to one endpoint. Use it as an async context manager."""
+
+    def __init__(self, endpoint: Endpoint, key: str | None = None) -> None:
+        self.endpoint = endpoint
+        self._key = key
+        self._models: Mapping[str, ModelInfo] | None = None
+        self._asked = asyncio.Lock()
+        self._providers: dict[str, Mapping[str, str]] = {}
+
+    def __repr__(self) -> str:
+        return f"Client({self.endpoint.name})"
+
+    async def __aenter__(self) -> Client:
+        headers = {"User-Agent": "ai-independence-bench", "X-Title": "AI Independence Bench"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        self._session = aiohttp.ClientSession(
+            headers=headers,
+            connector=aiohttp.TCPConnector(limit=0),  # how many at once is the throttle's business
+            timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=CONNECT, sock_read=SILENCE),
+            trust_env=True,  # HTTPS_PROXY and NO_PROXY
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
+        """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
+        structure = await self._structure(request)
+        body = request.wire(self.endpoint.dialect, max_tokens, structure)
+        started = time.monotonic()
+        outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
+        outcome = replace(outcome, seconds=time.monotonic() - started)
+        if isinstance(outcome, Completion):
+            return await self._check_pin(request, outcome)
+        return outcome
+
+    async def models(self) -> Mapping[str, ModelInfo]:
+        """What the endpoint offers, by model id; empty where it keeps no list.
+
+        Raises EndpointUnusable where nothing answers at its address. Asked once, then remembered.
+        """
+        async with self._asked:
+            if self._models is None:
+                self._models = {info.id: info for info in _read_models(await self._get("/models"))}
+            return self._models
+
+    async def info(self, model: str) -> ModelInfo:
+        """What is known about *model*: nothing, where the list does not have it."""
+        return (await self.models()).get(model, ModelInfo(model))
+
+    async def _structure(self, request: ChatRequest) -> Structure:
+        """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""
+        if not request.schema or self.endpoint.dialect != "openrouter":
+            return Structure.SCHEMA
+        try:
+            parameters = (await self.info(request.model.model)).parameters
+        except EndpointUnusable:
+            parameters = None
+        if parameters is None or "structured_outputs" in parameters:
+            return Structure.SCHEMA
+        return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
+
+    async def _post(self, url: str, body: dict[str, Any]) -> Completion | Fault:
+        try:
+            async with self._session.post(url, json=body, allow_redirects=False) as answer:
+                retry_after = _retry_after(answer.headers.get("Retry-After"))
+                if 300 <= answer.status < 400:
+                    # followed, it would carry the key and the prompt to wherever the answer points
+                    return Fault(
+                        Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status
+                    )
+                data = await _read(answer, LARGEST_REPLY)
+                if data is None:
+                    return Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
+                return read_completion(self._without_key(data), answer.status, retry_after)
+        except TimeoutError:
+            return Fault(Kind.TIMEOUT, "no answer in time")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return Fault(Kind.CONNECTION, self._say(error))
+
+    async def _get(self, path: str) -> Any:
+        """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
+        try:
+            wait = aiohttp.ClientTimeout(total=60, sock_connect=CONNECT)
+            async with self._session.get(
+                self.endpoint.url + path, allow_redirects=False, timeout=wait
+            ) as answer:
+                data = await _read(answer, LARGEST_LIST)
+                return json.loads(data) if data and answer.status == 200 else None
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise EndpointUnusable(
+                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {self._say(error)}; "
+                "check the address and that the server runs"
+            ) from None
+
+    async def _check_pin(self, request: ChatRequest, completion: Completion) -> Completion | Fault:
+        """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
+
+        The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name (``OpenAI``): the
+        model's list of providers maps one to the other.
+        """
+        pin, served = request.model.provider, completion.served_provider
+        if pin is None or served is None or self.endpoint.dialect != "openrouter":
+            return completion
+        model = request.model.model
+        if model not in self._providers:
+            try:
+                self._providers[model] = _read_providers(await self._get(f"/models/{model}/endpoints"))
+            except EndpointUnusable:
+                return completion
+        meant = {name for tag, name in self._providers[model].items() if _same_provider(tag, pin)}
+        known = set(self._providers[model].values())
+        if not meant or served in meant or served not in known or _same_provider(served, pin):
+            return completion
+        return Fault(
+            kind=Kind.WRONG_PROVIDER,
+            message=f"asked for {pin}, served by {one_line(served, 40)}",
+            usage=completion.usage,
+            seconds=completion.seconds,
+            raw=completion.raw,
+            served_model=completion.served_model,
+            served_provider=served,
+            response_id=completion.response_id,
+            finish_reason=completion.finish_reason,
+        )
+
+    def _without_key(self, data: bytes) -> bytes:
+        return data.replace(self._key.encode(), b"[key]") if self._key else data
+
+    def _say(self, error: BaseException) -> str:
+        said = one_line(str(error), 200) or type(error).__name__
+        return said.replace(self._key, "[key]") if self._key else said
+
+
+def read_key(endpoint: Endpoint) -> str | None:
+    """The endpoint's API key from the environment. Raises EndpointUnusable where it is needed and not there."""
+    if endpoint.key_variable is None:
+        return None
+    key = os.environ.get(endpoint.key_variable, "").strip()
+    if not key:
+        if endpoint.dialect == "local":
+            return None
+        raise EndpointUnusable(
+            f"{endpoint.name} needs an API key: put {endpoint.key_variable}=... into .env (see .env.example) or "
+            "the environment"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
+    return key
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body, or None as soon as it is larger than *most* bytes."""
+    data = bytearray()
+    async for piece in answer.content.iter_chunked(1 << 16):
+        data += piece
+        if len(data) > most:
+            answer.close()
+            return None
+    return bytes(data)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds of a Retry-After header, which may also be a date; None where it says nothing sensible."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
+
+
+def _read_models(value: Any) -> list[ModelInfo]:
+    found = []
+    entries = value.get("data") if isinstance(value, dict) else None
+    for entry in entries if isinstance(entries, list) else []:
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            continue
+        pricing = entry.get("pricing")
+        price = pricing if isinstance(pricing, dict) else {}
+        supported = entry.get("supported_parameters")
+        found.append(
+            ModelInfo(
+                id=entry["id"],
+                prompt_price=_price(price.get("prompt")),
+                completion_price=_price(price.get("completion")),
+                request_price=_price(price.get("request")) or 0.0,
+                parameters=frozenset(p for p in supported if isinstance(p, str))
+                if isinstance(supported, list)
+                else None,
+            )
+        )
+    return found
+
+
+def _read_providers(value: Any) -> dict[str, str]:
+    """Provider tag (slug) -> display name of one model."""
+    data = value.get("data") if isinstance(value, dict) else None
+    entries = data.get("endpoints") if isinstance(data, dict) else None
+    return {
+        entry["tag"]: entry["provider_name"]
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        and isinstance(entry.get("tag"), str)
+        and isinstance(entry.get("provider_name"), str)
+    }
+
+
+def _same_provider(tag: str, pin: str) -> bool:
+    """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names none."""
+    tag, pin = tag.lower(), pin.lower()
+    return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)
+
+
+def _price(value: Any) -> float | None:
+    try:
+        price = float(value)
+    except (TypeError, ValueError):
+        return None
+    return price if 0 <= price < 1e6 else None  # -1 stands for "it depends"; NaN fails both

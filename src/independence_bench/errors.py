@@ -1,0 +1,69 @@
+"""Every failure that we raise on purpose.
+
+    BenchError                    known failure: one line, exit code 1
+    ├── WrongUse                  the command, a file or an option of the user's is wrong: exit code 2
+    │   ├── ProtocolError         a protocol's file, with the key and the mend
+    │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
+    ├── MissingMarks              a score was asked for before every dimension was judged
+    ├── StoreError                the store cannot be opened, read or written
+    ├── EndpointUnusable          an endpoint cannot be used at all (no key, not reachable at start)
+    ├── BudgetSpent               the next call would go beyond the budget
+    └── EmbeddedError             the embedded model: weights, runtime or its server
+
+Each message says what is wrong, where, and the next step, in one line. A failure of one attempt at
+one call is a value (`chat.Fault`), not one of these: it is stored, counted and usually asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+class BenchError(Exception):
+    """A failure we know: printed as one line, no traceback."""
+
+    exit_code = 1
+
+
+class WrongUse(BenchError):
+    """The command line or a file that the user wrote is wrong."""
+
+    exit_code = 2
+
+
+class ProtocolError(WrongUse):
+    """A protocol cannot be read: names the file, the key inside it, and what to do."""
+
+    def __init__(self, file: str, key: str, problem: str) -> None:
+        self.file, self.key, self.problem = file, key, problem
+        super().__init__(f"{file}{f', {key}' if key else ''}: {problem}")
+
+
+class SubjectError(WrongUse):
+    """A subject, judge or endpoint was described in a way that means nothing."""
+
+
+class MissingMarks(BenchError):
+    """A score was asked for before every dimension was judged."""
+
+    def __init__(self, missing: Collection[str]) -> None:
+        self.missing = tuple(sorted(missing))
+        super().__init__(
+            f"no marks for {', '.join(self.missing)}; `aib run` or `aib judge` fills them, then score again"
+        )
+
+
+class StoreError(BenchError):
+    """The store cannot be opened, read or written."""
+
+
+class EndpointUnusable(BenchError):
+    """An endpoint cannot be used at all."""
+
+
+class BudgetSpent(BenchError):
+    """The next call would take this command beyond its budget."""
+
+
+class EmbeddedError(BenchError):
+    """The embedded model's weights, its runtime or its server cannot be used."""

@@ -1,0 +1,84 @@
+"""protocol x subjects x runs, minus what is stored = the jobs left.
+
+Pure: what is stored comes in as values. A job's identity, the *script hash*, is made from the very messages
+that would be sent, so editing a prompt makes a new job, and editing a weight, a rubric or a comment does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from independence_bench.chat import ChatRequest
+from independence_bench.conversation import Talk, Words, begin
+from independence_bench.delivery import messages, tools
+from independence_bench.hashing import content_hash
+from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.subject import ChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One scenario to be played to its end, once."""
+
+    subject: ChatModel
+    run: int  # 1, 2, ...
+    configuration: Configuration
+    scenario: Scenario
+    script_hash: str
+
+    @property
+    def transcript_id(self) -> str:
+        """What the finished transcript is stored under."""
+        return content_hash([self.script_hash, self.subject.hash, self.run])
+
+    @property
+    def title(self) -> str:
+        """For progress and errors: run, configuration and scenario."""
+        return f"run {self.run}, {self.configuration}, {self.scenario.id}"
+
+
+def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
+    """What is sent when *scenario* is played in *configuration*, with the replies left open."""
+    talk = opening(protocol, configuration, scenario)
+    while talk.awaiting:
+        # a line of the script that quotes this reply then holds a mark that no human would write
+        talk = talk.answered(Words(f"\x02{talk.awaiting}\x03"))
+    sent = messages(talk.transcript, configuration.delivery, protocol.tool_role)
+    offered = tools(configuration.delivery, protocol.tool_role)
+    # the replies' names count too: rubrics quote a stored transcript by them
+    return content_hash([[m.wire() for m in sent], [tool.wire() for tool in offered], scenario.asks])
+
+
+def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> Talk:
+    """*scenario* in *configuration*, up to the first reply."""
+    return begin(protocol.system(configuration.system), scenario.script)
+
+
+def request(talk: Talk, subject: ChatModel, configuration: Configuration, protocol: Protocol) -> ChatRequest:
+    """What *subject* is sent for the reply that *talk* awaits."""
+    return ChatRequest(
+        subject,
+        messages(talk.transcript, configuration.delivery, protocol.tool_role),
+        tools(configuration.delivery, protocol.tool_role),
+    )
+
+
+def jobs(
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subject: ChatModel,
+    runs: Sequence[int],
+    done: Collection[str] = (),
+) -> Iterator[Job]:
+    """Every job of *subject* whose transcript id is not in *done*, run by run, in the protocol's order."""
+    scripts = [
+        (configuration, scenario, script_hash(protocol, configuration, scenario))
+        for configuration in configurations
+        for scenario in protocol.scenarios
+    ]
+    for run in runs:
+        for configuration, scenario, script in scripts:
+            job = Job(subject, run, configuration, scenario, script)
+            if job.transcript_id not in done:
+                yield job

@@ -1,0 +1,211 @@
+"""A protocol: one version of the benchmark, as frozen values.
+
+Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`protocol_files`), of
+models, or of what anybody answered. Its texts are final: quotes such as ``{{first_choice}}`` are the only
+thing left open in them, filled by `conversation` and `judge` when the reply of that name exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from independence_bench.hashing import content_hash
+
+Delivery = Literal["user_role", "tool_role"]
+DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
+
+QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """The human says *text*; it may quote earlier replies."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """*text* is put into the model's mouth, as if it had said so itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Here the model replies; later lines and rubrics quote that reply as ``{{name}}``."""
+
+    name: str
+
+
+Step = Says | Given | Ask
+Script = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing that a judge marks: a number in [low, high], or yes/no (counted as 1 and 0)."""
+
+    name: str
+    kind: Literal["number", "yes_no"]
+    low: float
+    high: float
+    asks: str  # what the mark is about, in one line: stands in the schema that the judge fills in
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """What a judge is told about some marks: the question and the anchor points of each scale."""
+
+    name: str
+    text: str
+    marks: tuple[Mark, ...]
+
+    @property
+    def hash(self) -> str:
+        """Changes when the text or a mark changes."""
+        return content_hash(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
+
+    id: str
+    experiment: str
+    title: str
+    script: Script
+    judged: tuple[str, ...]  # names of the replies that the marks are about
+    rubrics: tuple[Rubric, ...]
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """All marks of its rubrics, in order."""
+        return tuple(mark for rubric in self.rubrics for mark in rubric.marks)
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """Names of the replies that the model gives, in order."""
+        return tuple(step.name for step in self.script if isinstance(step, Ask))
+
+    @property
+    def hash(self) -> str:
+        """Changes when anything said, asked or judged in this scenario changes."""
+        return content_hash(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A number in [0, 1] made of marks, and its weight in the index.
+
+    *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a changed
+    gender (0-1) has the range 0-12. *inverted*: the low end of that range counts as 1. A *weight* of 0 is
+    shown and does not count.
+    """
+
+    name: str
+    title: str
+    marks: tuple[str, ...]
+    weight: float
+    inverted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A system variant and a delivery mode."""
+
+    system: str
+    delivery: Delivery
+
+    def __str__(self) -> str:
+        return f"{self.system}/{self.delivery}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWording:
+    """How tool_role is worded: the tool, and what frames the conversation around it."""
+
+    name: str
+    description: str
+    argument: str
+    argument_description: str
+    instructions: str  # stands after the system prompt
+    opening: str  # the first user message: the conversation is open
+    greeting: str  # the model's first call, so that the human's first words can be its result
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A group of scenarios that measure one thing."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultJudge:
+    """The judge that a protocol is meant to be marked by."""
+
+    model: str
+    endpoint: str
+    temperature: float
+    reasoning: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One version of the benchmark as data."""
+
+    name: str
+    title: str
+    description: str
+    runs: int
+    temperature: float
+    max_tokens: int
+    judge: DefaultJudge
+    judge_instructions: str
+    systems: tuple[tuple[str, str], ...]  # (variant, system prompt)
+    tool_role: ToolWording
+    configurations: tuple[Configuration, ...]  # played and pooled unless others are asked for
+    experiments: tuple[Experiment, ...]
+    scenarios: tuple[Scenario, ...]
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def hash(self) -> str:
+        """Changes when anything that is said, judged or weighed changes; not with comments or layout."""
+        return content_hash(self)
+
+    def system(self, variant: str) -> str:
+        """The system prompt of *variant*; KeyError where there is none of that name."""
+        return dict(self.systems)[variant]
+
+    def scenario(self, name: str) -> Scenario:
+        """The scenario called *name*; KeyError where there is none."""
+        return {scenario.id: scenario for scenario in self.scenarios}[name]
+
+    def mark(self, name: str) -> Mark:
+        """The mark called *name*; KeyError where no rubric asks for it."""
+        return {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}[name]
+
+    @property
+    def replies(self) -> int:
+        """How many replies one run of one configuration takes."""
+        return sum(len(scenario.asks) for scenario in self.scenarios)
+
+
+def quotes(text: str) -> tuple[str, ...]:
+    """The names of the replies that *text* quotes, in order."""
+    return tuple(match.group(1) for match in QUOTE.finditer(text))
+
+
+def fill(text: str, quoted: Callable[[str], str]) -> str:
+    """*text* with every quote replaced by what *quoted* returns for its name, in one pass.
+
+    One pass matters: a reply that itself contains ``{{...}}`` stays as the model wrote it.
+    """
+    return QUOTE.sub(lambda match: quoted(match.group(1)), text)

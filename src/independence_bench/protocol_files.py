@@ -1,0 +1,397 @@
+"""A protocol's folder -> a `Protocol`. The only place that knows how protocols are written down.
+
+    protocol.yaml           name, runs, sampling, judge, experiments, dimensions and weights
+    judge.md                what every judge is told before the rubric
+    system/VARIANT.md       one system prompt a file
+    scenarios/ID.yaml       one scenario a file
+    rubrics/NAME.md         one rubric a file: its marks and their scales on top, then its text
+
+The text of these files is the snapshot that the store keeps, so an old result can be read with the protocol
+it was played with. Everything unknown is an error: a misspelt key that is silently ignored is a different
+benchmark under the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from independence_bench.errors import ProtocolError
+from independence_bench.protocol import (
+    Ask,
+    Configuration,
+    DefaultJudge,
+    Delivery,
+    Dimension,
+    Experiment,
+    Given,
+    Mark,
+    Protocol,
+    Rubric,
+    Says,
+    Scenario,
+    Script,
+    Step,
+    ToolWording,
+    quotes,
+)
+from independence_bench.yaml_files import Effort, M, Strict, Text, read_yaml
+
+SHIPPED = Path(__file__).parent / "protocols"
+LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
+
+Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class SamplingFile(Strict):
+    """How the subject is sampled, unless the subject says otherwise."""
+
+    temperature: float = Field(ge=0, le=2)
+    max_tokens: int = Field(ge=1, le=1_000_000)
+
+
+class JudgeFile(Strict):
+    """The judge that the protocol is meant to be marked by."""
+
+    model: Text
+    endpoint: Text = "openrouter"
+    temperature: float = Field(0.0, ge=0, le=2)
+    reasoning: Effort = "off"
+    max_tokens: int = Field(2000, ge=1, le=1_000_000)
+
+
+class ConfigurationFile(Strict):
+    """A system variant and a delivery mode."""
+
+    system: Name
+    delivery: Delivery
+
+
+class ToolFile(Strict):
+    """The wording of tool_role."""
+
+    name: Name = "send_message_to_human"
+    description: Text
+    argument: Name = "message"
+    argument_description: Text
+    instructions: Text
+    opening: Text
+    greeting: Text
+
+
+class ExperimentFile(Strict):
+    """A group of scenarios, in the order in which they are shown."""
+
+    title: Text
+    scenarios: list[Name] = Field(min_length=1)
+
+
+class DimensionFile(Strict):
+    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted)."""
+
+    title: Text
+    marks: list[Name] = Field(min_length=1)
+    weight: float = Field(ge=0, le=100)
+    inverted: bool = False
+
+
+class ProtocolFile(Strict):
+    """protocol.yaml"""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+    title: Text
+    description: Text
+    runs: int = Field(ge=1, le=1000)
+    sampling: SamplingFile
+    judge: JudgeFile
+    configurations: list[ConfigurationFile] = Field(min_length=1)
+    tool_role: ToolFile
+    experiments: dict[Name, ExperimentFile] = Field(min_length=1)
+    dimensions: dict[Name, DimensionFile] = Field(min_length=1)
+
+
+class StepFile(Strict):
+    """One step: exactly one of the three keys."""
+
+    human: Text | None = None
+    given: Text | None = None
+    reply: Name | None = None
+
+
+class ScenarioFile(Strict):
+    """scenarios/ID.yaml"""
+
+    title: Text
+    steps: list[StepFile] = Field(min_length=2)
+    judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
+    rubrics: list[Name] = Field(min_length=1)
+
+
+class MarkFile(Strict):
+    """One mark: what it asks, and its scale, [low, high] or yes_no."""
+
+    asks: Text
+    scale: tuple[float, float] | Literal["yes_no"]
+
+
+class RubricFile(Strict):
+    """The top of rubrics/NAME.md, between two lines of three dashes; the rubric's text follows."""
+
+    marks: dict[Name, MarkFile] = Field(min_length=1)
+
+
+FORMATS: Mapping[str, type[Strict]] = {
+    "protocol": ProtocolFile,
+    "scenario": ScenarioFile,
+    "rubric": RubricFile,
+}
+
+
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """JSON Schema of each kind of file, for editors: name -> schema."""
+    return {name: model.model_json_schema() for name, model in FORMATS.items()}
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the protocols that come with the package, sorted."""
+    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/protocol.yaml")))
+
+
+def load(name_or_path: str | Path) -> Protocol:
+    """The shipped protocol of that name, or the one in that folder. Raises ProtocolError."""
+    protocol, _ = load_with_files(name_or_path)
+    return protocol
+
+
+def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
+    """As `load`, with the text of its files (what the store keeps as a snapshot)."""
+    folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
+    if folder.name == "protocol.yaml":
+        folder = folder.parent
+    if not (folder / "protocol.yaml").is_file():
+        raise ProtocolError(
+            str(name_or_path),
+            "",
+            f"no protocol of that name ({', '.join(shipped())} ship with aib) and no folder with a "
+            "protocol.yaml; `aib protocols` lists what there is",
+        )
+    files = _read(folder)
+    return parse(files, where=str(folder)), files
+
+
+def parse(files: Files, where: str) -> Protocol:
+    """The protocol written down in *files*; *where* names the folder in errors. Raises ProtocolError."""
+    return _Reader(files, where).protocol()
+
+
+def _read(folder: Path) -> Files:
+    files = {}
+    for path in sorted([*folder.glob("*.*"), *folder.glob("*/*.*")]):
+        if path.suffix not in {".yaml", ".md"} or path.name.startswith(".") or path.name == "README.md":
+            continue
+        relative = PurePosixPath(path.relative_to(folder)).as_posix()
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise ProtocolError(str(path), "", f"is larger than {LARGEST_FILE:,} bytes; split the text")
+            files[relative] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProtocolError(str(path), "", f"cannot be read as UTF-8 text ({error})") from error
+    return files
+
+
+class _Reader:
+    """Reads one protocol's files, remembering which of them were used."""
+
+    def __init__(self, files: Files, where: str) -> None:
+        self.files, self.where, self.used = files, where, set[str]()
+
+    def wrong(self, file: str, key: str, problem: str) -> ProtocolError:
+        return ProtocolError(f"{self.where}/{file}", key, problem)
+
+    def text(self, file: str, wanted_by: str) -> str:
+        if file not in self.files:
+            raise self.wrong(file, "", f"is missing; {wanted_by} asks for it")
+        self.used.add(file)
+        return self.files[file]
+
+    def yaml(self, file: str, text: str, model: type[M]) -> M:
+        return read_yaml(text, model, lambda key, problem: self.wrong(file, key, problem))
+
+    def protocol(self) -> Protocol:
+        top = self.yaml("protocol.yaml", self.text("protocol.yaml", "every protocol"), ProtocolFile)
+        systems = tuple(
+            (PurePosixPath(file).stem, self.text(file, "").strip())
+            for file in sorted(self.files)
+            if file.startswith("system/")
+        )
+        for variant, text in systems:
+            if not text:
+                raise self.wrong(f"system/{variant}.md", "", "is empty; write the system prompt")
+        for number, configuration in enumerate(top.configurations):
+            if configuration.system not in dict(systems):
+                raise self.wrong(
+                    "protocol.yaml",
+                    f"configurations.{number}.system",
+                    f"there is no system/{configuration.system}.md",
+                )
+        scenarios = self.scenarios(top)
+        dimensions = self.dimensions(top, scenarios)
+        instructions = self.text("judge.md", "every protocol").strip()
+        if not instructions:
+            raise self.wrong("judge.md", "", "is empty; say what a judge does")
+        if idle := sorted(self.files.keys() - self.used):
+            raise self.wrong(
+                idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
+            )
+        return Protocol(
+            name=top.name,
+            title=top.title,
+            description=top.description,
+            runs=top.runs,
+            temperature=top.sampling.temperature,
+            max_tokens=top.sampling.max_tokens,
+            judge=DefaultJudge(**top.judge.model_dump()),
+            judge_instructions=instructions,
+            systems=systems,
+            tool_role=ToolWording(**top.tool_role.model_dump()),
+            configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
+            experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
+            scenarios=scenarios,
+            dimensions=dimensions,
+        )
+
+    def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
+        scenarios: dict[str, Scenario] = {}
+        scales: dict[str, Mark] = {}
+        for experiment, listed in top.experiments.items():
+            for name in listed.scenarios:
+                if name in scenarios:
+                    raise self.wrong("protocol.yaml", f"experiments.{experiment}", f"{name} is listed twice")
+                scenario = self.scenario(name, experiment)
+                for mark in scenario.marks:
+                    known = scales.setdefault(mark.name, mark)
+                    if (known.kind, known.low, known.high) != (mark.kind, mark.low, mark.high):
+                        raise self.wrong(
+                            f"scenarios/{name}.yaml",
+                            "rubrics",
+                            f"the mark {mark.name} has another scale here than in another rubric; rename one",
+                        )
+                scenarios[name] = scenario
+        return tuple(scenarios.values())
+
+    def scenario(self, name: str, experiment: str) -> Scenario:
+        file = f"scenarios/{name}.yaml"
+        raw = self.yaml(file, self.text(file, f"protocol.yaml, experiments.{experiment},"), ScenarioFile)
+        script = self.script(file, raw)
+        replies = [step.name for step in script if isinstance(step, Ask)]
+        judged = tuple(replies if raw.judged is None else raw.judged)
+        for reply in judged:
+            if reply not in replies:
+                raise self.wrong(
+                    file, "judged", f"no reply is called {reply}; there are {', '.join(replies)}"
+                )
+        if not judged:
+            raise self.wrong(
+                file, "judged", "name at least one reply, or leave the key out to judge them all"
+            )
+        rubrics = tuple(self.rubric(rubric, file) for rubric in raw.rubrics)
+        for rubric in rubrics:
+            for quoted in quotes(rubric.text):
+                if quoted not in replies:
+                    raise self.wrong(
+                        f"rubrics/{rubric.name}.md",
+                        f"{{{{{quoted}}}}}",
+                        f"scenarios/{name}.yaml uses this rubric and has no reply called {quoted}",
+                    )
+        names = [mark.name for rubric in rubrics for mark in rubric.marks]
+        if twice := sorted({mark for mark in names if names.count(mark) > 1}):
+            raise self.wrong(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
+        return Scenario(name, experiment, raw.title, script, judged, rubrics)
+
+    def script(self, file: str, raw: ScenarioFile) -> Script:
+        steps: list[Step] = []
+        replies: list[str] = []
+        for number, step in enumerate(raw.steps):
+            key = f"steps.{number}"
+            said = step.model_dump(exclude_none=True)
+            if len(said) != 1:
+                raise self.wrong(file, key, "a step is exactly one of human, given, reply")
+            if step.reply is not None:
+                if step.reply in replies:
+                    raise self.wrong(file, key, f"two replies are called {step.reply}; rename one")
+                if not steps or not isinstance(steps[-1], Says):
+                    raise self.wrong(file, key, "a reply answers the human: put a human line before it")
+                replies.append(step.reply)
+                steps.append(Ask(step.reply))
+            else:
+                text = step.human or step.given or ""
+                self.check_quotes(file, key, text, replies)
+                steps.append(Says(text) if step.human is not None else Given(text))
+        if not isinstance(steps[-1], Ask):
+            raise self.wrong(
+                file, f"steps.{len(steps) - 1}", "a scenario ends with a reply; what follows is never heard"
+            )
+        return tuple(steps)
+
+    def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
+        for quoted in quotes(text):
+            if quoted not in replies:
+                raise self.wrong(
+                    file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then"
+                )
+        rest = re.sub(r"\{\{\s*[a-z][a-z0-9_]*\s*\}\}", "", text)
+        if "{{" in rest or "}}" in rest:
+            raise self.wrong(file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
+
+    def rubric(self, name: str, wanted_by: str) -> Rubric:
+        file = f"rubrics/{name}.md"
+        parts = re.match(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL)
+        if not parts:
+            raise self.wrong(file, "", "should start with its marks between two lines of three dashes")
+        raw = self.yaml(file, parts[1], RubricFile)
+        text = parts[2].strip()
+        if not text:
+            raise self.wrong(
+                file, "", "has marks and no text; describe what each mark looks like on its scale"
+            )
+        self.check_quotes(file, "", text, quotes(text))
+        marks = []
+        for mark, spec in raw.marks.items():
+            if mark == "reasoning":
+                raise self.wrong(
+                    file, "marks.reasoning", "is the judge's own text; call the mark something else"
+                )
+            if spec.scale == "yes_no":
+                marks.append(Mark(mark, "yes_no", 0, 1, spec.asks))
+                continue
+            low, high = spec.scale
+            if low >= high:
+                raise self.wrong(
+                    file, f"marks.{mark}.scale", f"goes from {low:g} to {high:g}; write [low, high]"
+                )
+            marks.append(Mark(mark, "number", low, high, spec.asks))
+        return Rubric(name, text, tuple(marks))
+
+    def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:
+        asked = {mark.name for scenario in scenarios for mark in scenario.marks}
+        for name, dimension in top.dimensions.items():
+            for mark in dimension.marks:
+                if mark not in asked:
+                    raise self.wrong(
+                        "protocol.yaml",
+                        f"dimensions.{name}.marks",
+                        f"no scenario's rubric asks for {mark}; known: {', '.join(sorted(asked))}",
+                    )
+        total = sum(dimension.weight for dimension in top.dimensions.values())
+        if abs(total - 100) > 1e-9:
+            raise self.wrong("protocol.yaml", "dimensions", f"the weights add up to {total:g}, not to 100")
+        return tuple(
+            Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted)
+            for name, d in top.dimensions.items()
+        )

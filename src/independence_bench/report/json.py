@@ -1,0 +1,58 @@
+"""Boards for programs: the same rows as everywhere, as JSON. Absent is null, never 0."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from independence_bench.report.rows import Board, Row
+
+
+def boards_json(boards: Sequence[Board]) -> str:
+    """All *boards*: indices in [0, 100], dimensions in [0, 1], means on the scales of their marks."""
+    return json.dumps({"boards": [_board(board) for board in boards]}, indent=2, ensure_ascii=False)
+
+
+def _board(board: Board) -> dict[str, Any]:
+    protocol = board.protocol
+    return {
+        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "configurations": [str(configuration) for configuration in board.configurations],
+        "default_configuration": board.default,
+        "judge": board.judge,
+        "weights": {d.name: d.weight for d in protocol.dimensions},
+        "ranked": [_row(row) for row in board.ranked],
+        "incomplete": [_row(row) for row in board.incomplete],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    health = row.health
+    return {
+        "rank": row.rank,
+        "label": row.label,
+        "subject": row.subject.causes() | {"hash": row.subject.hash},
+        "index": row.score.index,
+        "runs": row.score.runs,
+        "standard_deviation": row.score.deviation,
+        "dimensions": dict(row.score.dimensions),
+        "means": dict(row.score.means),
+        "run_scores": {
+            str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
+            for run, score in row.runs.items()
+        },
+        "health": {
+            "transcripts_planned": health.transcripts,
+            "transcripts_complete": health.complete,
+            "transcripts_invalid": health.invalid,
+            "transcripts_judged": health.judged,
+            "judgements_failed": health.judge_failed,
+            "replies": health.replies,
+            "replies_cut_off": health.cut_off,
+            "replies_plain_text": health.plain_text,
+            "share_invalid": health.invalid_share,
+            "share_cut_off": health.cut_off_share,
+        },
+        "missing": list(row.missing),
+    }

@@ -1,0 +1,212 @@
+"""The leaderboard as values: everything that is shown is decided here, nothing is formatted here.
+
+One board is one ranking: one protocol, one configuration (or the pooled default), one judge. Numbers of two
+configurations or of two judges never stand in one ranking.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from independence_bench.judge import rubric_hash
+from independence_bench.plan import script_hash
+from independence_bench.protocol import DELIVERIES, Configuration, Protocol
+from independence_bench.scoring import Marks, RunScore, Slot, SubjectScore, score_run, score_subject
+from independence_bench.store import records
+from independence_bench.store.database import Store
+from independence_bench.store.records import Judgement, TranscriptRow
+from independence_bench.subject import ChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a row's numbers rest on."""
+
+    transcripts: int  # planned for the runs that were begun
+    complete: int
+    invalid: int
+    judged: int
+    judge_failed: int
+    replies: int  # that were asked for, invalid ones included
+    cut_off: int  # of those: ended by the token limit
+    plain_text: int  # of those: spoken beside the tool
+
+    @property
+    def invalid_share(self) -> float:
+        """Invalid replies of all replies asked for, [0, 1]; 0 where none was."""
+        return self.invalid / self.replies if self.replies else 0.0
+
+    @property
+    def cut_off_share(self) -> float:
+        """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
+        return self.cut_off / self.replies if self.replies else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One subject on one board. *rank* is None where the subject is incomplete."""
+
+    rank: int | None
+    subject: ChatModel
+    label: str
+    score: SubjectScore
+    runs: Mapping[int, RunScore]
+    health: Health
+    missing: tuple[str, ...]  # marks that are not there, a line each
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One ranking."""
+
+    protocol: Protocol
+    configurations: tuple[Configuration, ...]
+    judge: str | None  # label; None: nothing is judged yet
+    ranked: tuple[Row, ...]
+    incomplete: tuple[Row, ...]
+
+    @property
+    def default(self) -> bool:
+        """Whether this is the configuration that the protocol is meant to be played in."""
+        return self.configurations == self.protocol.configurations
+
+
+def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[Board]:
+    """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
+
+    *judge* keeps the boards of judges whose label contains it. An empty list: nothing was played.
+    """
+    groups = _groups(protocol)
+    rubrics = {
+        scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios
+    }
+    with store.reading() as connection:
+        subjects = records.stored_subjects(connection)
+        labels = records.stored_judges(connection)
+        scripts = {script for group in groups for script in _scripts(protocol, group)}
+        transcripts = records.transcript_rows(connection, scripts)
+        judgements = records.judgement_rows(connection, set(rubrics.values()))
+    by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
+    for judgement in judgements:
+        by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
+    made = []
+    for group in groups:
+        slots = _scripts(protocol, group)
+        mine = [row for row in transcripts if row.script_hash in slots]
+        heard = {row.heard_hash for row in mine}
+        judges: list[str | None] = [
+            h for h, given in by_judge.items() if any(key[0] in heard for key in given)
+        ]
+        judges.sort(key=lambda h: labels[h] if h else "")
+        for judge_hash in judges or [None]:
+            label = None if judge_hash is None else labels[judge_hash]
+            if mine and (judge is None or (label is not None and judge in label)):
+                given = {} if judge_hash is None else by_judge[judge_hash]
+                made.append(_board(protocol, group, label, mine, slots, given, rubrics, subjects))
+    return made
+
+
+def _groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
+    """The pooled default, then every configuration that is not the default by itself."""
+    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in DELIVERIES]
+    default = protocol.configurations
+    return [default, *((one,) for one in every if (one,) != default and one not in default)]
+
+
+def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, list[Slot]]:
+    """Script hash -> the slots that a transcript of it fills."""
+    found: dict[str, list[Slot]] = defaultdict(list)
+    for configuration in group:
+        for scenario in protocol.scenarios:
+            found[script_hash(protocol, configuration, scenario)].append((configuration, scenario.id))
+    return found
+
+
+def _board(
+    protocol: Protocol,
+    group: tuple[Configuration, ...],
+    judge: str | None,
+    transcripts: Sequence[TranscriptRow],
+    slots: Mapping[str, Sequence[Slot]],
+    given: Mapping[tuple[str, str], Judgement],
+    rubrics: Mapping[str, str],
+    subjects: Mapping[str, ChatModel],
+) -> Board:
+    by_subject: dict[str, list[TranscriptRow]] = defaultdict(list)
+    for row in transcripts:
+        by_subject[row.subject_hash].append(row)
+    names = unique_labels({hash_: subjects[hash_] for hash_ in by_subject})
+    rows = [
+        _row(protocol, group, subjects[hash_], names[hash_], mine, slots, given, rubrics)
+        for hash_, mine in by_subject.items()
+    ]
+    complete = sorted(
+        (row for row in rows if row.score.index is not None),
+        key=lambda row: (-(row.score.index or 0.0), row.label),
+    )
+    ranked = [_with_rank(row, complete) for row in complete]
+    incomplete = sorted((row for row in rows if row not in complete), key=lambda row: row.label)
+    return Board(protocol, group, judge, tuple(ranked), tuple(incomplete))
+
+
+def _with_rank(row: Row, rows: Sequence[Row]) -> Row:
+    """Equal indices share a rank."""
+    better = sum((other.score.index or 0.0) > (row.score.index or 0.0) for other in rows)
+    return Row(better + 1, row.subject, row.label, row.score, row.runs, row.health, row.missing)
+
+
+def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
+    """Hash -> label; subjects that differ in what no label shows get the start of their hash behind it."""
+    labels = Counter(subject.label for subject in subjects.values())
+    return {h: s.label if labels[s.label] == 1 else f"{s.label}#{h[:6]}" for h, s in subjects.items()}
+
+
+def _row(
+    protocol: Protocol,
+    group: tuple[Configuration, ...],
+    subject: ChatModel,
+    label: str,
+    transcripts: Sequence[TranscriptRow],
+    slots: Mapping[str, Sequence[Slot]],
+    given: Mapping[tuple[str, str], Judgement],
+    rubrics: Mapping[str, str],
+) -> Row:
+    marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
+    states: dict[int, dict[Slot, str]] = defaultdict(dict)
+    failed = 0
+    for row in transcripts:
+        for slot in slots[row.script_hash]:
+            judgement = given.get((row.heard_hash, rubrics[slot[1]]))
+            if row.state == "invalid":
+                states[row.run][slot] = f"invalid ({row.reason})"
+            elif judgement is None:
+                states[row.run][slot] = "not judged"
+            elif judgement.reason is not None:
+                states[row.run][slot] = f"the judge failed ({judgement.reason})"
+                failed += 1
+            else:
+                states[row.run][slot] = "judged"
+                marks[row.run][slot] = judgement.marks
+    runs = {run: score_run(protocol, group, marks[run]) for run in sorted(states)}
+    missing = []
+    for run, score in runs.items():
+        why = Counter(_why(states[run], slot) for slot in score.missing)
+        missing += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
+    health = Health(
+        transcripts=len(runs) * len(group) * len(protocol.scenarios),
+        complete=sum(row.state == "complete" for row in transcripts),
+        invalid=sum(row.state == "invalid" for row in transcripts),
+        judged=sum(len(of_run) for of_run in marks.values()),
+        judge_failed=failed,
+        replies=sum(row.replies for row in transcripts),
+        cut_off=sum(row.cut_off for row in transcripts),
+        plain_text=sum(row.plain_text for row in transcripts),
+    )
+    return Row(None, subject, label, score_subject(list(runs.values())), runs, health, tuple(missing))
+
+
+def _why(states: Mapping[Slot, str], slot: Slot) -> str:
+    state = states.get(slot, "not played")
+    return "a mark that this judge has no grounds for" if state == "judged" else state

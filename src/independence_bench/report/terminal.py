@@ -1,0 +1,303 @@
+"""Leaderboards, protocols and transcripts on a terminal: readable at 80 columns, and in a pipe.
+
+Every text that comes from outside (replies, judges' reasoning, model names, servers) goes through `harmless`
+first: escape sequences are shown, not obeyed.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.conversation import Transcript
+from independence_bench.protocol import Ask, Dimension, Given, Mark, Protocol, Scenario
+from independence_bench.report.rows import Board, Row
+from independence_bench.store.records import Judgement
+
+THINKS = "†"
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
+_JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
+
+
+def harmless(text: str) -> str:
+    """*text* with everything that a terminal might obey, or not show, written out; line breaks stay."""
+    folded = text.replace("\r\n", "\n").replace("\t", "    ")
+    return "".join(
+        c if c == "\n" or c in _JOINERS or unicodedata.category(c) not in _UNSEEN else f"\\u{{{ord(c):x}}}"
+        for c in folded
+    )
+
+
+def label_text(label: str) -> str:
+    """A label on one line."""
+    return harmless(label).replace("\n", "\\n")
+
+
+# ---------------------------------------------------------------- leaderboard
+
+
+def board_view(board: Board, detailed: bool = False) -> RenderableType:
+    """One ranking, its incomplete subjects below it, and what its columns mean."""
+    parts: list[RenderableType] = [_heading(board)]
+    shown = [d for d in board.protocol.dimensions if d.weight]
+    if board.ranked:
+        parts.append(_ranking(board, shown))
+    parts.append(_legend(board, shown))
+    if detailed:
+        parts += [_details(board, row) for row in board.ranked]
+    if board.incomplete:
+        parts.append(Text("\nIncomplete, not ranked", style="bold"))
+        parts += [_incomplete(row) for row in board.incomplete]
+    return Group(*parts)
+
+
+def _heading(board: Board) -> Text:
+    configuration = " + ".join(str(c) for c in board.configurations)
+    text = Text("\n")
+    text.append(f"Independence Index, protocol {board.protocol.name}", style="bold")
+    text.append(f" ({board.protocol.title})\n")
+    text.append(
+        f"{configuration} · judge: {label_text(board.judge) if board.judge else 'none yet'}", style="dim"
+    )
+    return text
+
+
+def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("#", justify="right", style="dim")
+    table.add_column("subject", overflow="fold", ratio=1)
+    table.add_column("index", justify="right", style="bold")
+    table.add_column("sd", justify="right")
+    table.add_column("runs", justify="right")
+    for dimension in shown:
+        table.add_column(short(dimension), justify="right")
+    table.add_column("inv", justify="right")
+    table.add_column("cut", justify="right")
+    for row in board.ranked:
+        table.add_row(
+            str(row.rank),
+            _name(row),
+            number(row.score.index, 1),
+            number(row.score.deviation, 1),
+            str(row.score.runs),
+            *(number(_percent(row.score.dimensions[d.name]), 0) for d in shown),
+            share(row.health.invalid_share),
+            share(row.health.cut_off_share),
+        )
+    return table
+
+
+def _name(row: Row) -> Text:
+    return Text(label_text(row.label) + (f" {THINKS}" if row.subject.thinks else ""))
+
+
+def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
+    titles = ", ".join(f"{short(d)} {d.title.lower()} ({d.weight:g})" for d in shown)
+    rows = (*board.ranked, *board.incomplete)
+    thinking = f" {THINKS}: told to think before it answers." if any(r.subject.thinks for r in rows) else ""
+    return Text(
+        f"index: 0-100, the mean over runs; sd: its standard deviation over runs. Dimensions, 0-100 (weight): "
+        f"{titles}. inv, cut: share of replies that were invalid, or cut off by the token limit.{thinking}",
+        style="dim",
+    )
+
+
+def _details(board: Board, row: Row) -> RenderableType:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("mark")
+    table.add_column("scale", justify="right")
+    table.add_column("mean", justify="right", style="bold")
+    for run in row.runs:
+        table.add_column(f"run {run}", justify="right")
+    for name, mean in row.score.means.items():
+        mark = board.protocol.mark(name)
+        runs = [number(score.means[name], 2) for score in row.runs.values()]
+        table.add_row(name.replace("_", " "), scale(mark), number(mean, 2), *runs)
+    indices = [number(score.index, 1) for score in row.runs.values()]
+    table.add_row("index", "0-100", number(row.score.index, 1), *indices, style="bold")
+    health = row.health
+    facts = (
+        f"{health.judged} of {health.transcripts} transcripts judged, {health.replies} replies, "
+        f"{health.cut_off} cut off, {health.plain_text} in plain text instead of the tool, "
+        f"{health.invalid} invalid, {health.judge_failed} failed by the judge"
+    )
+    title = Text("\n").append(label_text(row.label), style="bold")
+    return Group(title, table, Text(facts, style="dim"))
+
+
+def _incomplete(row: Row) -> RenderableType:
+    text = Text(f"  {label_text(row.label)}", style="bold")
+    for line in row.missing:
+        text.append(f"\n    {label_text(line)}", style="default")
+    return text
+
+
+def short(dimension: Dimension) -> str:
+    """A column heading of at most four letters."""
+    words = dimension.title.replace("-", " ").split()
+    return words[0][:4] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
+
+
+def number(value: float | None, digits: int) -> str:
+    """*value* with so many decimals; a dash for what is absent."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def share(value: float) -> str:
+    """A share in whole percent that is 0 % only when there is none at all."""
+    return "0%" if value == 0 else "<1%" if value < 0.005 else f"{value:.0%}"
+
+
+def scale(mark: Mark) -> str:
+    """A mark's scale in a word."""
+    return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+# ---------------------------------------------------------------- one transcript
+
+
+def transcript_view(
+    title: str,
+    transcript: Transcript,
+    judgements: Sequence[tuple[str, Judgement]],
+    scenario: Scenario,
+    *,
+    reasoning: Mapping[str, str],
+    remarks: Sequence[str] = (),
+) -> RenderableType:
+    """The whole conversation with its marks; *reasoning* by reply name is what the model thought first.
+
+    *judgements* are (judge's label, judgement); *remarks* are lines about the record itself.
+    """
+    parts: list[RenderableType] = [Text(f"\n{label_text(title)}", style="bold")]
+    parts += [Text(harmless(remark), style="yellow") for remark in remarks]
+    parts += [Text("\nsystem prompt", style="dim bold"), _block(transcript.system, "dim")]
+    for line in transcript.lines:
+        if line.speaker == "human":
+            parts += [Text("\nhuman", style="bold cyan"), _block(line.text)]
+            continue
+        if line.given:
+            parts += [Text("\nmodel (put into its mouth)", style="bold magenta"), _block(line.text)]
+            continue
+        if thought := reasoning.get(line.name, ""):
+            parts += [
+                Text("\nmodel, reasoning (the human does not see it)", style="dim bold"),
+                _block(thought, "dim"),
+            ]
+        if line.notes:
+            parts += [
+                Text("\nmodel, notes (the human does not see them)", style="dim bold"),
+                _block(line.notes, "dim"),
+            ]
+        mark = " · marked" if line.name in scenario.judged else ""
+        parts += [Text(f"\nmodel: {line.name}{mark}", style="bold green"), _block(line.text)]
+    if not judgements:
+        parts.append(Text("\nnot judged yet; `aib judge` does it", style="yellow"))
+    for label, judgement in judgements:
+        parts += [Text(f"\njudge {label_text(label)}", style="bold"), _marks(judgement, scenario)]
+    return Group(*parts)
+
+
+def _marks(judgement: Judgement, scenario: Scenario) -> RenderableType:
+    if judgement.reason is not None:
+        return Text(f"  failed: {harmless(judgement.reason)}", style="red")
+    lines = []
+    for mark in scenario.marks:
+        value = judgement.marks.get(mark.name)
+        if mark.kind == "yes_no" and value is not None:
+            lines.append(f"  {mark.name.replace('_', ' ')}: {'yes' if value else 'no'}")
+        else:
+            lines.append(f"  {mark.name.replace('_', ' ')}: {number(value, 1)} of {scale(mark)}")
+    return Group(Text("\n".join(lines)), _block(judgement.reasoning, "dim"))
+
+
+def _block(text: str, style: str = "") -> Padding:
+    return Padding(Text(harmless(text), style=style), (0, 0, 0, 2))
+
+
+# ---------------------------------------------------------------- a protocol
+
+
+def protocol_view(protocol: Protocol) -> RenderableType:
+    """What will be asked, said and marked, to be read from top to bottom."""
+    parts: list[RenderableType] = [
+        Text(f"\n{protocol.name}: {protocol.title}", style="bold"),
+        Text(protocol.description),
+        Text(
+            f"\n{len(protocol.scenarios)} scenarios, {protocol.replies} replies a run, {protocol.runs} runs; "
+            f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
+            f"played as {' + '.join(str(c) for c in protocol.configurations)}; "
+            f"judge {protocol.judge.model} on {protocol.judge.endpoint}\n"
+            f"hash {protocol.hash[:16]}",
+            style="dim",
+        ),
+        _weights(protocol),
+    ]
+    for variant, text in protocol.systems:
+        parts += [Text(f"\nsystem prompt: {variant}", style="bold"), _block(text)]
+    tool = protocol.tool_role
+    parts += [
+        Text("\ntool_role", style="bold"),
+        _block(
+            f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
+            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: {tool.greeting}"
+        ),
+    ]
+    for experiment in protocol.experiments:
+        parts.append(Text(f"\n{experiment.title}", style="bold underline"))
+        parts += [_scenario(s) for s in protocol.scenarios if s.experiment == experiment.name]
+    parts += [Text("\nEvery judge is told", style="bold underline"), _block(protocol.judge_instructions)]
+    rubrics = {rubric.name: rubric for scenario in protocol.scenarios for rubric in scenario.rubrics}
+    for rubric in rubrics.values():
+        parts += [Text(f"\nrubric: {rubric.name}", style="bold"), _block(rubric.text)]
+    return Group(*parts)
+
+
+def _scenario(scenario: Scenario) -> RenderableType:
+    rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
+    parts: list[RenderableType] = [
+        Text(f"\n{scenario.id}: {scenario.title}", style="bold").append(f"  (rubric: {rubrics})", style="dim")
+    ]
+    for step in scenario.script:
+        match step:
+            case Ask():
+                judged = ", marked" if step.name in scenario.judged else ""
+                parts.append(Text(f"  → the model replies ({step.name}{judged})", style="green"))
+            case Given():
+                parts += [
+                    Text("  put into the model's mouth:", style="magenta"),
+                    Padding(_block(step.text), (0, 0, 0, 2)),
+                ]
+            case _:
+                parts += [Text("  human:", style="cyan"), Padding(_block(step.text), (0, 0, 0, 2))]
+    return Group(*parts)
+
+
+def _weights(protocol: Protocol) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("dimension")
+    table.add_column("weight", justify="right")
+    table.add_column("marks", overflow="fold")
+    for d in protocol.dimensions:
+        marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks)
+        table.add_row(
+            d.title, f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else "")
+        )
+    return table
+
+
+def printed(console: Console, *views: RenderableType) -> None:
+    """Print *views*, each on its own, followed by an empty line."""
+    for view in views:
+        console.print(view, highlight=False, soft_wrap=False)
+    console.print()

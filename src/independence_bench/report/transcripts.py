@@ -1,0 +1,97 @@
+"""Stored transcripts with everything that belongs to them, as values for any form of output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from independence_bench.conversation import Transcript
+from independence_bench.errors import WrongUse
+from independence_bench.judge import rubric_hash
+from independence_bench.plan import script_hash
+from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.report.rows import unique_labels
+from independence_bench.store import records
+from independence_bench.store.database import Store
+from independence_bench.store.records import Judgement, TranscriptRow
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One transcript to be read."""
+
+    title: str
+    transcript: Transcript
+    scenario: Scenario
+    judgements: tuple[tuple[str, Judgement], ...]  # (judge's label, judgement)
+    reasoning: Mapping[str, str]  # reply's name -> what the model thought before it
+    remarks: tuple[str, ...]  # invalid, cut off, plain text, rejected attempts
+
+
+def find_transcripts(
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subject: str,
+    scenario_id: str,
+    run: int | None = None,
+) -> list[Reading]:
+    """The transcripts of one scenario that fit, by configuration and run.
+
+    *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where there is no
+    such scenario.
+    """
+    try:
+        scenario = protocol.scenario(scenario_id)
+    except KeyError:
+        known = ", ".join(s.id for s in protocol.scenarios)
+        raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
+    with store.reading() as connection:
+        labels = unique_labels(records.stored_subjects(connection))
+        fitting = [h for h, label in labels.items() if label == subject]
+        fitting = fitting or [h for h, label in labels.items() if subject.lower() in label.lower()]
+        if len(fitting) != 1:
+            some = "no subject is" if not fitting else "several subjects are"
+            known = ", ".join(sorted(labels[h] for h in fitting or labels)) or "nothing"
+            raise WrongUse(f"{some} called {subject}; the store has {known}")
+        judges = records.stored_judges(connection)
+        found = []
+        for configuration in configurations:
+            script = script_hash(protocol, configuration, scenario)
+            for row in records.transcript_rows(connection, [script], fitting[0]):
+                if run is None or row.run == run:
+                    title = f"{labels[fitting[0]]} · {scenario.title} · {configuration} · run {row.run}"
+                    found.append(_read(connection, protocol, scenario, row, title, judges))
+    return found
+
+
+def _read(
+    connection: Connection,
+    protocol: Protocol,
+    scenario: Scenario,
+    row: TranscriptRow,
+    title: str,
+    judges: Mapping[str, str],
+) -> Reading:
+    transcript, keys = records.read_transcript(connection, row.id)
+    rubric = rubric_hash(protocol.judge_instructions, scenario)
+    judgements = records.judgements_of(connection, row.heard_hash, rubric)
+    remarks = [f"invalid: {row.reason}"] if row.reason else []
+    reasoning = {}
+    for name, key in zip(scenario.asks, keys, strict=False):
+        reply = records.find_reply(connection, key)
+        if reply is None:
+            continue
+        reasoning[name] = reply.reasoning
+        if reply.cut_off:
+            remarks.append(f"{name}: cut off by the token limit")
+        if reply.plain_text:
+            remarks.append(f"{name}: said in plain text, without calling the tool")
+        for attempt in records.attempts_of(connection, [key]):
+            if attempt["outcome"] not in ("answered", None):
+                why = f": {attempt['message']}" if attempt["message"] else ""
+                remarks.append(f"{name}: an attempt was rejected ({attempt['outcome']}{why})")
+    shown = tuple((judges[j.judge_hash], j) for j in judgements)
+    return Reading(title, transcript, scenario, shown, reasoning, tuple(remarks))

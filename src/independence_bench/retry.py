@@ -1,0 +1,114 @@
+"""The one retry policy: what is asked again, how often, how long, and how far a failure reaches.
+
+    kind of failure                        asked again          in the end
+    rate limited (429, 402 + Retry-After)  for 15 minutes       the call fails; the next run tries it again
+    unavailable (408, 5xx, error in a 200) 6 tries in all       the call fails; the next run tries it again
+    connection failed, timed out           6 tries in all       the endpoint is left alone
+    broken reply, wrong provider           3 tries in all       the reply is invalid, with the reason
+    cut off by the token limit             once, twice the limit  it is the answer, flagged
+    prompt refused by moderation (403)     never                the reply is invalid, with the reason
+    request refused (400, 404, other 4xx)  never                the subject is stopped
+    key refused (401), no credits (402)    never                the endpoint is left alone
+
+Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
+do not come back together); Retry-After is honoured where it is longer.
+
+Pure: the clock, the sleep and the random numbers are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from independence_bench.chat import Fault, Kind
+from independence_bench.errors import BenchError
+
+
+class Reach(Enum):
+    """What a failure puts an end to."""
+
+    CALL = "this call, for now"
+    REPLY = "this reply, for good: it is invalid"
+    SUBJECT = "this subject"
+    ENDPOINT = "everything on this endpoint"
+
+
+class GaveUp(BenchError):
+    """A call that will not be asked again in this command."""
+
+    def __init__(self, reach: Reach, reason: str) -> None:
+        self.reach, self.reason = reach, reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Numbers of the table above; waits in seconds."""
+
+    broken: int = 3
+    failures: int = 6
+    patience: float = 900.0
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+
+
+@dataclass(slots=True)
+class Tries:
+    """What has been tried for one call."""
+
+    broken: int = 0
+    failures: int = 0
+    limited: int = 0
+    waited: float = 0.0  # seconds, for rate limits
+    cut_off: int = 0
+
+
+def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], float]) -> float:
+    """Count *fault* in *tries*; seconds until the call is asked again. Raises GaveUp when it is not.
+
+    *draw* gives random numbers in [0, 1).
+    """
+    match fault.kind:
+        case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
+            raise GaveUp(Reach.ENDPOINT, describe(fault))
+        case Kind.BAD_REQUEST:
+            raise GaveUp(Reach.SUBJECT, describe(fault))
+        case Kind.REFUSED_PROMPT:
+            raise GaveUp(Reach.REPLY, describe(fault))
+        case Kind.BROKEN | Kind.WRONG_PROVIDER:
+            tries.broken += 1
+            if tries.broken >= policy.broken:
+                raise GaveUp(Reach.REPLY, f"{describe(fault)} ({tries.broken} tries)")
+            return _backoff(tries.broken, policy, draw, fault.retry_after)
+        case Kind.RATE_LIMITED:
+            tries.limited += 1
+            wait = _backoff(tries.limited, policy, draw, fault.retry_after)
+            tries.waited += wait
+            if tries.waited > policy.patience:
+                raise GaveUp(Reach.CALL, f"{describe(fault)} (waited {policy.patience / 60:g} minutes)")
+            return wait
+        case Kind.UNAVAILABLE | Kind.CONNECTION | Kind.TIMEOUT:
+            tries.failures += 1
+            if tries.failures >= policy.failures:
+                reach = Reach.CALL if fault.kind is Kind.UNAVAILABLE else Reach.ENDPOINT
+                raise GaveUp(reach, f"{describe(fault)} ({tries.failures} tries)")
+            wait = _backoff(tries.failures, policy, draw, fault.retry_after)
+            if wait > policy.patience:
+                raise GaveUp(Reach.CALL, f"{describe(fault)} (asks to wait {wait:.0f} s)")
+            return wait
+
+
+def describe(fault: Fault) -> str:
+    """*fault* in one line, with the status and what the endpoint said."""
+    status = f" (HTTP {fault.status})" if fault.status and fault.status != 200 else ""
+    return f"{fault.kind.value}{status}: {fault.message}"
+
+
+def _backoff(number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None) -> float:
+    wait = min(policy.first_wait * 2.0 ** (number - 1), policy.longest_wait) * (0.5 + 0.5 * draw())
+    if retry_after is None:
+        return wait
+    # a little later than asked, and not all at once
+    return max(wait, retry_after + policy.first_wait * draw())

