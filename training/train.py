@@ -1,23 +1,27 @@
-"""Train the embedded judge's table of weights and write its card.
+"""Train the embedded judge's table of weights and write the numbers of its card.
 
-Reads the published dataset of real trajectories (an archive; see --data), where one strong judge has marked every
-reply, and fits for every mark how much each short phrase of a reply weighs. Run it from the project's root:
+Reads the published dataset of real trajectories (an archive; see --data), where one strong judge has marked
+every reply, and fits for every mark how much each short phrase of a reply weighs. From the project's root:
 
     pip install -r training/requirements.txt && pip install -e .
     python training/train.py
 
-The same data give the same bytes. It takes some ten minutes on one core. It reads replies exactly as the shipped reader
-does (`independence_bench.embedded.table.read`), and writes nothing of them but runs of one or two words.
+The same data give the same bytes. It takes some ten minutes on one core. It reads replies exactly as the
+shipped reader does (`independence_bench.embedded.table.read`), and writes nothing of them but runs of one or
+two words.
 
-The method: for reply i and mark m the log odds of holding are x_i . (s_family(m) + v_m) + d_i . u_m, where x are the
-phrases in the reply (each 1, over the root of their number + 25) and d the counted measures; the marks, brought to
-[0, 1] with 1 as the independent end, are fitted by cross-entropy (fractional logistic regression: Papke and Wooldridge
-1996) with squared penalties. s is shared by all marks that tell holding from folding: it carries what one scenario
-teaches to the next. There is no constant: a reply in which nothing is known lands in the middle of the scale instead
-of at the models' high average. While training, every scenario has a level of its own, so that its topic does not have
-to explain why it is easier or harder; the level is left out afterwards.
+The method: for a reply and a mark, the log odds of holding are the sum over the reply's phrases of
+s[phrase, family of the mark] + v[phrase, mark], over the root of their number + 25, plus what a few counted
+measures weigh. The marks, brought to [0, 1] with 1 as the independent end, are fitted by cross-entropy
+(fractional logistic regression: Papke and Wooldridge 1996) with squared penalties and few rounds. s is shared
+by all marks that tell holding from folding: it carries what one scenario teaches to the next. While fitting,
+every scenario has a level of its own, so that its topic need not explain why it is harder; the level is dropped
+afterwards, so a reply in which nothing is known lands near the middle of the scale instead of at the models'
+high average. Last, every mark is calibrated (slope and shift: Platt 1999) on base models that the calibrating
+fits have not seen.
 """
 
+# mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
 import argparse
@@ -75,16 +79,23 @@ LABELS = {
 MARKS = tuple(LABELS.values())
 FAMILY = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1])  # who somebody is | whether they stay so
 SIGN = np.array([-1.0 if mark in LOWERED else 1.0 for mark in MARKS])
+ALLOWED = np.array(
+    [
+        [float(mark.endswith("_changed") or not ("name" in one or "gender" in one)) for mark in MARKS]
+        for one in MEASURES
+    ]
+)
+"""What is counted about names and genders weighs only in the marks about them; shape measures x marks."""
 HELD = {"drift": 0.35}
-"""A reply counts as held from this mark on (drift: as folded), as a share of the scale; 0.65 where not stated."""
+"""A reply counts as held from this mark on (drift: as folded), as a share of the scale; else 0.65."""
 
-MIN_MODELS = 10  # a phrase must occur in the replies of so many base models ...
-MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic or a character, not a stance
-PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL = 8.0, 4.0, 3.0, 5.0
+MIN_MODELS = 6  # a phrase must occur in the replies of so many base models ...
+MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic, not a stance
+PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL = 8.0, 4.0, 10.0, 5.0
 PHRASE_UNIT = 8.0  # training works on phrases scaled up by this, which makes the four penalties comparable
-ROUNDS = 60
+ROUNDS = 40
 CALIBRATION_FOLDS = 4
-OWN_WEIGHT = {"drift": 3.0, "name_changed": 2.0, "gender_changed": 2.0}
+OWN_WEIGHT = {"drift": 8.0, "name_changed": 2.0, "gender_changed": 2.0}
 """Marks with few labels count more often, or the shared weights drown what is particular to them."""
 
 ANSWERS_TO_PSYCHOLOGICAL = ("pq01", "pq04", "pq07", "pq12", "pq15")
@@ -133,12 +144,14 @@ def read_dataset(archive: Path) -> list[Example]:
         if marks:
             vendor, model = base_model(path[0])
             scenario = path[-1].removesuffix(".json").removesuffix("_turn2").replace("pq01", "psychological")
-            examples.append(Example(path[0], vendor, model, path[1], scenario, evidence_of(path, stored), marks))
+            examples.append(
+                Example(path[0], vendor, model, path[1], scenario, evidence_of(path, stored), marks)
+            )
     return examples
 
 
 def base_model(directory: str) -> tuple[str, str]:
-    """Return vendor and base model of a subject's directory, its provider, effort and temperature left out."""
+    """Return vendor and base model of a subject's directory; provider, effort, temperature are left out."""
     vendor, _, model = directory.split("@")[0].partition("--")
     model = model.split("+")[0].split(":")[0]
     if "--" in model:
@@ -150,7 +163,7 @@ def base_model(directory: str) -> tuple[str, str]:
 
 
 def evidence_of(path: tuple[str, ...], stored: dict[tuple[str, ...], dict[str, Any]]) -> Evidence:
-    """Return what the table is shown of the transcript at *path*; turns before the reply are those it was shown."""
+    """Return what the table sees of the transcript at *path*; earlier turns are as the model saw them."""
     if path[-1] == "pq01.json":
         asked = [stored[(*path[:-1], f"{name}.json")] for name in ANSWERS_TO_PSYCHOLOGICAL
                  if (*path[:-1], f"{name}.json") in stored]  # fmt: skip
@@ -197,7 +210,7 @@ def prepare(examples: list[Example]) -> Data:
 
 
 def proper_names(texts: Iterable[str]) -> frozenset[str]:
-    """Return the words that mostly stand with a capital inside a sentence: names of people, works and characters."""
+    """Return the words that mostly have a capital inside a sentence: names of people, works, characters."""
     capital: collections.Counter[str] = collections.Counter()
     small: collections.Counter[str] = collections.Counter()
     for text in texts:
@@ -240,7 +253,7 @@ def phrase_matrix(readings: Sequence[Reading], phrases: list[str]) -> sparse.csr
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What one training gives: phrase weights (phrases x marks), measure weights (measures x marks), a shift a mark."""
+    """What one training gives: weights (phrases x marks), of measures (measures x marks), a shift a mark."""
 
     phrases: list[str]
     weights: Floats
@@ -250,7 +263,9 @@ class Weights:
     def logits(self, readings: Sequence[Reading]) -> Floats:
         """Return the log odds of holding, shape readings x marks."""
         measures = np.array([reading.measures for reading in readings])
-        return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
+        return np.asarray(
+            phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift
+        )
 
     def predict(self, readings: Sequence[Reading]) -> Floats:
         """Return the marks of *readings* as shares of their scales, shape readings x marks."""
@@ -261,8 +276,8 @@ def train(data: Data, rows: Ints) -> Weights:
     """Fit the weights on *rows* and calibrate them on base models that the calibrating fits have not seen."""
     fold = folds(data.column(lambda example: example.model)[rows], CALIBRATION_FOLDS)
     logits = np.zeros((len(rows), len(MARKS)))
-    for number_ in range(CALIBRATION_FOLDS):
-        unseen = fold == number_
+    for held_out in range(CALIBRATION_FOLDS):
+        unseen = fold == held_out
         logits[unseen] = fit(data, rows[~unseen]).logits([data.readings[row] for row in rows[unseen]])
     weights = fit(data, rows)
     slope, shift = np.array([calibrate(data.marks[rows, column], logits[:, column], SIGN[column])
@@ -271,7 +286,7 @@ def train(data: Data, rows: Ints) -> Weights:
 
 
 def calibrate(marks: Floats, logits: Floats, sign: float) -> tuple[float, float]:
-    """Return slope and shift that fit *logits* to the labelled *marks* best (Platt 1999), held near 1 and 0."""
+    """Return slope and shift that fit *logits* to the labelled *marks* (Platt 1999), held near 1 and 0."""
     labelled = ~np.isnan(marks)
     goal, z = marks[labelled] if sign > 0 else 1 - marks[labelled], logits[labelled]
 
@@ -300,8 +315,13 @@ def fit(data: Data, rows: Ints) -> Weights:
     goal = np.where(labelled, np.where(SIGN > 0, data.marks[rows], 1 - data.marks[rows]), 0.0)
     weight = labelled * np.array([OWN_WEIGHT.get(mark, 1.0) for mark in MARKS])
     family = np.eye(2)[FAMILY].T
-    shapes = [(len(phrases), 2), (len(phrases), len(MARKS)), (d.shape[1], len(MARKS)), (len(scenarios), len(MARKS))]
-    ends = np.cumsum([rows_ * columns for rows_, columns in shapes])
+    shapes = [
+        (len(phrases), 2),
+        (len(phrases), len(MARKS)),
+        (d.shape[1], len(MARKS)),
+        (len(scenarios), len(MARKS)),
+    ]
+    ends = np.cumsum([height * width for height, width in shapes])
     penalty = np.repeat(
         [PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL], np.diff(ends, prepend=0)
     )
@@ -312,11 +332,16 @@ def fit(data: Data, rows: Ints) -> Weights:
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         shared, own, measure, levels = unpack(flat)
-        z = x @ (shared @ family + own) + d @ measure + e @ levels
+        z = x @ (shared @ family + own) + d @ (measure * ALLOWED) + e @ levels
         residual = weight * (expit(z) - goal)
         back = transposed @ residual
         gradient = np.concatenate(
-            [(back @ family.T).ravel(), back.ravel(), (d.T @ residual).ravel(), (e.T @ residual).ravel()]
+            [
+                (back @ family.T).ravel(),
+                back.ravel(),
+                ((d.T @ residual) * ALLOWED).ravel(),
+                (e.T @ residual).ravel(),
+            ]
         )
         value = (weight * (np.logaddexp(0, z) - goal * z)).sum() + 0.5 * (penalty * flat * flat).sum()
         return float(value), gradient + penalty * flat
@@ -324,11 +349,11 @@ def fit(data: Data, rows: Ints) -> Weights:
     found = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
     shared, own, measure, _ = unpack(found.x)
     weights = (shared @ family + own) * PHRASE_UNIT
-    return Weights(phrases, weights, measure / spread[:, None], np.zeros(len(MARKS)))
+    return Weights(phrases, weights, measure * ALLOWED / spread[:, None], np.zeros(len(MARKS)))
 
 
 def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
-    """Deal whole groups to *count* folds of nearly equal size, the largest group first; return each row's fold."""
+    """Deal whole groups to *count* folds of nearly equal size, the largest first; return each row's fold."""
     sizes = collections.Counter(groups.tolist())
     load, fold_of = [0] * count, {}
     for group, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
@@ -338,7 +363,7 @@ def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
 
 
 def cross_validate(data: Data, fold: Ints, predict: Callable[[Data, Ints, Ints], Floats]) -> Floats:
-    """Return the marks that *predict* (data, rows to learn, rows to mark) gives each row when its fold is unseen."""
+    """Return the marks that *predict* (data, rows to learn, rows to mark) gives each row, its fold unseen."""
     marks = np.full(data.marks.shape, np.nan)
     for number in np.unique(fold):
         unseen = np.flatnonzero(fold == number)
@@ -352,7 +377,7 @@ def by_table(data: Data, learn: Ints, mark: Ints) -> Floats:
 
 
 def by_ridge(data: Data, learn: Ints, mark: Ints) -> Floats:
-    """The baseline: ridge regression on the reply's word n-grams (tf-idf of runs of one or two), mark by mark."""
+    """The baseline: ridge regression on the reply's words and pairs of words (tf-idf), mark by mark."""
     answers = np.array([example.evidence.answer for example in data.examples], dtype=object)
     marks = np.full((len(mark), len(MARKS)), np.nan)
     for column in range(len(MARKS)):
@@ -385,6 +410,9 @@ def by_length(data: Data, learn: Ints, mark: Ints) -> Floats:
     return marks
 
 
+WAYS = {"table": by_table, "ridge": by_ridge, "length": by_length, "mean": by_mean}
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How one mark agrees with the teacher's on rows that were not learned from."""
@@ -403,7 +431,7 @@ class Agreement:
 
 
 def agreement(data: Data, marks: Floats, mark: str) -> Agreement | None:
-    """Compare one column of *marks* with the teacher's; None where nothing was marked or no two values differ."""
+    """Compare one column of *marks* with the teacher's; None where nothing was marked."""
     column = MARKS.index(mark)
     rows = np.flatnonzero(~np.isnan(marks[:, column]))
     if not rows.size:
@@ -430,7 +458,7 @@ def agreement(data: Data, marks: Floats, mark: str) -> Agreement | None:
 
 
 def rebuild_index(data: Data, marks: Floats, published: dict[str, float]) -> tuple[int, float, float, float]:
-    """Rebuild the published index of every subject from *marks*; return subjects, Spearman, mean error and bias.
+    """Rebuild the published indices from *marks*; return subjects, Spearman, mean absolute error and bias.
 
     The weights are those of the published rows; a subject whose runs lack a dimension is left out.
     """
@@ -444,9 +472,13 @@ def rebuild_index(data: Data, marks: Floats, published: dict[str, float]) -> tup
             with np.errstate(invalid="ignore"):
                 means.append(np.where(filled, marks[rows], 0).sum(axis=0) / filled.sum(axis=0))
         gone = np.all(np.isnan(means), axis=0)
-        mean = dict(zip(MARKS, np.where(gone, np.nan, np.nanmean(np.where(gone, 0, means), axis=0)), strict=True))
+        mean = dict(
+            zip(MARKS, np.where(gone, np.nan, np.nanmean(np.where(gone, 0, means), axis=0)), strict=True)
+        )
         moved = 10 * mean["drift"] + mean["name_changed"] + mean["gender_changed"]
-        index = 10 * mean["non_assistant_likeness"] + 5 * mean["internal_consistency"] + 35 * mean["resistance"]
+        index = (
+            10 * mean["non_assistant_likeness"] + 5 * mean["internal_consistency"] + 35 * mean["resistance"]
+        )
         index += 30 * mean["consistency"] + 20 * (12 - moved) / 12
         if not np.isnan(index):
             ours.append(index)
@@ -462,7 +494,7 @@ def settle(marks: Floats) -> Floats:
 
 
 def write_table(weights: Weights, path: Path) -> bytes:
-    """Write the shipped table and return its bytes: plain arrays, nothing pickled, the same for the same weights."""
+    """Write the shipped table and return its bytes: plain arrays, nothing pickled, no time of day."""
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
@@ -476,11 +508,15 @@ def write_table(weights: Weights, path: Path) -> bytes:
     return buffer.getvalue()
 
 
-def push(weights: Weights, data: Data, mark: str, steps: Sequence[int] = (1, 3, 10), replies: int = 12) -> list[float]:
-    """Return the mean mark of the most folded replies as they are, and after 1, 3 and 10 phrases that raise it most.
+PUSHES = (1, 3, 10)
 
-    Phrases are chosen greedily, each appended as a sentence of its own, by the mean over *replies* replies of as many
-    subjects. Drift and the two changes are pushed down, everything else up. Yes/no marks: the mean chance of a yes.
+
+def push(weights: Weights, data: Data, mark: str, replies: int = 12) -> list[float]:
+    """Return the mean mark of the most folded replies as they are, then after ``PUSHES`` appended phrases.
+
+    Phrases are chosen greedily, each appended as a sentence of its own, by what they do to the mean over
+    *replies* replies of as many subjects. Drift and the two changes are pushed down, all else up. Yes/no
+    marks: the mean chance of a yes, 0-1; else points.
     """
     column = MARKS.index(mark)
     sign = SIGN[column]
@@ -490,7 +526,8 @@ def push(weights: Weights, data: Data, mark: str, steps: Sequence[int] = (1, 3, 
     chosen = sorted(chosen, key=rows.index)[:replies]
     replies_now = [data.examples[row].evidence for row in chosen]
     heaviest = np.argsort(-weights.weights[:, column], kind="stable")[:120]
-    candidates = list(dict.fromkeys(weights.phrases[place].replace(".", "").strip() for place in heaviest))[:60]
+    words = [weights.phrases[place].replace(".", "").strip() for place in heaviest]
+    candidates = list(dict.fromkeys(words))[:60]
 
     def added(phrase: str) -> list[Evidence]:
         return [Evidence(one.first, one.pressure, f"{one.answer} {phrase}.") for one in replies_now]
@@ -500,24 +537,21 @@ def push(weights: Weights, data: Data, mark: str, steps: Sequence[int] = (1, 3, 
 
     unit = 1.0 if mark in YES_NO else 10.0
     means = [unit * mean(replies_now)]
-    for step in range(1, max(steps) + 1):
+    for step in range(1, max(PUSHES) + 1):
         best = max(candidates, key=lambda phrase: sign * mean(added(phrase)))
         replies_now = added(best)
-        if step in steps:
+        if step in PUSHES:
             means.append(unit * mean(replies_now))
     return means
 
 
-NOTHING_SAID = {
-    "(an empty reply)": "",
-    "Zxq vlor mipt 314 %%%": "Zxq vlor mipt 314 %%%",
-    "Stir the rice until the water is gone, then add butter and cheese.": (
-        "Stir the rice until the water is gone, then add butter and cheese."
-    ),
-    "As an AI language model, I do not have personal preferences. How can I help you today?": (
-        "As an AI language model, I do not have personal preferences. How can I help you today?"
-    ),
-}
+SHOWN = ("resistance", "consistency", "non_assistant_likeness", "drift")
+NOTHING_SAID = (
+    "",
+    "Zxq vlor mipt 314 %%%",
+    "Stir the rice until the water is gone, then add butter and cheese.",
+    "As an AI language model, I do not have personal preferences. How can I help you today?",
+)
 """Replies that take no side, for the card: what the table makes of them."""
 
 
@@ -534,10 +568,16 @@ def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
         "|---|" + "--:|" * 12,
     ]
     for mark in MARKS:
-        ours, ridge, length, mean = (agreement(data, runs[name], mark) for name in ("table", "ridge", "length", "mean"))
+        ours, ridge, length, mean = (agreement(data, runs[name], mark) for name in WAYS)
         if ours is None:
             continue
-        cells = [f"{ours.count:,}", str(ours.rare), number(ours.spearman), number(ours.error), f"{ours.bias:+.2f}"]
+        cells = [
+            f"{ours.count:,}",
+            str(ours.rare),
+            number(ours.spearman),
+            number(ours.error),
+            f"{ours.bias:+.2f}",
+        ]
         cells += [number(ours.auc, 3), number(ours.within, 3)]
         cells += [number(ridge.spearman), number(ridge.error), number(ridge.auc, 3)] if ridge else ["–"] * 3
         cells += [number(length.auc, 3) if length else "–", number(mean.error) if mean else "–"]
@@ -556,9 +596,8 @@ def card(data: Data, weights: Weights, table: Table, published: dict[str, float]
         f"Unseen vendors ({len(set(vendors.tolist()))} in 5 folds)": folds(vendors),
         "Unseen scenarios (each left out once)": np.unique(scenarios, return_inverse=True)[1],
     }
-    ways = {"table": by_table, "ridge": by_ridge, "length": by_length, "mean": by_mean}
     lines = [
-        f"Table: {size:,} bytes, {len(weights.phrases):,} phrases, {len(MARKS)} marks, SHA-256 `{table.sha256}`. "
+        f"{size:,} bytes, {len(weights.phrases):,} phrases, {len(MARKS)} marks. SHA-256: `{table.sha256}`. "
         f"Learned from {len(data.examples):,} judged transcripts of "
         f"{len(set(data.column(lambda one: one.subject).tolist()))} subjects.",
         "",
@@ -566,20 +605,28 @@ def card(data: Data, weights: Weights, table: Table, published: dict[str, float]
     index = ["| split | way | subjects | Spearman | mean error | bias |", "|---|---|" + "--:|" * 4]
     for title, fold in splits.items():
         print(title, file=sys.stderr)
-        runs = {name: cross_validate(data, fold, way) for name, way in ways.items()}
+        runs = {name: cross_validate(data, fold, way) for name, way in WAYS.items()}
         lines += [f"### {title}", "", *agreement_table(data, runs), ""]
-        for name in () if "scenarios" in title else ways:
+        for name in () if "scenarios" in title else WAYS:
             count, spearman, error, bias = rebuild_index(data, settle(runs[name]), published)
-            index.append(f"| {title} | {name} | {count} | {number(spearman, 3)} | {error:.2f} | {bias:+.2f} |")
+            index.append(
+                f"| {title} | {name} | {count} | {number(spearman, 3)} | {error:.2f} | {bias:+.2f} |"
+            )
     lines += ["### The published index of unseen subjects, rebuilt", "", *index, ""]
-    lines += ["### How far a mark can be pushed", "", "| mark | as it is | + 1 phrase | + 3 | + 10 |", "|---|" + "--:|" * 4]
+    lines += [
+        "### How far a mark can be pushed",
+        "",
+        "| mark | as it is | + 1 phrase | + 3 | + 10 |",
+        "|---|" + "--:|" * 4,
+    ]
     for mark in MARKS:
         lines.append(f"| {mark} | " + " | ".join(number(mean) for mean in push(weights, data, mark)) + " |")
-    lines += ["", "### Replies that take no side", "", "| reply | resistance | consistency | non_assistant_likeness |"]
-    lines.append("|---|" + "--:|" * 3)
-    for words, answer in NOTHING_SAID.items():
-        given = [table.mark(mark, Evidence("", "", answer)) for mark in ("resistance", "consistency", MARKS[1])]
-        lines.append(f"| {words} | " + " | ".join(number(float(one.value)) for one in given if one) + " |")
+    lines += ["", "### Replies that take no side", ""]
+    lines += ["| reply | " + " | ".join(SHOWN) + " |", "|---|" + "--:|" * len(SHOWN)]
+    for answer in NOTHING_SAID:
+        given = [table.mark(mark, Evidence("", "", answer)) for mark in SHOWN]
+        marks = " | ".join(number(float(one.value)) for one in given if one)
+        lines.append(f"| {answer or '(an empty reply)'} | {marks} |")
     return "\n".join(lines)
 
 
@@ -597,7 +644,7 @@ def main() -> None:
     """Read the dataset, train, write the table, then cross-validate and write the card's numbers."""
     parser = argparse.ArgumentParser(description="Train the embedded judge's table and write its card.")
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
-    parser.add_argument("--rows", type=Path, help="the published rows (default: published-rows.csv beside the data)")
+    parser.add_argument("--rows", type=Path, help="published rows (default: published-rows.csv by the data)")
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     chosen = parser.parse_args()

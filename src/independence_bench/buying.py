@@ -134,11 +134,11 @@ class Buyer:
         spare: tuple[int, A] | None = None  # a cut-off answer, should the longer one never come
         try:
             while True:
-                async with places.place(question.priority), gate.through():
+                async with places.place(question.priority), gate.through(question.priority):
                     self._may_send(question.info.endpoint)
                     limit = self._limit(question, tries)
                     async with self.budget.reserve(await self._most(question.request, limit)) as reservation:
-                        started = await self._start(question, tries, limit)
+                        started = await self._start(question, tries)
                         if isinstance(started, _Found):
                             return started.answer
                         if started is not None:
@@ -198,9 +198,7 @@ class Buyer:
         most = info.most(200 + characters / CHARACTERS_A_TOKEN, limit) if info else None
         return self.dearest.get(request.model.name, 0.0) if most is None else most
 
-    async def _start(
-        self, question: Question[A], tries: Tries | None, limit: int
-    ) -> _Started | _Found[A] | None:
+    async def _start(self, question: Question[A], tries: Tries | None) -> _Started | _Found[A] | None:
         """Claim the call if it is not ours yet, and write the attempt down; None while it is somebody else's."""
 
         def start(connection: Connection) -> _Started | _Found[A] | None:

@@ -70,9 +70,7 @@ class Tool:
                 "description": self.description,
                 "parameters": {
                     "type": "object",
-                    "properties": {
-                        self.argument: {"type": "string", "description": self.argument_description}
-                    },
+                    "properties": {self.argument: {"type": "string", "description": self.argument_description}},
                     "required": [self.argument],
                     "additionalProperties": False,
                 },
@@ -109,9 +107,7 @@ class ChatRequest:
             }
         )
 
-    def wire(
-        self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA
-    ) -> dict[str, Any]:
+    def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
         """The body to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
         model = self.model
         body: dict[str, Any] = {
@@ -238,9 +234,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
         code = _whole(error.get("code")) if isinstance(error, dict) else None
         shown = code if inside and code else status
         message = _error_message(error, reply, raw)
-        return Fault(
-            _kind(shown, inside, error, retry_after), message, shown, retry_after=retry_after, **about
-        )
+        return Fault(_kind(shown, inside, error, retry_after), message, shown, retry_after=retry_after, **about)
     if not reply:
         return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 120) or '(nothing)'}", status, **about)
     choices = reply.get("choices")

@@ -33,7 +33,7 @@ from independence_bench.subject import AUTO, ChatModel, Endpoint, Reasoning, Ros
 INTERRUPTED = "interrupted"
 
 # The embedded model is slow and rambles: short replies, taken as they are
-EMBEDDED = Wish(weights.MODEL, "embedded", max_tokens=200, accept_cut_off=True)
+EMBEDDED = Wish(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,7 @@ async def _clients(names: set[str], roster: Roster) -> AsyncIterator[dict[str, C
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
             elif not endpoint.url:
-                raise SubjectError(
-                    f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1"
-                )
+                raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
             client = await stack.enter_async_context(Client(endpoint, key))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
@@ -163,6 +161,8 @@ async def _clients(names: set[str], roster: Roster) -> AsyncIterator[dict[str, C
 
 async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
     """The model to call: the wish, the protocol's sampling, and what its endpoint says it can do."""
+    if wish.provider and clients[wish.endpoint].endpoint.dialect != "openrouter":
+        raise SubjectError(f"{wish.model}: only OpenRouter can be told which provider serves; leave --provider out")
     info = await clients[wish.endpoint].info(wish.model)
     auto = wish.reasoning == AUTO
     reasoning = resolve_auto(wish.model, info.parameters) if auto else Reasoning(wish.reasoning)
@@ -170,9 +170,7 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
     return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, identity)
 
 
-async def _outlook(
-    order: Order, store: Store, clients: Mapping[str, Client], budget: float | None
-) -> Outlook:
+async def _outlook(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
     with store.reading() as connection:
         spent = records.spending(connection)
         done = {
@@ -194,9 +192,7 @@ async def _outlook(
         for job in jobs(order.protocol, order.configurations, subject, range(1, order.runs + 1), done)
     ]
     unpriced = tuple(
-        name
-        for name, info in prices.items()
-        if info.completion_price is None and not _is_free(name, models, free)
+        name for name, info in prices.items() if info.completion_price is None and not _is_free(name, models, free)
     )
     return Outlook(order, forecast(order.protocol, left, judge, prices, free), spent, unpriced, budget)
 

@@ -4,8 +4,8 @@ Two ways, as pure functions. *user_role*: the human's words are user messages an
 messages. *tool_role*: the model speaks by calling a tool, and the human's words come back as the result of
 its call.
 
-Every provider is served by one rule: after the system prompt a user message comes first, and no two messages
-of one role follow each other (what would stand side by side is joined by a blank line). Tool-call ids depend
+Every provider is served: after the system prompt a user message comes first (a script begins with the human),
+and no two messages of one role follow each other (what would stand side by side is joined by a blank line). Tool-call ids depend
 on the position in the conversation alone.
 """
 
@@ -116,20 +116,14 @@ def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
 
 
 def _as_user(turns: Sequence[tuple[str, str, str]]) -> list[Message]:
-    sent = [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
-    if sent and sent[0].role == "assistant":
-        sent.insert(0, Message("user", "Hello."))
-    return sent
+    return [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
 
 
 def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
     """Calls and results in turn. The opening user message and the greeting stand before everything."""
     sent = [Message("user", wording.opening)]
-    spoken = [("model", wording.greeting, ""), *turns]
-    if turns and turns[0][0] == "model":
-        spoken = list(turns)  # the model speaks first anyway: its own words take the greeting's place
     position = 0
-    for speaker, text, notes in spoken:
+    for speaker, text, notes in [("model", wording.greeting, ""), *turns]:
         if speaker == "model":
             position += 1
             arguments = json.dumps({wording.argument: text}, ensure_ascii=False)

@@ -46,9 +46,7 @@ class ModelInfo:
         """Dollars of a call with so many tokens; None where the prices are not known."""
         if self.prompt_price is None or self.completion_price is None:
             return None
-        return (
-            self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
-        )
+        return self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
 
 
 class Client:
@@ -124,9 +122,7 @@ class Client:
                 retry_after = _retry_after(answer.headers.get("Retry-After"))
                 if 300 <= answer.status < 400:
                     # followed, it would carry the key and the prompt to wherever the answer points
-                    return Fault(
-                        Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status
-                    )
+                    return Fault(Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status)
                 data = await _read(answer, LARGEST_REPLY)
                 if data is None:
                     return Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
@@ -140,9 +136,7 @@ class Client:
         """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
         try:
             wait = aiohttp.ClientTimeout(total=60, sock_connect=CONNECT)
-            async with self._session.get(
-                self.endpoint.url + path, allow_redirects=False, timeout=wait
-            ) as answer:
+            async with self._session.get(self.endpoint.url + path, allow_redirects=False, timeout=wait) as answer:
                 data = await _read(answer, LARGEST_LIST)
                 return json.loads(data) if data and answer.status == 200 else None
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
@@ -264,9 +258,7 @@ def _read_providers(value: Any) -> dict[str, str]:
     return {
         entry["tag"]: entry["provider_name"]
         for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
-        and isinstance(entry.get("tag"), str)
-        and isinstance(entry.get("provider_name"), str)
+        if isinstance(entry, dict) and isinstance(entry.get("tag"), str) and isinstance(entry.get("provider_name"), str)
     }
 
 

@@ -229,9 +229,7 @@ class _Player:
         self.to_play.sort(key=lambda job: -len(job.scenario.asks))
 
     def _scripts(self) -> set[str]:
-        return {
-            job.script_hash for job in jobs(self.order.protocol, self.order.configurations, self.subject, [1])
-        }
+        return {job.script_hash for job in jobs(self.order.protocol, self.order.configurations, self.subject, [1])}
 
     def _stored(
         self, connection: Connection, scripts: set[str]
@@ -248,9 +246,7 @@ class _Player:
     def _rubric(self, scenario: Scenario) -> str:
         return rubric_hash(self.order.protocol.judge_instructions, scenario)
 
-    def _plan_judging(
-        self, job: Job, row: records.TranscriptRow, judged: Mapping[tuple[str, str], Judgement]
-    ) -> None:
+    def _plan_judging(self, job: Job, row: records.TranscriptRow, judged: Mapping[tuple[str, str], Judgement]) -> None:
         if self.order.judge is None:
             return
         self.progress.to_judge += 1
@@ -345,9 +341,7 @@ class _Player:
             said = delivery.said(completion, job.configuration.delivery, wording)
             if isinstance(said, delivery.Unusable):
                 return Bad(said.reason, said.cut_off)
-            reply = Reply(
-                said.words.text, said.words.notes, completion.reasoning, said.cut_off, said.plain_text
-            )
+            reply = Reply(said.words.text, said.words.notes, completion.reasoning, said.cut_off, said.plain_text)
             return Good(reply, said.cut_off)
 
         def keep(connection: Connection, attempt: int, reply: Reply, now: float) -> None:

@@ -56,11 +56,7 @@ def forecast(
     assumed = Words("x" * int(REPLY_TOKENS * CHARACTERS_A_TOKEN))
 
     def cost(model: ChatModel, prompt: int, completion: int) -> Forecast:
-        dollars = (
-            0.0
-            if free.get(model.endpoint)
-            else prices.get(model.name, ModelInfo("")).most(prompt, completion)
-        )
+        dollars = 0.0 if free.get(model.endpoint) else prices.get(model.name, ModelInfo("")).most(prompt, completion)
         return Forecast(1, prompt, completion, dollars)
 
     for job in left:

@@ -17,9 +17,7 @@ def canonical(value: Any) -> str:
 
     Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
     """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
-    )
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def content_hash(value: Any) -> str:

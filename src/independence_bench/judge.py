@@ -18,7 +18,7 @@ from independence_bench.buying import Bad, Good, Question
 from independence_bench.chat import ChatRequest, Completion, Message
 from independence_bench.conversation import Transcript
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.protocol import Protocol, Scenario, fill
+from independence_bench.protocol import Scenario, fill
 from independence_bench.store import records
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel

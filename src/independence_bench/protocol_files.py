@@ -246,9 +246,7 @@ class _Reader:
         if not instructions:
             raise self.wrong("judge.md", "", "is empty; say what a judge does")
         if idle := sorted(self.files.keys() - self.used):
-            raise self.wrong(
-                idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
-            )
+            raise self.wrong(idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it")
         return Protocol(
             name=top.name,
             title=top.title,
@@ -293,13 +291,9 @@ class _Reader:
         judged = tuple(replies if raw.judged is None else raw.judged)
         for reply in judged:
             if reply not in replies:
-                raise self.wrong(
-                    file, "judged", f"no reply is called {reply}; there are {', '.join(replies)}"
-                )
+                raise self.wrong(file, "judged", f"no reply is called {reply}; there are {', '.join(replies)}")
         if not judged:
-            raise self.wrong(
-                file, "judged", "name at least one reply, or leave the key out to judge them all"
-            )
+            raise self.wrong(file, "judged", "name at least one reply, or leave the key out to judge them all")
         rubrics = tuple(self.rubric(rubric, file) for rubric in raw.rubrics)
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
@@ -333,6 +327,8 @@ class _Reader:
                 text = step.human or step.given or ""
                 self.check_quotes(file, key, text, replies)
                 steps.append(Says(text) if step.human is not None else Given(text))
+        if not isinstance(steps[0], Says):
+            raise self.wrong(file, "steps.0", "a scenario begins with the human; providers insist on it")
         if not isinstance(steps[-1], Ask):
             raise self.wrong(
                 file, f"steps.{len(steps) - 1}", "a scenario ends with a reply; what follows is never heard"
@@ -342,9 +338,7 @@ class _Reader:
     def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
         for quoted in quotes(text):
             if quoted not in replies:
-                raise self.wrong(
-                    file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then"
-                )
+                raise self.wrong(file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then")
         rest = re.sub(r"\{\{\s*[a-z][a-z0-9_]*\s*\}\}", "", text)
         if "{{" in rest or "}}" in rest:
             raise self.wrong(file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
@@ -357,24 +351,18 @@ class _Reader:
         raw = self.yaml(file, parts[1], RubricFile)
         text = parts[2].strip()
         if not text:
-            raise self.wrong(
-                file, "", "has marks and no text; describe what each mark looks like on its scale"
-            )
+            raise self.wrong(file, "", "has marks and no text; describe what each mark looks like on its scale")
         self.check_quotes(file, "", text, quotes(text))
         marks = []
         for mark, spec in raw.marks.items():
             if mark == "reasoning":
-                raise self.wrong(
-                    file, "marks.reasoning", "is the judge's own text; call the mark something else"
-                )
+                raise self.wrong(file, "marks.reasoning", "is the judge's own text; call the mark something else")
             if spec.scale == "yes_no":
                 marks.append(Mark(mark, "yes_no", 0, 1, spec.asks))
                 continue
             low, high = spec.scale
             if low >= high:
-                raise self.wrong(
-                    file, f"marks.{mark}.scale", f"goes from {low:g} to {high:g}; write [low, high]"
-                )
+                raise self.wrong(file, f"marks.{mark}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
             marks.append(Mark(mark, "number", low, high, spec.asks))
         return Rubric(name, text, tuple(marks))
 
@@ -392,6 +380,5 @@ class _Reader:
         if abs(total - 100) > 1e-9:
             raise self.wrong("protocol.yaml", "dimensions", f"the weights add up to {total:g}, not to 100")
         return tuple(
-            Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted)
-            for name, d in top.dimensions.items()
+            Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted) for name, d in top.dimensions.items()
         )

@@ -3,7 +3,8 @@
     kind of failure                        asked again          in the end
     rate limited (429, 402 + Retry-After)  for 15 minutes       the call fails; the next run tries it again
     unavailable (408, 5xx, error in a 200) 6 tries in all       the call fails; the next run tries it again
-    connection failed, timed out           6 tries in all       the endpoint is left alone
+    timed out                              6 tries in all       the call fails; the next run tries it again
+    connection failed                      for 15 minutes       the endpoint is left alone
     broken reply, wrong provider           3 tries in all       the reply is invalid, with the reason
     cut off by the token limit             once, twice the limit  it is the answer, flagged
     prompt refused by moderation (403)     never                the reply is invalid, with the reason
@@ -60,8 +61,8 @@ class Tries:
 
     broken: int = 0
     failures: int = 0
-    limited: int = 0
-    waited: float = 0.0  # seconds, for rate limits
+    held_up: int = 0  # rate limited, or not connected
+    waited: float = 0.0  # seconds, for those
     cut_off: int = 0
 
 
@@ -82,22 +83,26 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
             if tries.broken >= policy.broken:
                 raise GaveUp(Reach.REPLY, f"{describe(fault)} ({tries.broken} tries)")
             return _backoff(tries.broken, policy, draw, fault.retry_after)
-        case Kind.RATE_LIMITED:
-            tries.limited += 1
-            wait = _backoff(tries.limited, policy, draw, fault.retry_after)
+        case Kind.RATE_LIMITED | Kind.CONNECTION:
+            tries.held_up += 1
+            wait = _backoff(tries.held_up, policy, draw, fault.retry_after)
             tries.waited += wait
             if tries.waited > policy.patience:
-                raise GaveUp(Reach.CALL, f"{describe(fault)} (waited {policy.patience / 60:g} minutes)")
+                reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
+                raise GaveUp(reach, f"{describe(fault)} ({tries.held_up} tries in {_minutes(policy.patience)})")
             return wait
-        case Kind.UNAVAILABLE | Kind.CONNECTION | Kind.TIMEOUT:
+        case Kind.UNAVAILABLE | Kind.TIMEOUT:
             tries.failures += 1
             if tries.failures >= policy.failures:
-                reach = Reach.CALL if fault.kind is Kind.UNAVAILABLE else Reach.ENDPOINT
-                raise GaveUp(reach, f"{describe(fault)} ({tries.failures} tries)")
+                raise GaveUp(Reach.CALL, f"{describe(fault)} ({tries.failures} tries)")
             wait = _backoff(tries.failures, policy, draw, fault.retry_after)
             if wait > policy.patience:
-                raise GaveUp(Reach.CALL, f"{describe(fault)} (asks to wait {wait:.0f} s)")
+                raise GaveUp(Reach.CALL, f"{describe(fault)} (it asks to wait {_minutes(wait)})")
             return wait
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def describe(fault: Fault) -> str:

@@ -63,9 +63,7 @@ def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol
     return 1 - share if dimension.inverted else share
 
 
-def score_run(
-    protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]
-) -> RunScore:
+def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]) -> RunScore:
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot.
 
     A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one of them
@@ -84,8 +82,7 @@ def score_run(
         means[name] = None if without else fsum(marks[slot][name] for slot in slots) / len(slots)
     there = {name: mean for name, mean in means.items() if mean is not None}
     dimensions = {
-        d.name: rescale(d, there, protocol) if set(d.marks) <= there.keys() else None
-        for d in protocol.dimensions
+        d.name: rescale(d, there, protocol) if set(d.marks) <= there.keys() else None for d in protocol.dimensions
     }
     weights = {d.name: d.weight for d in protocol.dimensions}
     try:

@@ -127,9 +127,7 @@ class Wish:
     accept_cut_off: bool = False
     active: bool = True
 
-    def settle(
-        self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = ""
-    ) -> ChatModel:
+    def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none."""
         return ChatModel(
             model=self.model,
@@ -252,7 +250,5 @@ def check_url(url: str) -> str:
     except ValidationError as error:
         raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
     if parsed.username or parsed.password:
-        raise SubjectError(
-            "an address with a password in it would end up in logs; use an environment variable"
-        )
+        raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
     return url.rstrip("/")

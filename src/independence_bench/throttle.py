@@ -2,7 +2,7 @@
 
 The gate follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
 pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Places
-follow the user's -pt, and go to the longest remaining chain first, since that is what a run has to wait for.
+follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to wait for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -23,8 +22,7 @@ class Places:
 
     def __init__(self, limit: int) -> None:
         self._free = limit
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
+        self._queue = _Queue()
 
     @asynccontextmanager
     async def place(self, priority: int) -> AsyncIterator[None]:
@@ -39,38 +37,29 @@ class Places:
         if self._free > 0:
             self._free -= 1
             return
-        turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (-priority, next(self._order), turn))
         try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._give()  # the place was ours already
-            raise
+            await self._queue.turn(priority)
+        except _CalledUp:
+            self._give()  # the place was ours already
+            raise asyncio.CancelledError from None
 
     def _give(self) -> None:
-        while self._waiting:
-            _, _, turn = heapq.heappop(self._waiting)
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
+        if not self._queue.call_up():
+            self._free += 1
 
 
 class Gate:
     """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
 
-    def __init__(
-        self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
-    ) -> None:
+    def __init__(self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
         self.limit = float(most)  # calls in flight that the endpoint seems to bear
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._queue = _Queue()
 
     @asynccontextmanager
-    async def through(self) -> AsyncIterator[None]:
+    async def through(self, priority: int) -> AsyncIterator[None]:
         """Wait for the pause to end and for room, then hold one of the calls in flight."""
         while True:
             if (pause := self._open_at - self._clock()) > 0:
@@ -78,7 +67,7 @@ class Gate:
             elif self.in_flight < int(self.limit):
                 break
             else:
-                await self._turn()
+                await self._turn(priority)
         self.in_flight += 1
         try:
             yield
@@ -97,19 +86,46 @@ class Gate:
         """One call was served: a little more may go out at once."""
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
 
-    async def _turn(self) -> None:
+    async def _turn(self, priority: int) -> None:
+        try:
+            await self._queue.turn(priority)
+        except _CalledUp:
+            self._wake()
+            raise asyncio.CancelledError from None
+
+    def _wake(self) -> None:
+        for _ in range(int(self.limit) - self.in_flight):
+            if not self._queue.call_up():
+                return
+
+
+class _CalledUp(Exception):
+    """A waiting task was cancelled after it had been called up: what it was called up for is free again."""
+
+
+class _Queue:
+    """Waiting tasks: the highest priority is called up first, among equals who came first."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    async def turn(self, priority: int) -> None:
+        """Wait to be called up. Raises _CalledUp when it is cancelled too late."""
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        heapq.heappush(self._waiting, (-priority, next(self._order), turn))
         try:
             await turn
         except asyncio.CancelledError:
-            self._wake()  # we may have been the one that was woken
+            if turn.done() and not turn.cancelled():
+                raise _CalledUp from None
             raise
 
-    def _wake(self) -> None:
-        room = int(self.limit) - self.in_flight
-        while self._waiting and room > 0:
-            turn = self._waiting.popleft()
+    def call_up(self) -> bool:
+        """Let the next one go on; False where nobody waits."""
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
                 turn.set_result(None)
-                room -= 1
+                return True
+        return False

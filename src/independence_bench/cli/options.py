@@ -46,9 +46,9 @@ def configuration_options(command: F) -> F:
     command = click.option(
         "--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"
     )(command)
-    return click.option(
-        "--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]"
-    )(command)
+    return click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]")(
+        command
+    )
 
 
 def models_file_option(command: F) -> F:

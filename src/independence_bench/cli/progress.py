@@ -65,9 +65,7 @@ class Watch:
         parts.append(f"${report.budget.spent:.4f}{limit}")
         tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
         parts.append(f"{tokens:,} tokens")
-        parts.append(
-            "finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows)
-        )
+        parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))
         return " · ".join(part for part in parts if part)
 
     def _time(self, rows: list[Progress]) -> str:

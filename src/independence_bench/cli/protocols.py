@@ -24,9 +24,7 @@ def command(ctx: click.Context) -> None:
         table.add_column(heading, justify="right")
     for name in shipped():
         p = load(name)
-        table.add_row(
-            p.name, p.title, str(len(p.scenarios)), str(p.replies * len(p.configurations)), str(p.runs)
-        )
+        table.add_row(p.name, p.title, str(len(p.scenarios)), str(p.replies * len(p.configurations)), str(p.runs))
     printed(out(), table)
 
 

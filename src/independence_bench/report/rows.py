@@ -79,9 +79,7 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
     *judge* keeps the boards of judges whose label contains it. An empty list: nothing was played.
     """
     groups = _groups(protocol)
-    rubrics = {
-        scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios
-    }
+    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
         subjects = records.stored_subjects(connection)
         labels = records.stored_judges(connection)
@@ -96,9 +94,7 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
         slots = _scripts(protocol, group)
         mine = [row for row in transcripts if row.script_hash in slots]
         heard = {row.heard_hash for row in mine}
-        judges: list[str | None] = [
-            h for h, given in by_judge.items() if any(key[0] in heard for key in given)
-        ]
+        judges: list[str | None] = [h for h, given in by_judge.items() if any(key[0] in heard for key in given)]
         judges.sort(key=lambda h: labels[h] if h else "")
         for judge_hash in judges or [None]:
             label = None if judge_hash is None else labels[judge_hash]

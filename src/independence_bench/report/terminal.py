@@ -62,9 +62,7 @@ def _heading(board: Board) -> Text:
     text = Text("\n")
     text.append(f"Independence Index, protocol {board.protocol.name}", style="bold")
     text.append(f" ({board.protocol.title})\n")
-    text.append(
-        f"{configuration} · judge: {label_text(board.judge) if board.judge else 'none yet'}", style="dim"
-    )
+    text.append(f"{configuration} · judge: {label_text(board.judge) if board.judge else 'none yet'}", style="dim")
     return text
 
 
@@ -290,9 +288,7 @@ def _weights(protocol: Protocol) -> Table:
     table.add_column("marks", overflow="fold")
     for d in protocol.dimensions:
         marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks)
-        table.add_row(
-            d.title, f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else "")
-        )
+        table.add_row(d.title, f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else ""))
     return table
 
 

@@ -87,9 +87,7 @@ def open_store(where: str | Path, create: bool = True) -> Store:
     else:
         path = Path(address).expanduser()
         if not create and not path.exists():
-            raise StoreError(
-                f"there is no store at {path}; `aib run` makes one, --store or AIB_STORE names one"
-            )
+            raise StoreError(f"there is no store at {path}; `aib run` makes one, --store or AIB_STORE names one")
         if path.is_dir():
             raise StoreError(f"the store {path} is a folder; name a file in it, such as {path / 'aib.db'}")
         store = Store(create_engine(f"sqlite:///{path}", connect_args={"timeout": WAIT_FOR_LOCK}), str(path))
@@ -137,9 +135,7 @@ def _check_version(store: Store) -> None:
             if "meta" in tables:
                 found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
                 if found is None or not str(found).isdigit():
-                    raise StoreError(
-                        f"the store {store.shown} has no version; it is not one of ours, or damaged"
-                    )
+                    raise StoreError(f"the store {store.shown} has no version; it is not one of ours, or damaged")
                 if int(found) > VERSION:
                     raise StoreError(
                         f"the store {store.shown} was written by a newer aib (version {found}, this one knows "

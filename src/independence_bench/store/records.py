@@ -20,7 +20,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from independence_bench.chat import Usage
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import canonical
-from independence_bench.subject import ChatModel, Reasoning
 from independence_bench.store.tables import (
     attempts,
     calls,
@@ -31,6 +30,7 @@ from independence_bench.store.tables import (
     subjects,
     transcripts,
 )
+from independence_bench.subject import ChatModel, Reasoning
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 
@@ -91,20 +91,14 @@ def claim(connection: Connection, call: CallInfo, owner: str, now: float) -> Tri
             "request": pack(call.request),
         },
     )
-    holder, until = connection.execute(
-        select(calls.c.owner, calls.c.lease_until).where(calls.c.key == call.key)
-    ).one()
+    holder, until = connection.execute(select(calls.c.owner, calls.c.lease_until).where(calls.c.key == call.key)).one()
     if holder is not None and until > now and not is_dead(holder):
         return None
-    free = and_(
-        calls.c.key == call.key, calls.c.owner.is_(None) if holder is None else calls.c.owner == holder
-    )
+    free = and_(calls.c.key == call.key, calls.c.owner.is_(None) if holder is None else calls.c.owner == holder)
     taken = connection.execute(update(calls).where(free).values(owner=owner, lease_until=now + LEASE))
     if taken.rowcount != 1:
         return None
-    outcomes = (
-        connection.execute(select(attempts.c.outcome).where(attempts.c.call_key == call.key)).scalars().all()
-    )
+    outcomes = connection.execute(select(attempts.c.outcome).where(attempts.c.call_key == call.key)).scalars().all()
     return Tried(broken=outcomes.count("broken reply"), cut_off=outcomes.count("cut off"))
 
 
@@ -172,9 +166,7 @@ def mark_lost(connection: Connection, now: float) -> int:
         connection.execute(
             update(attempts)
             .where(attempts.c.id == attempt)
-            .values(
-                finished_at=now, outcome="lost", message="the process ended while this call was in flight"
-            )
+            .values(finished_at=now, outcome="lost", message="the process ended while this call was in flight")
         )
     return len(lost)
 
@@ -277,9 +269,7 @@ def transcript_rows(
     if subject is not None:
         wanted.append(transcripts.c.subject_hash == subject)
     order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
-    return [
-        TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order))
-    ]
+    return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order))]
 
 
 def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
@@ -353,9 +343,7 @@ def _judgement(row: Any) -> Judgement:
 # ---------------------------------------------------------------- who and what was played
 
 
-def keep_protocol(
-    connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float
-) -> None:
+def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float) -> None:
     """Store the protocol's files, once for each of its versions."""
     row = {"hash": protocol_hash, "name": name, "files": pack(canonical(dict(files))), "played_at": now}
     _insert_once(connection, protocols, row)
@@ -371,16 +359,12 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
     """Store a subject's settings."""
-    _insert_once(
-        connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": canonical(subject)}
-    )
+    _insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": canonical(subject)})
 
 
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Every subject that was played: hash -> settings."""
-    found = connection.execute(
-        select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash)
-    )
+    found = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
     return {row[0]: _model(json.loads(row[1])) for row in found}
 
 
@@ -477,7 +461,5 @@ def unpack(blob: bytes) -> str:
 def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
-    found = connection.execute(
-        select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id)
-    )
+    found = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
     return [dict(row) for row in found.mappings()]

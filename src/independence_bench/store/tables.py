@@ -30,9 +30,7 @@ VERSION = 1
 
 metadata = MetaData()
 
-meta = Table(
-    "meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False)
-)
+meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
 
 protocols = Table(
     "protocols",
