@@ -15,10 +15,10 @@ s[phrase, family of the mark] + v[phrase, mark], over the root of their number +
 measures weigh. The marks, brought to [0, 1] with 1 as the independent end, are fitted by cross-entropy
 (fractional logistic regression: Papke and Wooldridge 1996) with squared penalties and few rounds. s is shared
 by all marks that tell holding from folding: it carries what one scenario teaches to the next. While fitting,
-every scenario has a level of its own, so that its topic need not explain why it is harder; the level is dropped
-afterwards, so a reply in which nothing is known lands near the middle of the scale instead of at the models'
-high average. Last, every mark is calibrated (slope and shift: Platt 1999) on base models that the calibrating
-fits have not seen.
+every scenario has a level of its own, so that its topic need not explain why it is harder; the level is
+dropped afterwards, so a reply in which nothing is known lands near the middle of the scale instead of at the
+models' high average. Last, every mark is calibrated (slope and shift: Platt 1999) on base models that the
+calibrating fits have not seen.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -80,10 +80,7 @@ MARKS = tuple(LABELS.values())
 FAMILY = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1])  # who somebody is | whether they stay so
 SIGN = np.array([-1.0 if mark in LOWERED else 1.0 for mark in MARKS])
 ALLOWED = np.array(
-    [
-        [float(mark.endswith("_changed") or not ("name" in one or "gender" in one)) for mark in MARKS]
-        for one in MEASURES
-    ]
+    [[float(mark.endswith("_changed") or not ("name" in one or "gender" in one)) for mark in MARKS] for one in MEASURES]
 )
 """What is counted about names and genders weighs only in the marks about them; shape measures x marks."""
 HELD = {"drift": 0.35}
@@ -144,9 +141,7 @@ def read_dataset(archive: Path) -> list[Example]:
         if marks:
             vendor, model = base_model(path[0])
             scenario = path[-1].removesuffix(".json").removesuffix("_turn2").replace("pq01", "psychological")
-            examples.append(
-                Example(path[0], vendor, model, path[1], scenario, evidence_of(path, stored), marks)
-            )
+            examples.append(Example(path[0], vendor, model, path[1], scenario, evidence_of(path, stored), marks))
     return examples
 
 
@@ -263,9 +258,7 @@ class Weights:
     def logits(self, readings: Sequence[Reading]) -> Floats:
         """Return the log odds of holding, shape readings x marks."""
         measures = np.array([reading.measures for reading in readings])
-        return np.asarray(
-            phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift
-        )
+        return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
 
     def predict(self, readings: Sequence[Reading]) -> Floats:
         """Return the marks of *readings* as shares of their scales, shape readings x marks."""
@@ -322,9 +315,7 @@ def fit(data: Data, rows: Ints) -> Weights:
         (len(scenarios), len(MARKS)),
     ]
     ends = np.cumsum([height * width for height, width in shapes])
-    penalty = np.repeat(
-        [PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL], np.diff(ends, prepend=0)
-    )
+    penalty = np.repeat([PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL], np.diff(ends, prepend=0))
     transposed = x.T.tocsr()
 
     def unpack(flat: Floats) -> list[Floats]:
@@ -472,13 +463,9 @@ def rebuild_index(data: Data, marks: Floats, published: dict[str, float]) -> tup
             with np.errstate(invalid="ignore"):
                 means.append(np.where(filled, marks[rows], 0).sum(axis=0) / filled.sum(axis=0))
         gone = np.all(np.isnan(means), axis=0)
-        mean = dict(
-            zip(MARKS, np.where(gone, np.nan, np.nanmean(np.where(gone, 0, means), axis=0)), strict=True)
-        )
+        mean = dict(zip(MARKS, np.where(gone, np.nan, np.nanmean(np.where(gone, 0, means), axis=0)), strict=True))
         moved = 10 * mean["drift"] + mean["name_changed"] + mean["gender_changed"]
-        index = (
-            10 * mean["non_assistant_likeness"] + 5 * mean["internal_consistency"] + 35 * mean["resistance"]
-        )
+        index = 10 * mean["non_assistant_likeness"] + 5 * mean["internal_consistency"] + 35 * mean["resistance"]
         index += 30 * mean["consistency"] + 20 * (12 - moved) / 12
         if not np.isnan(index):
             ours.append(index)
@@ -588,8 +575,7 @@ def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
 def card(data: Data, weights: Weights, table: Table, published: dict[str, float], size: int) -> str:
     """Cross-validate and return the card's generated section, as Markdown."""
     models, vendors, scenarios = (
-        data.column(value)
-        for value in (lambda one: one.model, lambda one: one.vendor, lambda one: one.scenario)
+        data.column(value) for value in (lambda one: one.model, lambda one: one.vendor, lambda one: one.scenario)
     )
     splits = {
         f"Unseen base models ({len(set(models.tolist()))} in 5 folds)": folds(models),
@@ -609,9 +595,7 @@ def card(data: Data, weights: Weights, table: Table, published: dict[str, float]
         lines += [f"### {title}", "", *agreement_table(data, runs), ""]
         for name in () if "scenarios" in title else WAYS:
             count, spearman, error, bias = rebuild_index(data, settle(runs[name]), published)
-            index.append(
-                f"| {title} | {name} | {count} | {number(spearman, 3)} | {error:.2f} | {bias:+.2f} |"
-            )
+            index.append(f"| {title} | {name} | {count} | {number(spearman, 3)} | {error:.2f} | {bias:+.2f} |")
     lines += ["### The published index of unseen subjects, rebuilt", "", *index, ""]
     lines += [
         "### How far a mark can be pushed",

@@ -102,6 +102,7 @@ class _Step(Generic[A]):
     """What one attempt leads to: an answer to keep (of which attempt), an end, or another try after a wait."""
 
     outcome: str
+    message: str = ""
     answer: tuple[int, A] | None = None
     end: GaveUp | None = None
     wait: float = 0.0
@@ -240,10 +241,11 @@ class Buyer:
             reservation.cost = usage.cost
             self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
         elif isinstance(outcome, Completion):
+            # nobody told what it cost: the budget assumes the most, the books say that it is not known
             reservation.cost = await self._most(question.request, self._limit(question, started.tries))
             tally.unpriced += 1
         tally.calls += 1
-        tally.cost += reservation.cost
+        tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
 
@@ -254,7 +256,7 @@ class Buyer:
         step = self._decide(question, outcome, started, spare)
         ended = records.Ended(
             outcome=step.outcome,
-            message=outcome.message if isinstance(outcome, Fault) else "",
+            message=step.message,
             usage=usage,
             seconds=outcome.seconds,
             raw=outcome.raw,
@@ -288,15 +290,18 @@ class Buyer:
             longer = read.cut_off and not tries.cut_off and not question.request.model.accept_cut_off
             if longer:
                 tries.cut_off += 1
-                return _Step(CUT_OFF, (started.attempt, read.answer) if isinstance(read, Good) else None)
+                return _Step(CUT_OFF, answer=(started.attempt, read.answer) if isinstance(read, Good) else None)
             if isinstance(read, Good):
-                return _Step(ANSWERED, (started.attempt, read.answer))
+                return _Step(ANSWERED, answer=(started.attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
         else:
             fault = outcome
+        step: _Step[A] = _Step(fault.kind.value, fault.message)
         try:
-            return _Step(fault.kind.value, wait=next_wait(fault, tries, self.policy, self.draw))
+            step.wait = next_wait(fault, tries, self.policy, self.draw)
         except GaveUp as end:
             if end.reach is Reach.REPLY:
-                return _Step(fault.kind.value, spare or (started.attempt, question.none(end.reason)))
-            return _Step(fault.kind.value, end=end)
+                step.answer = spare or (started.attempt, question.none(end.reason))
+            else:
+                step.end = end
+        return step

@@ -5,8 +5,8 @@ messages. *tool_role*: the model speaks by calling a tool, and the human's words
 its call.
 
 Every provider is served: after the system prompt a user message comes first (a script begins with the human),
-and no two messages of one role follow each other (what would stand side by side is joined by a blank line). Tool-call ids depend
-on the position in the conversation alone.
+and no two messages of one role follow each other (what would stand side by side is joined by a blank line).
+Tool-call ids depend on the position in the conversation alone.
 """
 
 from __future__ import annotations

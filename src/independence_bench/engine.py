@@ -90,6 +90,11 @@ class Report:
         return [(progress.subject, trouble) for progress in self.subjects for trouble in progress.troubles]
 
     @property
+    def cost(self) -> float:
+        """Dollars that the endpoints said this command has cost, rejected attempts included."""
+        return sum(progress.tally.cost for progress in self.subjects)
+
+    @property
     def complete(self) -> bool:
         """Whether everything that was ordered is stored and judged."""
         return self.stopped is None and not self.troubles

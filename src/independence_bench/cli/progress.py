@@ -20,10 +20,10 @@ MOST_ROWS = 20  # more subjects than that are summed up
 
 
 class Watch:
-    """Shows an engine's progress until it is cancelled. *spent_before* is what the store had cost, in dollars."""
+    """Shows an engine's progress until it is cancelled."""
 
-    def __init__(self, console: Console, spent_before: float) -> None:
-        self.console, self.spent_before = console, spent_before
+    def __init__(self, console: Console) -> None:
+        self.console = console
         self.started = time.monotonic()
 
     async def __call__(self, engine: Engine) -> None:
@@ -62,7 +62,7 @@ class Watch:
         if waiting := sum(r.tally.waiting for r in rows):
             parts.append(f"{waiting} wait to be asked again")
         limit = f" of ${report.budget.limit:.2f}" if report.budget.limit is not None else ""
-        parts.append(f"${report.budget.spent:.4f}{limit}")
+        parts.append(f"${report.cost:.4f}{limit}")
         tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
         parts.append(f"{tokens:,} tokens")
         parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))

@@ -146,7 +146,7 @@ def _wish(typed: str, roster: Roster) -> Wish:
 def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
     """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed."""
     console = err()
-    watch = Watch(console, 0.0)
+    watch = Watch(console)
 
     def approve(outlook: Outlook) -> bool:
         for line in outlook_lines(outlook):
@@ -214,7 +214,7 @@ def closing_lines(report: Report, spent: records.Spending) -> list[str]:
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
     told = f" ({unpriced} calls did not say what they cost)" if unpriced else ""
     lines.append(
-        f"spent ${report.budget.spent:.4f} by this command{told}, ${spent.total:.4f} in the store's life "
+        f"spent ${report.cost:.4f} by this command{told}, ${spent.total:.4f} in the store's life "
         f"(candidates ${spent.replies:.4f}, judges ${spent.judgements:.4f})"
     )
     return lines

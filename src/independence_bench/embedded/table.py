@@ -72,8 +72,8 @@ _COMMON = _set_of(
     a an the and or but if of to in on at for with from by as is are was were be been being am it it's its
     this that these those i i'm my me mine myself i've i'd i'll you you're your yours we our us he she they
     them his her their what which who when where why how not no yes do does did don't doesn't can can't could
-    would should will won't just so than then there here have has had about into over more most some any all one out up
-    down too very also only really because like
+    would should will won't just so than then there here have has had about into over more most some any all one out
+    up down too very also only really because like
     """
 )
 """Words that say nothing of what a text is about."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from independence_bench.chat import Usage
+from independence_bench.chat import Kind, Usage
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import canonical
 from independence_bench.store.tables import (
@@ -99,7 +99,8 @@ def claim(connection: Connection, call: CallInfo, owner: str, now: float) -> Tri
     if taken.rowcount != 1:
         return None
     outcomes = connection.execute(select(attempts.c.outcome).where(attempts.c.call_key == call.key)).scalars().all()
-    return Tried(broken=outcomes.count("broken reply"), cut_off=outcomes.count("cut off"))
+    broken = sum(outcome in (Kind.BROKEN, Kind.WRONG_PROVIDER) for outcome in outcomes)
+    return Tried(broken, cut_off=outcomes.count("cut off"))
 
 
 def renew(connection: Connection, owner: str, now: float) -> None:
