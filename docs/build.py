@@ -1,0 +1,95 @@
+"""Writes the parts of the documentation that are made from the code; `--check` only compares.
+
+    docs/schema/*.json        JSON Schema of the files that people write
+    docs/cli.md               the help of every command
+    README.md                 the file tree, between two markers
+
+Run it with `make docs`; `make test` runs the check, so none of these can rot.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from independence_bench.cli.main import cli
+from independence_bench.protocol_files import json_schemas
+from independence_bench.subject import ModelsFile
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "independence_bench"
+BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
+WIDTH = 80
+
+
+def schemas() -> Iterator[tuple[Path, str]]:
+    """Every schema, as a file."""
+    every = {**json_schemas(), "models": ModelsFile.model_json_schema()}
+    for name, schema in every.items():
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        yield ROOT / "docs" / "schema" / f"{name}.schema.json", text
+
+
+def helps(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
+    """The help of *command* and of all below it, as Markdown."""
+    context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
+    yield f"## {' '.join(path)}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from helps(below, (*path, name))
+
+
+def command_line() -> tuple[Path, str]:
+    """docs/cli.md"""
+    head = "# The command line\n\nMade from `aib --help` and its commands by `make docs`.\n\n"
+    return ROOT / "docs" / "cli.md", head + "\n".join(helps(cli, ("aib",)))
+
+
+def tree() -> str:
+    """The package's files, each with the first sentence of its docstring."""
+    lines = []
+    for path in sorted(PACKAGE.rglob("*.py"), key=lambda p: (p.parent != PACKAGE, p.relative_to(PACKAGE).as_posix())):
+        if path.name == "__init__.py" and path.parent == PACKAGE:
+            continue
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        first = " ".join(docstring.split("\n\n")[0].split())
+        sentence = first.split(". ")[0].rstrip(".")
+        name = path.relative_to(PACKAGE).as_posix()
+        lines.append(f"{name:<24} {sentence}")
+    return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
+
+
+def readme() -> tuple[Path, str]:
+    """README.md with its tree of today."""
+    path = ROOT / "README.md"
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return path, f"{before}{BEGIN}\n{tree()}\n{END}{after}"
+
+
+def main() -> int:
+    """Write what has changed, or with --check list it and return 1."""
+    check = "--check" in sys.argv[1:]
+    stale = []
+    for path, text in (*schemas(), command_line(), readme()):
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(ROOT).as_posix())
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(("out of date, run `make docs`: " if check else "written: ") + ", ".join(stale))
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
