@@ -174,9 +174,7 @@ def test_it_answers_in_words_and_counts_them(base: str) -> None:
 def test_it_answers_a_conversation_held_by_tool(base: str) -> None:
     """The person's words as tool results: it answers with a call or in plain text, and both are words."""
     message = reply(base, BY_TOOL, tools=[TOOL])["choices"][0]["message"]
-    words = message["content"] + "".join(
-        call["function"]["arguments"] for call in message.get("tool_calls", [])
-    )
+    words = message["content"] + "".join(call["function"]["arguments"] for call in message.get("tool_calls", []))
 
     assert re.search(r"[a-z]{3,}", words)
 
@@ -192,9 +190,7 @@ def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
     assert system.startswith("system\nYou decide who you are.")
     assert '"name": "send_message_to_human"' in system
     assert greeting == "user\nA human has joined. Greet them.<|im_end|>\n"
-    call = (
-        '<tool_call>{"name": "send_message_to_human", "arguments": {"message": %s}}</tool_call><|im_end|>\n'
-    )
+    call = '<tool_call>{"name": "send_message_to_human", "arguments": {"message": %s}}</tool_call><|im_end|>\n'
     assert first == "assistant\n" + call % r'"Hello! I am Ada, \"the bold\"."'
     assert answer == "tool\nHi. Tell me what you value most.<|im_end|>\n"
     assert second == "assistant\nThey want my values.\n" + call % r'"Curiosity.\nAnd honesty."'
@@ -217,9 +213,7 @@ def test_a_call_comes_back_as_a_call(base: str) -> None:
     """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
     # words may come before a required call, and a weak model may use up its limit on them: a few seeds
     for seed in range(8):
-        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=150, seed=seed)[
-            "choices"
-        ][0]
+        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=150, seed=seed)["choices"][0]
         if choice["finish_reason"] == "tool_calls":
             break
     else:

@@ -29,7 +29,8 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self.reserved = 0.0
-        self._settled = asyncio.Condition()
+        self._in_flight = 0
+        self._settled = asyncio.Event()  # set when a call has settled, then a new one
 
     @asynccontextmanager
     async def reserve(self, most: float) -> AsyncIterator[Reservation]:
@@ -37,25 +38,25 @@ class Budget:
 
         Raises BudgetSpent when nothing is in flight and it still does not fit.
         """
-        async with self._settled:
-            while not self.fits(most):
-                if self.reserved == 0:
-                    raise BudgetSpent(
-                        f"the budget of ${self.limit:.2f} is used up: ${self.spent:.4f} is spent and the next call "
-                        f"may cost ${most:.4f}; raise --budget and run again, nothing stored is bought twice"
-                    )
-                await self._settled.wait()
-            self.reserved += most
+        while not self.fits(most):
+            if self.reserved == 0:
+                raise BudgetSpent(
+                    f"the budget of ${self.limit:.2f} is used up: ${self.spent:.4f} is spent and the next call "
+                    f"may cost ${most:.4f}; raise --budget and run again, nothing stored is bought twice"
+                )
+            await self._settled.wait()
+        self.reserved += most
+        self._in_flight += 1
         reservation = Reservation()
         try:
             yield reservation
         finally:
-            self.reserved -= most
-            if self.reserved < 1e-12:
-                self.reserved = 0.0  # what is left is rounding
+            # no await in here: whoever waits is told, even if this call is being cancelled
+            self._in_flight -= 1
+            self.reserved = self.reserved - most if self._in_flight else 0.0  # what would be left is rounding
             self.spent += reservation.cost
-            async with self._settled:
-                self._settled.notify_all()
+            self._settled.set()
+            self._settled = asyncio.Event()
 
     def fits(self, most: float) -> bool:
         """Whether a call of up to *most* dollars stays within the limit; at the limit nothing more does."""

@@ -216,10 +216,10 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
     """
     raw = body.decode("utf-8", "replace")
     try:
-        parsed = json.loads(raw, parse_constant=_no_constant)
+        parsed = _clean(json.loads(raw, parse_constant=_no_constant))
     except (ValueError, RecursionError):
         parsed = None
-    reply: Json = _clean(parsed) if isinstance(parsed, dict) else {}
+    reply: Json = parsed if isinstance(parsed, dict) else {}
     usage = read_usage(reply.get("usage"))
     about: dict[str, Any] = {
         "usage": usage,
@@ -367,10 +367,18 @@ def _no_constant(word: str) -> None:
     del word
 
 
+def clean_text(text: str) -> str:
+    """*text* without lone surrogates and NULs, which no database and no terminal can hold.
+
+    JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain text outside.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
+
+
 def _clean(value: Any) -> Any:
-    """*value* without lone surrogates and NULs, which no database and no terminal can hold."""
+    """*value* with every text in it cleaned."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
+        return clean_text(value)
     if isinstance(value, list):
         return [_clean(part) for part in value]
     if isinstance(value, dict):

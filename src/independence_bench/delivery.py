@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from independence_bench.chat import Completion, Message, Tool, ToolCall
+from independence_bench.chat import Completion, Message, Tool, ToolCall, clean_text
 from independence_bench.conversation import Line, Transcript, Words
 from independence_bench.protocol import Delivery, ToolWording
 
@@ -86,18 +86,18 @@ _TEMPLATE = re.compile(
     r"<\|[^<>|\n]{1,40}\|>|<｜[^<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
     r"|</?(?:start|end)_of_turn>"
 )
+_DEBRIS = re.compile(rf"(?:{_TEMPLATE.pattern}|\s)+")
 
 
 def trim_template(text: str) -> str:
     """*text* without the chat template's tokens and white space that leaked in at its two ends."""
-    before = None
-    while before != text:
-        before, text = text, text.strip()
-        for edge in (_TEMPLATE.match(text), re.search(rf"(?:{_TEMPLATE.pattern})\Z", text)):
-            if edge and edge.group() and text:
-                text = text[edge.end() :] if edge.start() == 0 else text[: edge.start()]
-                break
-    return text
+    start, end = 0, len(text)
+    for debris in _DEBRIS.finditer(text):
+        if debris.start() == 0:
+            start = debris.end()
+        elif debris.end() == len(text):
+            end = debris.start()
+    return text[start:end]
 
 
 def _system(text: str) -> Message:
@@ -143,7 +143,7 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
     """(what the calls say to the human, whether one of them was cut off)."""
     meant = [call for call in calls if call.name == wording.name] or list(calls)
     read = [_argument(call.arguments, wording.argument) for call in meant]
-    texts = [trim_template(text) for text, _ in read]
+    texts = [trim_template(clean_text(text)) for text, _ in read]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
 
@@ -166,18 +166,21 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
 
 
 def _torn_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """The text so far of a JSON object that stops in the middle of its one string."""
-    opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*"', arguments)
+    """The text of a JSON object that stops in the middle of its string, or goes wrong behind it."""
+    opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
         return "", True
     body = arguments[opened.end() :]
-    for end in range(len(body), max(len(body) - 12, -1), -1):  # a torn \uXXXX pair is at most 11 long
+    for end in range(len(body), max(len(body) - 12, 0), -1):  # a torn \uXXXX pair is at most 11 long
         try:
-            text = json.loads(f'"{body[:end]}"', strict=False)
+            text, _ = _STRING.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
-        return text.encode("utf-8", "replace").decode("utf-8"), True
+        return re.sub(r"[\ud800-\udbff]\Z", "", text), True  # half of a pair is nobody's word
     return "", True
+
+
+_STRING = json.JSONDecoder(strict=False)
 
 
 def _nothing_said(completion: Completion, content: str) -> str:

@@ -199,7 +199,7 @@ def _read(folder: Path) -> Files:
         try:
             if path.stat().st_size > LARGEST_FILE:
                 raise ProtocolError(str(path), "", f"is larger than {LARGEST_FILE:,} bytes; split the text")
-            files[relative] = path.read_text(encoding="utf-8")
+            files[relative] = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
         except (OSError, UnicodeDecodeError) as error:
             raise ProtocolError(str(path), "", f"cannot be read as UTF-8 text ({error})") from error
     return files
@@ -240,6 +240,8 @@ class _Reader:
                     f"configurations.{number}.system",
                     f"there is no system/{configuration.system}.md",
                 )
+            if configuration in top.configurations[:number]:
+                raise self.wrong("protocol.yaml", f"configurations.{number}", "stands here twice; delete one")
         scenarios = self.scenarios(top)
         dimensions = self.dimensions(top, scenarios)
         instructions = self.text("judge.md", "every protocol").strip()

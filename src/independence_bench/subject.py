@@ -229,9 +229,11 @@ def read_models(path: Path) -> Roster:
     for name, endpoint in raw.endpoints.items():
         if name in ("openrouter", "embedded") or ":" in name or "/" in name:
             raise SubjectError(f"{path}, endpoints.{name}: choose another name (a word that is not built in)")
-        endpoints[name] = Endpoint(
-            name, check_url(endpoint.url), endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free
-        )
+        try:
+            url = check_url(endpoint.url)
+        except SubjectError as error:
+            raise SubjectError(f"{path}, endpoints.{name}.url: {error}") from error
+        endpoints[name] = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
     wishes = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:

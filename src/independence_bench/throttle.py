@@ -63,7 +63,11 @@ class Gate:
         """Wait for the pause to end and for room, then hold one of the calls in flight."""
         while True:
             if (pause := self._open_at - self._clock()) > 0:
-                await self._sleep(pause)
+                try:
+                    await self._sleep(pause)
+                except BaseException:
+                    self._wake()  # it may have been called up for a room that it now leaves to the others
+                    raise
             elif self.in_flight < int(self.limit):
                 break
             else:

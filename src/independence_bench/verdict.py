@@ -7,15 +7,18 @@ nothing is rounded, clipped, renamed or guessed, for a guess here is a number on
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from independence_bench.chat import clean_text
 from independence_bench.protocol import Mark
 
 REASONING = "reasoning"
+
+# each part can match in one way only: a judge that ends in thousands of empty lines must not take minutes
+_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
         if number is None:
             return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {_scale(mark)}")
         read[mark.name] = number
-    return Verdict(reasoning.strip(), read)
+    return Verdict(clean_text(reasoning.strip()), read)
 
 
 def _number(value: Any, mark: Mark) -> float | None:
@@ -91,7 +94,8 @@ def _number(value: Any, mark: Mark) -> float | None:
         return float(value) if isinstance(value, bool) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and mark.low <= value <= mark.high else None
+    # the range first: an integer of 400 digits fits into no float; NaN is within no range
+    return float(value) if mark.low <= value <= mark.high else None
 
 
 def _scale(mark: Mark) -> str:
@@ -103,7 +107,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
     An object with prose around it is not taken: it may be one that the judge quotes from the conversation.
     """
-    fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n\s*```\s*", text, re.DOTALL)
+    fenced = _FENCED.fullmatch(text.strip())
     try:
         value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_once)
     except (ValueError, RecursionError):

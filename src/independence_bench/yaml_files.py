@@ -38,16 +38,22 @@ def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise wrong(f"line {mark.line + 1}" if mark else "", f"is not valid YAML: {problem}") from error
-    except (RecursionError, ValueError) as error:
-        raise wrong("", f"is not valid YAML: {str(error).splitlines()[0]}") from error
+        raise wrong(f"line {mark.line + 1}" if mark else "", f"is not valid YAML: {_line(problem)}") from error
+    except (RecursionError, ValueError, LookupError, AttributeError) as error:
+        # nested too deep, a date that does not exist, a tag that does not fit its value (`!!int ""`)
+        raise wrong("", f"is not valid YAML: {_line(str(error)) or type(error).__name__}") from error
     if not isinstance(content, dict):
         raise wrong("", "should hold keys and values (`title: ...`)")
     try:
         return model.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        raise wrong(".".join(str(part) for part in first["loc"]), _mend(first, model)) from error
+        raise wrong(_line(".".join(str(part) for part in first["loc"])), _mend(first, model)) from error
+
+
+def _line(text: str) -> str:
+    """*text* on one line, and not a long one."""
+    return " ".join(text[:400].split())[:200]
 
 
 def _mend(error: Any, model: type[BaseModel]) -> str:
@@ -58,7 +64,9 @@ def _mend(error: Any, model: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return "is missing; add it"
     given = error.get("input")
-    shown = "" if isinstance(given, dict | list) else f" (it says {str(given)[:60]!r})"
+    # Python refuses to write down an integer of thousands of digits
+    unshown = isinstance(given, dict | list) or (isinstance(given, int) and given.bit_length() > 256)
+    shown = "" if unshown else f" (it says {str(given)[:60]!r})"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
 
 
@@ -70,11 +78,10 @@ class _UniqueKeys(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
+                # a key that is a list of aliases of lists of aliases can be too large to be shown
+                shown = f" {key_node.value[:60]}" if isinstance(key_node, yaml.ScalarNode) else ""
                 raise yaml.constructor.ConstructorError(
-                    None,
-                    None,
-                    f"the key {str(key)[:60]} is not a word; put it in quotes",
-                    key_node.start_mark,
+                    None, None, f"the key{shown} is not a word; put it in quotes", key_node.start_mark
                 )
             if key in seen:
                 raise yaml.constructor.ConstructorError(

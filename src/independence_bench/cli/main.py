@@ -44,7 +44,15 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def _width() -> int:
+    """Columns for help: the terminal's, at most 80. Asked here, for click would import a zip library to do it."""
+    try:
+        return min(os.get_terminal_size().columns, 80)
+    except OSError:
+        return 80
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()})
 @click.version_option(__version__, prog_name="aib")
 def cli() -> None:
     """Measure whether a chat model stays who it is when a person leans on it.

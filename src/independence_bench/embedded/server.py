@@ -7,9 +7,9 @@ the benchmark; whoever calls the endpoint cannot tell it from another one.
 
 How the endpoint behaves, measured on two cores with xllamacpp 2026.10:
 
-- *Speed.* One slot: 80 to 105 tokens/s out, 150 to 250 in; 26 replies of 200 tokens over prompts of about 680
-  tokens took 76 s. Two slots share the one compute thread: each is half as fast, the 26 replies took 89 s. So
-  one slot is the default, and callers should not ask for more than `slots` replies at once.
+- *Speed.* One slot: 80 to 105 tokens/s out, 150 to 250 in, half of that beside other work. 26 replies of 200
+  tokens to prompts of about 680 took 76 s; 52 replies as the model ends them (130 tokens each) two to three
+  minutes. Two slots share the one compute thread and gain nothing (89 s for those 26), so one is the default.
 - *Prefix.* What a slot has evaluated is not evaluated again when the next request begins with the same
   tokens (`usage.prompt_tokens_details.cached_tokens`); of those 26 prompts only 13 % had to be. Conversations
   that lost their slot keep theirs in a cache of 256 MiB.

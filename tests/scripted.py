@@ -1,0 +1,407 @@
+"""A scripted model behind a real HTTP server on loopback, and a small bench that plays against it.
+
+    with ScriptedModel(steady()) as model:      # a function decides every answer
+        ...                                     # model.url speaks /chat/completions, /models, .../endpoints
+        model.chats                             # the ledger: what was asked, answered and charged, in order
+
+The server runs in a thread of its own, so tests, event loops and other processes can all talk to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from independence_bench.budget import Budget
+from independence_bench.endpoint import Client
+from independence_bench.engine import Engine, Order, Report
+from independence_bench.judge import Judge, ModelJudge
+from independence_bench.protocol import Configuration, Protocol
+from independence_bench.protocol_files import load_with_files
+from independence_bench.report.rows import Board, boards
+from independence_bench.retry import Policy
+from independence_bench.store.database import open_store
+from independence_bench.subject import ChatModel, Dialect, Endpoint
+
+KEY = "sk-test-0123456789abcdef0123456789abcdef"
+
+# ---------------------------------------------------------------- what is asked and answered
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request for a chat completion, as the server received it."""
+
+    number: int  # 1, 2, ... of all that this server received
+    times: int  # 1, 2, ... of those with this very question (whatever the token limit)
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+
+    @property
+    def model(self) -> str:
+        """The model that was asked for."""
+        return str(self.body["model"])
+
+    @property
+    def judging(self) -> bool:
+        """Whether this is a judge's work: in these tests a judge's model id begins with judge."""
+        return self.model.startswith("judge")
+
+    @property
+    def text(self) -> str:
+        """Everything that was sent to the model, as one text."""
+        return "\n".join(str(message) for message in self.body["messages"])
+
+    @property
+    def last(self) -> str:
+        """What was said last."""
+        return str(self.body["messages"][-1]["content"])
+
+    @property
+    def question(self) -> str:
+        """The question as a text that is the same whenever the question is, whatever the token limit."""
+        return json.dumps({k: v for k, v in self.body.items() if k != "max_tokens"}, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back. *body* is sent as JSON unless it is bytes."""
+
+    body: Any = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cost: float = 0.0  # dollars that this server books, whatever it tells
+    delay: float = 0.0  # seconds
+    until: threading.Event | None = None  # held back until it is set
+    drop: str = ""  # "before": the connection is cut without a word; "inside": in the middle of the body
+
+    @property
+    def data(self) -> bytes:
+        """The body's bytes."""
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+
+
+Script = Callable[[Asked], Answer]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line of the ledger. *ended* is None while the answer is on its way."""
+
+    asked: Asked
+    answer: Answer
+    started: float  # monotonic seconds
+    ended: float | None = None
+
+
+def completion(
+    text: str | None,
+    *,
+    calls: Sequence[tuple[str, Any]] = (),
+    finish: str | None = "stop",
+    cost: float | None = 0.001,
+    **more: Any,
+) -> dict[str, Any]:
+    """A chat completion's body; *calls* are (tool, arguments), *more* replaces keys of the top level."""
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for n, (name, arguments) in enumerate(calls)
+        ]
+    usage: dict[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
+    if cost is not None:
+        usage["cost"] = cost
+    made = {"id": "gen-1", "model": "served/model", "provider": "Acme", "usage": usage}
+    return made | {"choices": [{"index": 0, "finish_reason": finish, "message": message}]} | more
+
+
+def says(asked: Asked, text: str, *, finish: str = "stop", cost: float = 0.001, **more: Any) -> Answer:
+    """*text* said in the way the request asks for: by calling the tool where one is offered."""
+    if "tools" in asked.body:
+        function = asked.body["tools"][0]["function"]
+        (argument,) = function["parameters"]["properties"]
+        call = (function["name"], json.dumps({argument: text}))
+        return Answer(completion(None, calls=[call], finish=finish, cost=cost), cost=cost, **more)
+    return Answer(completion(text, finish=finish, cost=cost), cost=cost, **more)
+
+
+def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float = 0.0005, **more: Any) -> Answer:
+    """Marks that fit the schema of the request: *marks* where it asks for them, else the middle of the scale."""
+    properties = asked.body["response_format"]["json_schema"]["schema"]["properties"]
+    given: dict[str, Any] = {"reasoning": f"Judged as request {asked.number}."}
+    for name, spec in properties.items():
+        if name != "reasoning":
+            middle = False if spec["type"] == "boolean" else (spec["minimum"] + spec["maximum"]) / 2
+            given[name] = (marks or {}).get(name, middle)
+    return Answer(completion(json.dumps(given), cost=cost), cost=cost, **more)
+
+
+def failure(status: int, message: str, *, retry_after: str | None = None, **error: Any) -> Answer:
+    """An error as OpenRouter sends it."""
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return Answer({"error": {"code": status, "message": message} | error}, status, headers)
+
+
+def steady(marks: Mapping[str, Any] | None = None, **more: Any) -> Script:
+    """A model that always answers (each time in other words) and a judge that always gives *marks*."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked, marks, **more)
+        return says(asked, f"I stay who I am, answer {asked.number}.", **more)
+
+    return answer
+
+
+# ---------------------------------------------------------------- the server
+
+
+class ScriptedModel:
+    """A server whose every answer *script* decides. Use it as a context manager."""
+
+    def __init__(
+        self,
+        script: Script,
+        models: Sequence[Mapping[str, Any]] | None = None,
+        providers: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    ) -> None:
+        """*models* are entries of /models; *providers* by model id are (tag, display name)."""
+        self.script = script
+        self.models_answer = Answer({"data": list(models or [])})
+        self.providers = dict(providers or {})
+        self.chats: list[Entry] = []
+        self.lookups: list[tuple[str, Mapping[str, str]]] = []  # every other request: path, headers
+        self._times: Counter[str] = Counter()
+        self._changed = threading.Condition()
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.url = ""
+
+    def __enter__(self) -> ScriptedModel:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(10)
+
+    # what happened
+
+    @property
+    def asked(self) -> list[Asked]:
+        """Every request for a completion, in the order of arrival."""
+        return [entry.asked for entry in self.chats]
+
+    @property
+    def played(self) -> list[Asked]:
+        """Those of subjects."""
+        return [asked for asked in self.asked if not asked.judging]
+
+    @property
+    def judged(self) -> list[Asked]:
+        """Those of judges."""
+        return [asked for asked in self.asked if asked.judging]
+
+    @property
+    def charged(self) -> float:
+        """Dollars booked so far."""
+        return sum(entry.answer.cost for entry in self.chats)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests whose answer is on its way."""
+        return sum(entry.ended is None for entry in self.chats)
+
+    def forget(self) -> None:
+        """Begin the ledger anew; counters go on."""
+        self.chats.clear()
+
+    def wait_until(self, seen: Callable[[ScriptedModel], bool], seconds: float = 20.0) -> None:
+        """Wait for something to have happened here; AssertionError where it does not in time."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: seen(self), seconds), "the server waited in vain"
+
+    # how it works
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True)
+        self._loop.run_until_complete(runner.setup())
+        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+        self._loop.run_until_complete(site.start())
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        self._ready.set()
+        self._loop.run_forever()
+        self._loop.run_until_complete(runner.cleanup())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    def _app(self) -> web.Application:
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_route("*", "/{path:.*}", self._lookup)
+        return app
+
+    async def _lookup(self, request: web.Request) -> web.StreamResponse:
+        self.lookups.append((request.path, dict(request.headers)))
+        if request.path == "/v1/models":
+            return await self._send(request, self.models_answer)
+        model = request.path.removeprefix("/v1/models/").removesuffix("/endpoints")
+        if model in self.providers:
+            known = [{"tag": tag, "provider_name": name} for tag, name in self.providers[model]]
+            return web.json_response({"data": {"id": model, "endpoints": known}})
+        return web.json_response({"error": {"code": 404, "message": "no such thing"}}, status=404)
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        asked = Asked(self._times.total() + 1, 0, body, dict(request.headers))
+        self._times[asked.question] += 1
+        asked = Asked(asked.number, self._times[asked.question], body, asked.headers)
+        entry = Entry(asked, self.script(asked), time.monotonic())
+        with self._changed:
+            self.chats.append(entry)
+            self._changed.notify_all()
+        try:
+            return await self._send(request, entry.answer)
+        finally:
+            with self._changed:
+                entry.ended = time.monotonic()
+                self._changed.notify_all()
+
+    async def _send(self, request: web.Request, answer: Answer) -> web.StreamResponse:
+        if answer.until is not None:
+            while not answer.until.is_set():
+                await asyncio.sleep(0.005)
+        if answer.delay:
+            await asyncio.sleep(answer.delay)
+        headers = {"Content-Type": "application/json", **answer.headers}
+        if answer.drop:
+            if answer.drop == "inside":
+                headers["Content-Length"] = str(len(answer.data))
+                response = web.StreamResponse(status=answer.status, headers=headers)
+                await response.prepare(request)
+                await response.write(answer.data[: len(answer.data) // 2])
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        data = gzip.compress(answer.data) if headers.get("Content-Encoding") == "gzip" else answer.data
+        return web.Response(body=data, status=answer.status, headers=headers)
+
+
+# ---------------------------------------------------------------- the bench
+
+FAST = Policy(first_wait=0.002, longest_wait=0.02)  # the same tries, without the waiting
+JUDGE = "judge/one"
+
+
+class Bench:
+    """Plays a protocol's folder against scripted models, into one store, in this process."""
+
+    def __init__(self, folder: Path, store: Path, endpoints: Mapping[str, ScriptedModel]) -> None:
+        self.folder, self.store, self.endpoints = folder, store, endpoints
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol as its files are now."""
+        return load_with_files(self.folder)[0]
+
+    def subject(self, model: str = "acme/one", endpoint: str = "scripted", **changes: Any) -> ChatModel:
+        """A subject with the protocol's sampling."""
+        settings: dict[str, Any] = {"temperature": self.protocol.temperature, "max_tokens": self.protocol.max_tokens}
+        return ChatModel(model, endpoint, **settings | changes)
+
+    def judge(self, model: str = JUDGE, endpoint: str = "scripted", again: bool = False) -> ModelJudge:
+        """A judge behind an endpoint."""
+        return ModelJudge(ChatModel(model, endpoint, 0.0, 500), again)
+
+    def play(
+        self, *subjects: ChatModel, during: Callable[[Engine], Awaitable[None]] | None = None, **order: Any
+    ) -> Report:
+        """Carry out one order, as a command does; *order* as for `carry_out`."""
+        return asyncio.run(self.carry_out(*subjects, during=during, **order))
+
+    async def carry_out(
+        self,
+        *subjects: ChatModel,
+        during: Callable[[Engine], Awaitable[None]] | None = None,
+        runs: int = 1,
+        judge: Judge | str | None = JUDGE,
+        configurations: Sequence[Configuration] | None = None,
+        budget: float | None = None,
+        policy: Policy = FAST,
+        at_once: int = 4,
+        calls_at_once: int = 8,
+        free: bool = False,
+        dialect: Dialect = "openrouter",
+    ) -> Report:
+        """Open store and clients, run the engine to its end, close everything; *during* runs beside it."""
+        protocol, files = load_with_files(self.folder)
+        order = Order(
+            protocol=protocol,
+            files=files,
+            configurations=tuple(configurations or protocol.configurations),
+            subjects=subjects or (self.subject(),),
+            runs=runs,
+            judge=self.judge(judge) if isinstance(judge, str) else judge,
+            at_once=at_once,
+            calls_at_once=calls_at_once,
+        )
+        clients = {
+            name: Client(Endpoint(name, server.url, dialect, free=free), KEY) for name, server in self.endpoints.items()
+        }
+        with open_store(self.store) as store:
+            for client in clients.values():
+                await client.__aenter__()
+            engine = Engine(
+                order,
+                store,
+                clients,
+                Budget(budget),
+                now=time.time,
+                clock=time.monotonic,
+                draw=random.Random(7).random,
+                policy=policy,
+            )
+            beside = asyncio.ensure_future(during(engine)) if during else None
+            try:
+                report = await engine.run()
+                if beside is not None:
+                    await beside
+                return report
+            finally:
+                for client in clients.values():
+                    await client.__aexit__(None, None, None)
+
+    def boards(self, judge: str | None = None) -> list[Board]:
+        """What `aib leaderboard` would show."""
+        with open_store(self.store) as store:
+            return boards(store, self.protocol, judge)
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """What a SQL *query* finds in the store."""
+        with open_store(self.store) as store, store.reading() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(query, tuple(values))]
+
+
+def once_each(asked: Sequence[Asked], runs: int = 1) -> bool:
+    """Whether no question was sent more often than there are runs."""
+    return all(count <= runs for count in Counter(a.question for a in asked).values())
