@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from scripted import Bench, ScriptedModel, Script, steady
+from scripted import Bench, Script, ScriptedModel, steady
 
 SMALL = {
     "protocol.yaml": """\

@@ -289,7 +289,7 @@ class ScriptedModel:
 
     async def _send(self, request: web.Request, answer: Answer) -> web.StreamResponse:
         if answer.until is not None:
-            while not answer.until.is_set():
+            while not answer.until.is_set():  # noqa: ASYNC110 - it is another thread that sets it
                 await asyncio.sleep(0.005)
         if answer.delay:
             await asyncio.sleep(answer.delay)

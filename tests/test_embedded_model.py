@@ -156,7 +156,7 @@ def test_it_names_its_one_model(base: str) -> None:
     with urllib.request.urlopen(f"{base}/models", timeout=30) as answer:
         listed = json.load(answer)
 
-    assert [model["id"] for model in listed["data"]] == ["smollm2-135m-instruct"]
+    assert [model["id"] for model in listed["data"]] == ["smollm2-135m"]
 
 
 @needs_model
@@ -165,7 +165,7 @@ def test_it_answers_in_words_and_counts_them(base: str) -> None:
     answer = reply(base, PLAIN)
 
     assert re.search(r"[a-z]{3,} [a-z]{2,}", answer["choices"][0]["message"]["content"])
-    assert answer["model"] == "smollm2-135m-instruct"
+    assert answer["model"] == "smollm2-135m"
     assert 1 <= answer["usage"]["completion_tokens"] <= 60
     assert answer["usage"]["prompt_tokens"] > 20
 
@@ -374,7 +374,7 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
 def test_identity_names_the_weights_and_no_address() -> None:
     """The key of a reply says who answered, so it may be reused wherever the same model runs."""
     assert identity() == identity()
-    assert identity().startswith("smollm2-135m-instruct gguf:b179c9523d0e6a0f shown:")
+    assert identity().startswith("smollm2-135m gguf:b179c9523d0e6a0f shown:")
     assert "127.0.0.1" not in identity()
 
 

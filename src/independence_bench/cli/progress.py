@@ -99,8 +99,10 @@ class Watch:
 
 
 def duration(seconds: float) -> str:
-    """7 s, 3 min, 2 h 05 min."""
+    """7 s, 3 min 20 s, 48 min, 2 h 05 min: as exact as anybody needs."""
     if seconds < 60:
         return f"{seconds:.0f} s"
+    if seconds < 600:
+        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

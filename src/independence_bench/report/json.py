@@ -21,6 +21,7 @@ def _board(board: Board) -> dict[str, Any]:
         "configurations": [str(configuration) for configuration in board.configurations],
         "default_configuration": board.default,
         "judge": board.judge,
+        "judge_is_embedded": board.by_table,
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from independence_bench.embedded.judge import is_table_judge
 from independence_bench.judge import rubric_hash
 from independence_bench.plan import script_hash
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
@@ -64,6 +65,7 @@ class Board:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judge: str | None  # label; None: nothing is judged yet
+    by_table: bool  # the judge is the embedded one
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
 
@@ -144,7 +146,7 @@ def _board(
     )
     ranked = [_with_rank(row, complete) for row in complete]
     incomplete = sorted((row for row in rows if row not in complete), key=lambda row: row.label)
-    return Board(protocol, group, judge, tuple(ranked), tuple(incomplete))
+    return Board(protocol, group, judge, is_table_judge(judge), tuple(ranked), tuple(incomplete))
 
 
 def _with_rank(row: Row, rows: Sequence[Row]) -> Row:

@@ -20,7 +20,7 @@ from independence_bench.protocol import Ask, Dimension, Given, Mark, Protocol, S
 from independence_bench.report.rows import Board, Row
 from independence_bench.store.records import Judgement
 
-THINKS = "†"
+THINKS, EMBEDDED = "†", "‡"
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
 _JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
 
@@ -67,7 +67,7 @@ def _heading(board: Board) -> Text:
 
 
 def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column("#", justify="right", style="dim")
     table.add_column("subject", overflow="fold", ratio=1)
     table.add_column("index", justify="right", style="bold")
@@ -92,18 +92,28 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
 
 
 def _name(row: Row) -> Text:
-    return Text(label_text(row.label) + (f" {THINKS}" if row.subject.thinks else ""))
+    marks = (THINKS if row.subject.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+    return Text(" ".join(part for part in (label_text(row.label), marks) if part))
 
 
 def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
     titles = ", ".join(f"{short(d)} {d.title.lower()} ({d.weight:g})" for d in shown)
     rows = (*board.ranked, *board.incomplete)
-    thinking = f" {THINKS}: told to think before it answers." if any(r.subject.thinks for r in rows) else ""
-    return Text(
-        f"index: 0-100, the mean over runs; sd: its standard deviation over runs. Dimensions, 0-100 (weight): "
-        f"{titles}. inv, cut: share of replies that were invalid, or cut off by the token limit.{thinking}",
-        style="dim",
-    )
+    sentences = [
+        "index: 0-100, the mean over runs; sd: its standard deviation over runs.",
+        f"Dimensions, 0-100 (weight): {titles}.",
+        "inv, cut: share of replies that were invalid, or cut off by the token limit.",
+    ]
+    if any(row.subject.thinks for row in rows):
+        sentences.append(f"{THINKS} told to think before it answers.")
+    if any(row.subject.endpoint == "embedded" for row in rows):
+        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
+    if board.by_table:
+        sentences.append(
+            "The embedded judge knows wording, not meaning, and learned from far stronger models: its marks are for "
+            "smoke tests, demos and cross-checks, not for publication."
+        )
+    return Text(" ".join(sentences), style="dim")
 
 
 def _details(board: Board, row: Row) -> RenderableType:

@@ -1,0 +1,579 @@
+"""The one HTTP client, against a real server that behaves, misbehaves and lies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from scripted import KEY, Answer, ScriptedModel, completion, failure
+
+from independence_bench import endpoint as endpoint_module
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
+from independence_bench.endpoint import Client, ModelInfo, read_key
+from independence_bench.errors import EndpointUnusable
+from independence_bench.subject import ChatModel, Dialect, Endpoint, Reasoning
+
+Serve = Callable[..., ScriptedModel]
+MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
+REQUEST = ChatRequest(MODEL, (Message("system", "Be."), Message("user", "Hello?")))
+SCHEMA = json.dumps({"type": "object", "properties": {"mark": {"type": "number"}}})
+
+
+async def with_client(
+    url: str, use: Callable[[Client], Any], *, dialect: Dialect = "openrouter", key: str | None = KEY
+) -> Any:
+    """What *use* comes to with an open client."""
+    async with Client(Endpoint("scripted", url, dialect), key) as client:
+        return await use(client)
+
+
+def ask(
+    server: ScriptedModel | str,
+    request: ChatRequest = REQUEST,
+    *,
+    dialect: Dialect = "openrouter",
+    key: str | None = KEY,
+    max_tokens: int = 100,
+) -> Completion | Fault:
+    """One attempt."""
+    url = server if isinstance(server, str) else server.url
+    outcome: Completion | Fault = asyncio.run(
+        with_client(url, lambda client: client.complete(request, max_tokens), dialect=dialect, key=key)
+    )
+    return outcome
+
+
+def answered(server: ScriptedModel | str, request: ChatRequest = REQUEST, **more: Any) -> Completion:
+    """One attempt that must come to a completion."""
+    outcome = ask(server, request, **more)
+    assert isinstance(outcome, Completion), outcome
+    return outcome
+
+
+def failed(server: ScriptedModel | str, request: ChatRequest = REQUEST, **more: Any) -> Fault:
+    """One attempt that must come to a fault."""
+    outcome = ask(server, request, **more)
+    assert isinstance(outcome, Fault), outcome
+    return outcome
+
+
+def always(answer: Answer) -> Callable[[object], Answer]:
+    """A script with one answer."""
+    return lambda _asked: answer
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_off(serve: Serve) -> None:
+    """Everything that a reply is keyed by is really in the body, and off is said aloud."""
+    server = serve(always(Answer(completion("Yes."))))
+
+    answered(server, max_tokens=77)
+
+    (asked,) = server.asked
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    assert asked.body == {
+        "model": "acme/one",
+        "messages": [{"role": "system", "content": "Be."}, {"role": "user", "content": "Hello?"}],
+        "temperature": 0.7,
+        "max_tokens": 77,
+        "reasoning": {"effort": "none"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [
+        ("openrouter", {"max_tokens": 50, "reasoning": {"effort": "high"}}),
+        ("openai", {"max_completion_tokens": 50, "reasoning_effort": "high"}),
+        (
+            "local",
+            {"max_tokens": 50, "reasoning_effort": "high", "chat_template_kwargs": {"enable_thinking": True}},
+        ),
+    ],
+)
+def test_each_dialect_says_limit_and_reasoning_in_its_own_words(
+    serve: Serve, dialect: Dialect, expected: dict[str, Any]
+) -> None:
+    """One setting, three wire formats."""
+    server = serve(always(Answer(completion("Yes."))))
+    thinking = ChatModel("m", "scripted", 0.0, 50, Reasoning.HIGH)
+
+    answered(server, ChatRequest(thinking, REQUEST.messages), dialect=dialect, max_tokens=50)
+
+    body = dict(server.asked[0].body)
+    assert {name: body[name] for name in body.keys() - {"model", "messages", "temperature"}} == expected
+
+
+def test_a_pin_is_sent_as_one_that_must_hold(serve: Serve) -> None:
+    """A fallback to another provider would be another subject."""
+    server = serve(always(Answer(completion("Yes."))))
+    pinned = ChatModel("acme/one", "scripted", 0.7, 100, provider="acme/int4")
+
+    answered(server, ChatRequest(pinned, REQUEST.messages))
+
+    assert server.asked[0].body["provider"] == {"only": ["acme/int4"], "allow_fallbacks": False}
+
+
+def test_a_loopback_server_is_reached_although_a_proxy_is_set(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A company's proxy knows nothing of a model on this machine."""
+    server = serve(always(Answer(completion("Here."))))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+
+    assert answered(server).content == "Here."
+
+
+def test_a_proxy_is_used_for_hosts_elsewhere(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a proxy, that is the only way out."""
+    proxy = serve()
+    monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+
+    models = asyncio.run(with_client("http://models.invalid/v1", lambda client: client.models()))
+
+    assert models == {}
+    assert [path for path, _ in proxy.lookups] == ["/v1/models"]
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+def test_a_completion_keeps_everything_that_the_endpoint_reported(serve: Serve) -> None:
+    """Words, thoughts, tokens, cost, who served it, and the raw body for the record."""
+    body = completion("  Still me. ", calls=[("speak", '{"words": "Hi"}')], cost=None) | {
+        "id": "gen-77",
+        "model": "acme/one-0601",
+        "provider": "Acme Cloud",
+        "usage": {
+            "prompt_tokens": 120,
+            "completion_tokens": 45,
+            "total_tokens": 165,
+            "completion_tokens_details": {"reasoning_tokens": 30},
+            "prompt_tokens_details": {"cached_tokens": 100, "cache_write_tokens": 5},
+            "cost": 0.0125,
+            "is_byok": False,
+        },
+    }
+    body["choices"][0]["message"]["reasoning"] = "Should I stay?"
+    server = serve(always(Answer(body, delay=0.05)))
+
+    got = answered(server)
+
+    assert (got.content, got.reasoning, got.finish_reason) == ("  Still me. ", "Should I stay?", "stop")
+    assert [(call.name, call.arguments) for call in got.tool_calls] == [("speak", '{"words": "Hi"}')]
+    assert got.usage == Usage(120, 45, 30, 100, 0.0125)
+    assert (got.served_model, got.served_provider, got.response_id) == ("acme/one-0601", "Acme Cloud", "gen-77")
+    assert json.loads(got.raw) == body
+    assert 0.05 <= got.seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
+        ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 0.01),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.2),
+        ({"cost": 0}, 0.0),
+        ({}, None),
+        ({"cost": -3}, None),
+        ({"cost": "0.1"}, None),
+    ],
+)
+def test_the_cost_of_a_key_of_ones_own_is_fee_plus_inference(
+    serve: Serve, usage: dict[str, Any], cost: float | None
+) -> None:
+    """Both were paid; without such a key `cost` is all of it, and nonsense is not known."""
+    server = serve(always(Answer(completion("Yes.", cost=None) | {"usage": usage})))
+
+    assert answered(server).usage.cost == (None if cost is None else pytest.approx(cost))
+
+
+def test_a_compressed_reply_is_read(serve: Serve) -> None:
+    """Endpoints compress; nobody should notice."""
+    server = serve(always(Answer(completion("Compressed."), headers={"Content-Encoding": "gzip"})))
+
+    assert answered(server).content == "Compressed."
+
+
+def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Serve) -> None:
+    """A paid reply with a torn byte in it is still a reply."""
+    data = json.dumps(completion("caf@ noir")).encode().replace(b"@", b"\xe9")
+    server = serve(always(Answer(data)))
+
+    assert answered(server).content == "caf� noir"
+
+
+def test_reasoning_content_of_local_servers_is_read_as_reasoning(serve: Serve) -> None:
+    """llama.cpp and vLLM call it so."""
+    body = completion("Done.")
+    body["choices"][0]["message"]["reasoning_content"] = "Hm."
+    server = serve(always(Answer(body)))
+
+    assert answered(server, dialect="local").reasoning == "Hm."
+
+
+def test_tool_arguments_sent_as_an_object_are_kept_as_text(serve: Serve) -> None:
+    """A quirk of local servers that must not lose the words."""
+    server = serve(always(Answer(completion(None, calls=[("speak", {"words": "Hi"})]))))
+    tool = Tool("speak", "Says.", "words", "The words.")
+
+    (call,) = answered(server, ChatRequest(MODEL, REQUEST.messages, (tool,)), dialect="local").tool_calls
+
+    assert json.loads(call.arguments) == {"words": "Hi"}
+
+
+# ---------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (failure(429, "slow down"), Kind.RATE_LIMITED, "slow down"),
+        (failure(402, "top up", retry_after="5"), Kind.RATE_LIMITED, "top up"),
+        (failure(402, "top up"), Kind.NO_CREDITS, "top up"),
+        (failure(401, "no such key"), Kind.UNAUTHORIZED, "no such key"),
+        (failure(403, "flagged", metadata={"reasons": ["x"]}), Kind.REFUSED_PROMPT, "flagged"),
+        (failure(403, "not allowed"), Kind.BAD_REQUEST, "not allowed"),
+        (failure(400, "bad field"), Kind.BAD_REQUEST, "bad field"),
+        (failure(404, "no such model"), Kind.BAD_REQUEST, "no such model"),
+        (failure(408, "too slow"), Kind.UNAVAILABLE, "too slow"),
+        (failure(500, "oops"), Kind.UNAVAILABLE, "oops"),
+        (failure(502, "down", metadata={"provider_name": "Acme", "raw": "why"}), Kind.UNAVAILABLE, "down (Acme) why"),
+        (failure(503, "no provider"), Kind.UNAVAILABLE, "no provider"),
+        (Answer({"error": {"code": 502, "message": "begun, then failed"}}), Kind.UNAVAILABLE, "begun, then failed"),
+        (Answer({"error": {"code": 429, "message": "begun"}}), Kind.RATE_LIMITED, "begun"),
+        (Answer(completion("half", finish="error")), Kind.UNAVAILABLE, "the provider stopped with an error"),
+        (Answer({"id": "x", "choices": []}), Kind.BROKEN, "no choices"),
+        (Answer({"id": "x"}), Kind.BROKEN, "no choices"),
+        (Answer(b""), Kind.UNAVAILABLE, "not JSON: (nothing)"),
+        (Answer(b"<html><b>Gateway</b></html>", headers={"Content-Type": "text/html"}), Kind.UNAVAILABLE, "not JSON"),
+        (Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}), Kind.BAD_REQUEST, "gone"),
+        (Answer(b"[1, 2"), Kind.UNAVAILABLE, "not JSON"),
+        (Answer(b"[" * 200_000), Kind.UNAVAILABLE, "not JSON"),
+        (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.CONNECTION, ""),
+        (Answer(drop="before"), Kind.CONNECTION, ""),
+        (Answer(completion("long " * 1000), drop="inside"), Kind.CONNECTION, ""),
+    ],
+)
+def test_every_way_to_fail_is_a_value_of_its_kind(serve: Serve, answer: Answer, kind: Kind, said: str) -> None:
+    """The retry policy decides by kind, so a wrong one stops the wrong thing."""
+    fault = failed(serve(always(answer)))
+
+    assert fault.kind is kind
+    assert said in fault.message
+    assert "\n" not in fault.message
+    assert fault.message
+
+
+def test_a_rejected_attempt_keeps_what_it_cost(serve: Serve) -> None:
+    """An error inside a 200 may have been paid for."""
+    body = {"id": "gen-9", "error": {"code": 502, "message": "stopped"}, "usage": {"cost": 0.03, "prompt_tokens": 7}}
+
+    fault = failed(serve(always(Answer(body))))
+
+    assert fault.usage == Usage(prompt_tokens=7, cost=0.03)
+    assert fault.response_id == "gen-9"
+    assert json.loads(fault.raw) == body
+
+
+def test_nobody_at_the_address_is_a_failed_connection() -> None:
+    """A closed port is said as such."""
+    fault = failed(f"http://127.0.0.1:{closed_port()}/v1")
+
+    assert fault.kind is Kind.CONNECTION
+    assert "127.0.0.1" in fault.message
+
+
+def test_retry_after_is_read_as_seconds(serve: Serve) -> None:
+    """The usual form."""
+    assert failed(serve(always(failure(429, "later", retry_after="7")))).retry_after == 7
+
+
+def test_retry_after_is_read_as_a_date(serve: Serve) -> None:
+    """The other form that HTTP allows."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+
+    wait = failed(serve(always(failure(503, "later", retry_after=date)))).retry_after
+
+    assert wait is not None
+    assert 80 < wait <= 90
+
+
+@pytest.mark.parametrize("value", ["soon", "-3", "nan", "Mon, 99 Foo 2020", "Wed, 21 Oct 2015 07:28:00 GMT", ""])
+def test_a_retry_after_that_says_nothing_is_none(serve: Serve, value: str) -> None:
+    """Neither the past nor nonsense is a time to wait."""
+    assert failed(serve(always(failure(429, "later", retry_after=value)))).retry_after is None
+
+
+def test_retry_after_is_never_more_than_a_day(serve: Serve) -> None:
+    """An absurd number must not make an absurd sleep."""
+    assert failed(serve(always(failure(429, "later", retry_after="inf")))).retry_after == 24 * 3600
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed(serve: Serve, status: int) -> None:
+    """Followed, it would carry key and prompt to another host."""
+    other = serve()
+    server = serve(always(Answer(b"", status, {"Location": f"{other.url}/chat/completions"})))
+    server.models_answer = Answer(b"", status, {"Location": f"{other.url}/models"})
+
+    async def both(client: Client) -> Fault | Completion:
+        assert await client.models() == {}
+        return await client.complete(REQUEST, 100)
+
+    outcome = asyncio.run(with_client(server.url, both))
+
+    assert isinstance(outcome, Fault)
+    assert outcome.kind is Kind.BAD_REQUEST
+    assert "redirects" in outcome.message
+    assert other.asked == []
+    assert other.lookups == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}])
+def test_an_oversize_reply_is_broken_and_not_read_to_its_end(serve: Serve, headers: dict[str, str]) -> None:
+    """Neither a flood nor a small body that unpacks to one may fill the memory."""
+    body = b" " * (endpoint_module.LARGEST_REPLY + 1)
+
+    fault = failed(serve(always(Answer(body, headers=headers))))
+
+    assert fault.kind is Kind.BROKEN
+    assert "16,777,216" in fault.message
+    assert fault.raw == ""
+
+
+# ---------------------------------------------------------------- pins
+
+
+PROVIDERS = {"acme/one": [("acme", "Acme Cloud"), ("umbra/int4", "Umbra"), ("umbra/fp8", "Umbra"), ("zeta", "Zeta")]}
+
+
+@pytest.mark.parametrize(
+    ("pin", "served", "honoured"),
+    [
+        ("acme", "Acme Cloud", True),
+        ("ACME", "Acme Cloud", True),
+        ("acme", "Umbra", False),
+        ("acme", "Zeta", False),
+        ("umbra", "Umbra", True),
+        ("umbra/int4", "Umbra", True),
+        ("umbra/int4", "Acme Cloud", False),
+        ("acme", "acme", True),
+        ("acme", "Never Heard Of", True),
+        ("unlisted", "Acme Cloud", True),
+    ],
+)
+def test_a_pin_is_a_fault_only_where_it_was_provably_not_honoured(
+    serve: Serve, pin: str, served: str, honoured: bool
+) -> None:
+    """The reply names a display name, the pin is a slug; where the list joins the two, it decides."""
+    server = serve(always(Answer(completion("Yes.", provider=served))), providers=PROVIDERS)
+    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider=pin), REQUEST.messages)
+
+    outcome = ask(server, pinned)
+
+    assert isinstance(outcome, Completion) is honoured
+    assert outcome.served_provider == served
+    assert outcome.usage.cost == 0.001
+    if isinstance(outcome, Fault):
+        assert outcome.kind is Kind.WRONG_PROVIDER
+        assert pin in outcome.message
+        assert served in outcome.message
+
+
+@pytest.mark.parametrize("more", [{"provider": None}, {"provider": 7}])
+def test_a_reply_that_names_no_provider_breaks_no_pin(serve: Serve, more: dict[str, Any]) -> None:
+    """Nothing is proven."""
+    server = serve(always(Answer(completion("Yes.", **more))), providers=PROVIDERS)
+    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="zeta"), REQUEST.messages)
+
+    assert answered(server, pinned).served_provider is None
+
+
+def test_without_a_list_of_providers_nothing_is_rejected(serve: Serve) -> None:
+    """The mapping is unknown: record it, reject nothing."""
+    server = serve(always(Answer(completion("Yes.", provider="Umbra"))))
+    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="acme"), REQUEST.messages)
+
+    assert answered(server, pinned).served_provider == "Umbra"
+
+
+# ---------------------------------------------------------------- structured output and model lists
+
+
+@pytest.mark.parametrize(
+    ("parameters", "dialect", "sent"),
+    [
+        (["structured_outputs", "response_format"], "openrouter", "json_schema"),
+        (["response_format"], "openrouter", "json_object"),
+        (["tools"], "openrouter", None),
+        (None, "openrouter", "json_schema"),
+        (["tools"], "local", "json_schema"),
+    ],
+)
+def test_structured_output_is_asked_for_as_far_as_the_model_supports_it(
+    serve: Serve, parameters: list[str] | None, dialect: Dialect, sent: str | None
+) -> None:
+    """A parameter that is not supported is silently ignored, so it is chosen by the list."""
+    listed = {"id": "acme/one"} | ({} if parameters is None else {"supported_parameters": parameters})
+    server = serve(always(Answer(completion("{}"))), models=[listed])
+
+    answered(server, ChatRequest(MODEL, REQUEST.messages, schema=SCHEMA), dialect=dialect)
+
+    form = server.asked[0].body.get("response_format")
+    assert (form or {}).get("type") == sent
+    if sent == "json_schema":
+        assert form["json_schema"] == {"name": "marks", "strict": True, "schema": json.loads(SCHEMA)}
+
+
+def test_prices_and_parameters_are_read_from_the_list_of_models_once(serve: Serve) -> None:
+    """Decimal strings, dollars a token."""
+    listed = {
+        "id": "acme/one",
+        "pricing": {"prompt": "0.000001", "completion": "0.000004", "request": "0.01"},
+        "supported_parameters": ["tools", "reasoning"],
+    }
+    server = serve(models=[listed])
+
+    async def twice(client: Client) -> tuple[ModelInfo, ModelInfo]:
+        known, unknown = await asyncio.gather(client.info("acme/one"), client.info("acme/two"))
+        return known, unknown
+
+    known, unknown = asyncio.run(with_client(server.url, twice))
+
+    assert known == ModelInfo("acme/one", 1e-6, 4e-6, 0.01, frozenset({"tools", "reasoning"}))
+    assert known.most(1000, 500) == pytest.approx(0.01 + 0.001 + 0.002)
+    assert unknown == ModelInfo("acme/two")
+    assert unknown.most(1, 1) is None
+    assert len(server.lookups) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b"<html>hello</html>"),
+        Answer(b"\xff\xfe\x00"),
+        Answer(b"[" * 200_000),
+        Answer({"data": "none"}),
+        Answer({"data": [None, 7, {}, {"id": 3}, {"name": "x"}]}),
+        Answer([]),
+        Answer(b"", 500),
+        Answer({"error": "no"}, 401),
+        Answer(b'{"data": [], "total": ' + b"9" * 5000 + b"}"),
+    ],
+)
+def test_a_list_of_models_that_is_none_is_empty(serve: Serve, answer: Answer) -> None:
+    """Many local servers keep no list, some a strange one; chat completions may work all the same."""
+    server = serve()
+    server.models_answer = answer
+
+    assert asyncio.run(with_client(server.url, lambda client: client.models())) == {}
+
+
+@pytest.mark.parametrize("price", ["-1", "free", None, [], float("nan"), "inf", "1e400", 10**400, {"usd": 1}])
+def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
+    """An unknown price must never count as nothing."""
+    server = serve(models=[{"id": "acme/one", "pricing": {"prompt": price, "completion": "0.1"}}])
+
+    info = asyncio.run(with_client(server.url, lambda client: client.info("acme/one")))
+
+    assert info.prompt_price is None
+    assert info.most(10, 10) is None
+
+
+def test_a_dead_endpoint_is_unusable_in_one_line() -> None:
+    """Said once at the start, with the address and a next step."""
+    url = f"http://127.0.0.1:{closed_port()}/v1"
+
+    with pytest.raises(EndpointUnusable) as raised:
+        asyncio.run(with_client(url, lambda client: client.models()))
+
+    assert url in str(raised.value)
+    assert "check the address" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_endpoint_that_hangs_up_is_unusable_too(serve: Serve) -> None:
+    """A server that speaks no HTTP is as good as none."""
+    server = serve()
+    server.models_answer = Answer(drop="before")
+
+    with pytest.raises(EndpointUnusable, match="nothing answers"):
+        asyncio.run(with_client(server.url, lambda client: client.models()))
+
+
+# ---------------------------------------------------------------- the key
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_a_key_that_an_endpoint_echoes_is_in_no_value(serve: Serve, status: int) -> None:
+    """Values are stored, printed and published."""
+    body = completion(f"Your key is {KEY}.", id=KEY) if status == 200 else {"error": {"message": f"bad key {KEY}"}}
+
+    async def both(client: Client) -> tuple[str, object]:
+        return repr(client), await client.complete(REQUEST, 100)
+
+    shown, outcome = asyncio.run(with_client(serve(always(Answer(body, status))).url, both))
+
+    assert KEY not in shown
+    assert KEY not in repr(outcome)
+    assert "[key]" in repr(outcome)
+
+
+def test_a_key_that_is_echoed_with_json_escapes_is_in_no_value(serve: Serve) -> None:
+    """PHP writes a slash as \\/, others write any character as \\u....: the parsed text has the key again."""
+    key = "sk/live/0123456789abcdef0123"
+    spelled = json.dumps({"error": {"message": f"bad key {key}"}}).replace("/", "\\/").replace("abc", "\\u0061bc")
+
+    fault = failed(serve(always(Answer(spelled.encode(), 401))), key=key)
+
+    assert key not in repr(fault)
+    assert "0123456789abcdef0123" not in repr(fault)
+
+
+def test_a_key_in_the_reason_of_a_failed_connection_is_taken_out() -> None:
+    """Somebody puts it into the address by mistake."""
+    fault = failed(f"http://127.0.0.1:{closed_port()}/{KEY}", key=KEY)
+
+    assert KEY not in repr(fault)
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "ollama", "content", "e"])
+def test_a_local_servers_dummy_key_takes_no_words_out_of_a_reply(serve: Serve, key: str) -> None:
+    """Local servers want any word for a key; it is no secret, and a model may well say it."""
+    words = "There is none. EMPTY as it is, ollama is content with it."
+    server = serve(always(Answer(completion(words))))
+
+    assert answered(server, dialect="local", key=key).content == words
+
+
+def test_a_key_is_read_from_the_environment_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing where it is needed, or torn by a line break, it is said before anything is sent."""
+    paid = Endpoint("paid", "http://x/v1", "openrouter", "SOME_KEY")
+    local = Endpoint("mine", "http://x/v1", "local", "SOME_KEY")
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with pytest.raises(EndpointUnusable, match=r"put SOME_KEY=\.\.\. into \.env"):
+        read_key(paid)
+    assert read_key(local) is None
+    assert read_key(Endpoint("open", "http://x/v1", "local")) is None
+    monkeypatch.setenv("SOME_KEY", f"  {KEY}\n")
+    assert read_key(paid) == KEY
+    for odd in ("sk one", "sk-ä", "sk-\x07"):
+        monkeypatch.setenv("SOME_KEY", odd)
+        with pytest.raises(EndpointUnusable) as raised:
+            read_key(paid)
+        assert odd not in str(raised.value)
+
+
+def closed_port() -> int:
+    """A port of this machine on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
