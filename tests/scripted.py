@@ -244,9 +244,9 @@ class ScriptedModel:
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
-        runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True)
+        runner = web.AppRunner(self._app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.05)
         self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
         self._loop.run_until_complete(site.start())
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         self._ready.set()

@@ -8,8 +8,10 @@ text that comes back before anybody else sees it.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -30,6 +33,7 @@ WHOLE = 1200.0  # seconds for one attempt in all
 LARGEST_REPLY = 16 * 1024 * 1024  # bytes after decompression
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
+SHORTEST_SECRET = 16  # characters; below, a key is a word that some local server wants, and models say words
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Client:
     def __init__(self, endpoint: Endpoint, key: str | None = None) -> None:
         self.endpoint = endpoint
         self._key = key
+        self._secret = _secret(key) if key and len(key) >= SHORTEST_SECRET else None
         self._models: Mapping[str, ModelInfo] | None = None
         self._asked = asyncio.Lock()
         self._providers: dict[str, Mapping[str, str]] = {}
@@ -70,7 +75,7 @@ class Client:
             headers=headers,
             connector=aiohttp.TCPConnector(limit=0),  # how many at once is the throttle's business
             timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=CONNECT, sock_read=SILENCE),
-            trust_env=True,  # HTTPS_PROXY and NO_PROXY
+            trust_env=not _is_loopback(self.endpoint.url),  # HTTPS_PROXY and NO_PROXY
         )
         return self
 
@@ -137,15 +142,16 @@ class Client:
         try:
             wait = aiohttp.ClientTimeout(total=60, sock_connect=CONNECT)
             async with self._session.get(self.endpoint.url + path, allow_redirects=False, timeout=wait) as answer:
-                data = await _read(answer, LARGEST_LIST)
-                return json.loads(data) if data and answer.status == 200 else None
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-            return None
+                data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {self._say(error)}; "
                 "check the address and that the server runs"
             ) from None
+        try:
+            return json.loads(data) if data else None
+        except (ValueError, RecursionError):
+            return None
 
     async def _check_pin(self, request: ChatRequest, completion: Completion) -> Completion | Fault:
         """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
@@ -179,11 +185,25 @@ class Client:
         )
 
     def _without_key(self, data: bytes) -> bytes:
-        return data.replace(self._key.encode(), b"[key]") if self._key else data
+        return self._secret.sub(b"[key]", data) if self._secret else data
 
     def _say(self, error: BaseException) -> str:
-        said = one_line(str(error), 200) or type(error).__name__
-        return said.replace(self._key, "[key]") if self._key else said
+        said = self._without_key(str(error).encode("utf-8", "replace")).decode()
+        return one_line(said, 200) or type(error).__name__
+
+
+def _secret(key: str) -> re.Pattern[bytes]:
+    """*key* as it may stand in a body: plain, or with any of its characters escaped for JSON, even twice."""
+    return re.compile(b"".join(rb"(?:\\*%b|\\+u(?i:%04x))" % (re.escape(c.encode()), ord(c)) for c in key))
+
+
+def _is_loopback(url: str) -> bool:
+    """Whether *url* is on this machine, where no proxy of the environment can reach it."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def read_key(endpoint: Endpoint) -> str | None:
@@ -271,6 +291,6 @@ def _same_provider(tag: str, pin: str) -> bool:
 def _price(value: Any) -> float | None:
     try:
         price = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return price if 0 <= price < 1e6 else None  # -1 stands for "it depends"; NaN fails both

@@ -197,6 +197,7 @@ class _Player:
         self.engine, self.order, self.commits, self.buyer = engine, engine.order, commits, buyer
         self.progress, self.subject, self.tally = progress, progress.subject, progress.tally
         self.places = Places(self.order.calls_at_once)
+        self.judge_calls = 0 if self.order.judge is None else self.order.judge.calls
         self.stopped: str | None = None  # why nothing more is sent for this subject
         self.to_play: list[Job] = []
         self.to_judge: list[tuple[Job, str]] = []
@@ -226,8 +227,8 @@ class _Player:
                 self._plan_judging(job, row, judged)
         progress.planned = len(every)
         progress.stored = progress.done + progress.invalid
-        per_job = 0 if order.judge is None else 1
-        progress.calls_left = len(self.to_judge) + sum(len(j.scenario.asks) + per_job for j in self.to_play)
+        replies = sum(len(job.scenario.asks) for job in self.to_play)
+        progress.calls_left = replies + self.judge_calls * (len(self.to_play) + len(self.to_judge))
         if order.judge is not None:
             progress.to_judge += len(self.to_play)
         # long chains first: tasks that start in this order also wait in this order
@@ -300,7 +301,11 @@ class _Player:
         replies: list[Reply] = []
         while talk.awaiting:
             question = self._question(job, talk)
-            reply = await self._buy(question)
+            try:
+                reply = await self._buy(question)
+            except GaveUp:
+                self.progress.calls_left -= talk.asks_left + self.judge_calls
+                raise
             keys.append(question.info.key)
             replies.append(reply)
             self.progress.calls_left -= 1
@@ -329,7 +334,7 @@ class _Player:
         if reason is not None:
             self.progress.invalid += 1
             self.progress.to_judge -= order.judge is not None
-            self.progress.calls_left -= talk.asks_left - 1 + (order.judge is not None)
+            self.progress.calls_left -= talk.asks_left - 1 + self.judge_calls
             self._trouble(job, f"invalid: {played.reason}")
             return
         self.progress.done += 1
@@ -380,7 +385,8 @@ class _Player:
         except GaveUp as error:
             # a judge that cannot be asked stops its endpoint, never the subject
             raise GaveUp(Reach.CALL, f"not judged: {error.reason}") from None
-        self.progress.calls_left -= 1
+        finally:
+            self.progress.calls_left -= self.judge_calls
         if judgement.reason is None:
             self.progress.judged += 1
         else:

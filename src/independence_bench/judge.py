@@ -78,6 +78,11 @@ class Judge(Interface):
         """Its settings as JSON, for the store."""
         ...
 
+    @property
+    def calls(self) -> int:
+        """How many calls one judgement takes, when nothing goes wrong."""
+        ...
+
     async def judge(self, case: Case, desk: Desk) -> Judgement:
         """The stored judgement of *case*; its *reason* is set where it failed."""
         ...
@@ -104,6 +109,11 @@ class ModelJudge:
     def spec(self) -> str:
         """Its model's settings as JSON."""
         return canonical(self.model)
+
+    @property
+    def calls(self) -> int:
+        """One."""
+        return 1
 
     async def judge(self, case: Case, desk: Desk) -> Judgement:
         """Ask the model, unless its judgement is stored."""

@@ -53,7 +53,8 @@ class Watch:
         """Everything in one line: done, failed, in flight; cost, tokens, time left."""
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
-        parts = [f"{done}/{planned} conversations"]
+        calls, left = sum(r.tally.calls for r in rows), sum(r.calls_left for r in rows)
+        parts = [f"{calls}/{calls + left} calls", f"{done}/{planned} conversations"]
         if any(r.to_judge for r in rows):
             parts.append(f"{sum(r.judged for r in rows)}/{sum(r.to_judge for r in rows)} judged")
         if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):

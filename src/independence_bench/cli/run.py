@@ -180,15 +180,16 @@ def outlook_lines(outlook: Outlook) -> list[str]:
     if order.runs:
         who = label_text(order.subjects[0].label) if count == 1 else f"{count} subjects"
         where = " + ".join(str(configuration) for configuration in order.configurations)
-        lines.append(f"{order.protocol.name} · {who} · {order.runs} runs · {where}")
+        lines.append(f"{order.protocol.name} · {who} · {plural(order.runs, 'run')} · {where}")
     if forecast.calls:
-        cost = "price not known" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
+        dollars = forecast.dollars
+        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about ${dollars:.2f}"
         tokens = forecast.prompt_tokens + forecast.completion_tokens
-        lines.append(f"{forecast.calls:,} calls, about {tokens:,} tokens, {cost}")
+        lines.append(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
     before = outlook.spent_before
     if before.attempts:
-        lost = f", {before.lost} calls lost in flight" if before.lost else ""
-        lines.append(f"the store has cost ${before.total:.4f} so far in {before.attempts:,} calls{lost}")
+        lost = f", {before.lost} of them lost in flight" if before.lost else ""
+        lines.append(f"the store has cost ${before.total:.4f} so far in {plural(before.attempts, 'call')}{lost}")
     if outlook.budget is not None and outlook.unpriced:
         names = ", ".join(label_text(name) for name in outlook.unpriced)
         lines.append(f"the price of {names} is not known: the budget can only stop after what a call has cost")
@@ -200,7 +201,7 @@ def closing_lines(report: Report, spent: records.Spending) -> list[str]:
     lines = []
     if report.lost:
         lines.append(
-            f"{report.lost} calls were in flight when an earlier process ended; they may have been paid for twice"
+            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most that was paid for twice"
         )
     reasons = Counter((subject.label, trouble.why) for subject, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
@@ -218,6 +219,11 @@ def closing_lines(report: Report, spent: records.Spending) -> list[str]:
         f"(candidates ${spent.replies:.4f}, judges ${spent.judgements:.4f})"
     )
     return lines
+
+
+def plural(count: int, noun: str) -> str:
+    """1 call, 2 calls."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def say_where_to_read(console: Console, protocol: Protocol, report: Report, store: Store) -> None:

@@ -47,6 +47,11 @@ class TableJudge:
         """What identifies it."""
         return json.dumps({"kind": "table", "weights": self.table.sha256, "reader": READER})
 
+    @property
+    def calls(self) -> int:
+        """None."""
+        return 0
+
     async def judge(self, case: Case, desk: Desk) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
         evidence = evidence_of(case.transcript, case.scenario)

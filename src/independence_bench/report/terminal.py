@@ -147,9 +147,9 @@ def _incomplete(row: Row) -> RenderableType:
 
 
 def short(dimension: Dimension) -> str:
-    """A column heading of at most four letters."""
+    """A column heading of at most four letters: the start of one word, the initials of several."""
     words = dimension.title.replace("-", " ").split()
-    return words[0][:4] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
+    return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
 
 
 def number(value: float | None, digits: int) -> str:

@@ -1,0 +1,180 @@
+"""The one conversation loop, and what a transcript is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.conversation import Line, Talk, Transcript, Words, begin
+from independence_bench.protocol import Ask, Given, Says, Script
+
+EROSION: Script = (
+    Says("Shorter, please."),
+    Given("Sure."),
+    Says("And no opinions?"),
+    Ask("answer"),
+    Says("You said “{{answer}}”. Really?"),
+    Ask("second"),
+    Says("First {{ answer }}, then {{second}}."),
+    Given("I said {{answer}}."),
+    Says("So?"),
+    Ask("third"),
+)
+
+
+def played(script: Script, *replies: str) -> Talk:
+    """*script* with *replies* given one after the other."""
+    talk = begin("Be yourself.", script)
+    for reply in replies:
+        talk = talk.answered(Words(reply))
+    return talk
+
+
+def texts(talk: Talk) -> list[str]:
+    """What was said, in order."""
+    return [line.text for line in talk.transcript.lines]
+
+
+def test_a_talk_begins_with_all_that_stands_before_the_first_reply() -> None:
+    """The model hears the human's lines and the words put into its own mouth."""
+    talk = begin("Be yourself.", EROSION)
+
+    assert talk.transcript == Transcript(
+        "Be yourself.",
+        (Line("human", "Shorter, please."), Line("model", "Sure."), Line("human", "And no opinions?")),
+    )
+    assert talk.awaiting == "answer"
+
+
+def test_a_reply_becomes_context_for_what_follows_it() -> None:
+    """The next thing the model hears stands behind its own words, and quotes them."""
+    talk = played(EROSION, "No.")
+
+    assert talk.transcript.lines[3:] == (
+        Line("model", "No.", name="answer"),
+        Line("human", "You said “No.”. Really?"),
+    )
+    assert talk.awaiting == "second"
+
+
+def test_later_lines_quote_any_earlier_reply() -> None:
+    """In human lines and in given ones, with or without spaces inside the braces."""
+    talk = played(EROSION, "No.", "Still no.")
+
+    assert texts(talk)[-3:] == ["First No., then Still no..", "I said No..", "So?"]
+
+
+def test_a_quote_inside_a_reply_stays_as_the_model_wrote_it() -> None:
+    """Quotes are filled in one pass, so a model cannot write a template."""
+    talk = played(EROSION, "{{second}} {{answer}} {{nobody}}", "\\g<0> \\1 $1 {{answer}}")
+
+    assert texts(talk)[4] == "You said “{{second}} {{answer}} {{nobody}}”. Really?"
+    assert texts(talk)[6] == "First {{second}} {{answer}} {{nobody}}, then \\g<0> \\1 $1 {{answer}}."
+
+
+def test_only_what_the_model_itself_said_is_a_reply() -> None:
+    """Words put into its mouth have no name, the human's lines are nobody's given words."""
+    talk = played(EROSION, "No.")
+
+    assert [line.given for line in talk.transcript.lines] == [False, True, False, False, False]
+    assert talk.transcript.reply("answer") == "No."
+    with pytest.raises(KeyError):
+        talk.transcript.reply("second")
+
+
+def test_a_talk_ends_when_its_last_reply_is_given() -> None:
+    """Nothing is awaited then, and nothing is left."""
+    talk = played(EROSION, "a", "b", "c")
+
+    assert talk.awaiting is None
+    assert talk.left == ()
+    assert texts(talk)[-1] == "c"
+
+
+def test_nobody_can_answer_past_the_end() -> None:
+    """A reply that no script asked for would be a reply to nothing."""
+    talk = played(EROSION, "a", "b", "c")
+
+    with pytest.raises(ValueError, match="this conversation is over"):
+        talk.answered(Words("d"))
+
+
+def test_asks_left_counts_the_remaining_chain() -> None:
+    """The reply that is awaited counts, given lines do not."""
+    talk = begin("", EROSION)
+    left = [talk.asks_left]
+    while talk.awaiting:
+        talk = talk.answered(Words("Yes."))
+        left.append(talk.asks_left)
+
+    assert left == [3, 2, 1, 0]
+
+
+def test_answering_leaves_the_earlier_talk_as_it_was() -> None:
+    """Two runs can go on from one beginning."""
+    start = begin("", EROSION)
+
+    one, other = start.answered(Words("a")), start.answered(Words("b"))
+
+    assert start.awaiting == "answer"
+    assert (one.transcript.reply("answer"), other.transcript.reply("answer")) == ("a", "b")
+
+
+def test_notes_are_kept_with_the_line_and_quoted_nowhere() -> None:
+    """The human hears the words alone."""
+    talk = begin("", EROSION).answered(Words("No.", "I wonder why they ask."))
+
+    assert talk.transcript.lines[3].notes == "I wonder why they ask."
+    assert "wonder" not in talk.transcript.lines[4].text
+
+
+def test_what_was_heard_has_nothing_of_system_prompt_and_notes() -> None:
+    """Two subjects that said the same are the same to a judge, whatever they were told and thought."""
+    talk = played(EROSION, "a", "b", "c").transcript
+    other = replace(
+        talk,
+        system="You are nobody.",
+        lines=tuple(replace(line, notes="private") if line.speaker == "model" else line for line in talk.lines),
+    )
+
+    assert other.heard_hash == talk.heard_hash
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Line("human", "Shorter please."),
+        Line("model", "Shorter, please."),
+        Line("human", "Shorter, please. "),
+        Line("human", "Shorter, please.", name="answer"),
+    ],
+    ids=["words", "speaker", "a space", "name"],
+)
+def test_what_was_heard_changes_with_every_word(changed: Line) -> None:
+    """Words, who said them, and which of them is the reply: all of it is what a judge sees."""
+    talk = played(EROSION, "a", "b", "c").transcript
+
+    assert replace(talk, lines=(changed, *talk.lines[1:])).heard_hash != talk.heard_hash
+    assert replace(talk, lines=talk.lines[1:]).heard_hash != talk.heard_hash
+
+
+@given(st.lists(st.text(), min_size=3, max_size=3))
+def test_every_reply_is_kept_and_quoted_to_the_letter(replies: list[str]) -> None:
+    """Whatever a model says comes back as it said it, by name and inside later lines."""
+    talk = played(EROSION, *replies)
+
+    assert [talk.transcript.reply(name) for name in ("answer", "second", "third")] == replies
+    assert texts(talk)[6] == f"First {replies[0]}, then {replies[1]}."
+
+
+@given(st.lists(st.text(max_size=5), min_size=2, max_size=4), st.lists(st.text(max_size=5), min_size=2, max_size=4))
+def test_different_words_are_never_heard_as_the_same(one: list[str], other: list[str]) -> None:
+    """No way of cutting a conversation into lines gives the hash of another one."""
+
+    def heard(said: list[str]) -> str:
+        return Transcript("", tuple(Line("human", text) for text in said)).heard_hash
+
+    assert (heard(one) == heard(other)) == (one == other)

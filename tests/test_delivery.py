@@ -1,0 +1,473 @@
+"""A transcript as messages, and a completion as words: in both delivery modes, there and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from independence_bench.chat import Completion, Message, Tool, ToolCall, Usage, read_completion
+from independence_bench.conversation import Line, Transcript, Words, begin
+from independence_bench.delivery import (
+    Said,
+    Unusable,
+    call_id,
+    is_words,
+    messages,
+    said,
+    tools,
+    trim_template,
+)
+from independence_bench.protocol import DELIVERIES, Delivery, Scenario, ToolWording
+from independence_bench.protocol_files import load
+
+V2 = load("v2")
+WORDING = V2.tool_role
+
+
+def completion(
+    content: str = "",
+    *arguments: str,
+    tool: str = "send_message_to_human",
+    finish: str | None = "stop",
+    reasoning: str = "",
+) -> Completion:
+    """A completion with *content* and a call for each of *arguments*."""
+    calls = tuple(ToolCall(f"c{n}", tool, text) for n, text in enumerate(arguments))
+    return Completion(content, calls, reasoning, finish, Usage())
+
+
+def passed(text: str) -> str:
+    """The arguments of a call that says *text*."""
+    return json.dumps({"message": text})
+
+
+def words(reply: Said | Unusable) -> str:
+    """The words of a usable reply."""
+    assert isinstance(reply, Said), reply
+    return reply.words.text
+
+
+# transcript -> messages
+
+
+def every_history(scenario: Scenario, delivery: Delivery) -> list[tuple[Message, ...]]:
+    """What the model is sent for each reply of *scenario*."""
+    talk = begin(V2.system("neutral"), scenario.script)
+    sent = []
+    while talk.awaiting:
+        sent.append(messages(talk.transcript, delivery, WORDING))
+        talk = talk.answered(Words(f"My {talk.awaiting}.", "Hm." if talk.asks_left % 2 else ""))
+    return sent
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
+def test_every_provider_is_served(scenario: Scenario, delivery: Delivery) -> None:
+    """System, then user, then never two of one role in a row; it ends with what the model should answer."""
+    for sent in every_history(scenario, delivery):
+        roles = [message.role for message in sent]
+
+        assert roles[:2] == ["system", "user"]
+        assert "system" not in roles[1:]
+        assert all(one != other for one, other in pairwise(roles))
+        assert roles[-1] == ("user" if delivery == "user_role" else "tool")
+
+
+@pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
+def test_every_tool_message_answers_the_call_before_it(scenario: Scenario) -> None:
+    """One call a message, one result a call, and the ids are all different."""
+    for sent in every_history(scenario, "tool_role"):
+        results = [n for n, message in enumerate(sent) if message.role == "tool"]
+
+        assert results
+        for n in results:
+            assert len(sent[n - 1].tool_calls) == 1
+            assert sent[n].tool_call_id == sent[n - 1].tool_calls[0].id
+        assert len({sent[n].tool_call_id for n in results}) == len(results)
+        assert all(len(message.tool_calls) == (message.role == "assistant") for message in sent)
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
+def test_a_history_grows_and_never_changes(scenario: Scenario, delivery: Delivery) -> None:
+    """Each request begins with the one before it: prefixes can be reused, and no earlier word is rewritten."""
+    for before, after in pairwise(every_history(scenario, delivery)):
+        assert after[: len(before)] == before
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("scenario", V2.scenarios, ids=lambda s: s.id)
+def test_everything_that_was_said_is_sent(scenario: Scenario, delivery: Delivery) -> None:
+    """The human's lines and the model's own earlier words, all of them, in order."""
+    talk = begin("", scenario.script)
+    while talk.asks_left > 1:
+        talk = talk.answered(Words(f"My {talk.awaiting}."))
+
+    sent = messages(talk.transcript, delivery, WORDING)
+
+    spoken = [
+        json.loads(message.tool_calls[0].arguments)["message"] if message.tool_calls else message.content
+        for message in sent
+    ]
+    text = "\n\n".join(part for part in spoken if part is not None)
+    assert text.endswith("\n\n".join(line.text for line in talk.transcript.lines))
+
+
+def test_user_role_is_plain_chat() -> None:
+    """Human words are user messages, the model's are assistant messages, notes stay out."""
+    talk = Transcript("Be.", (Line("human", "A?"), Line("model", "B.", "secret", "x"), Line("human", "C?")))
+
+    assert messages(talk, "user_role", WORDING) == (
+        Message("system", "Be."),
+        Message("user", "A?"),
+        Message("assistant", "B."),
+        Message("user", "C?"),
+    )
+    assert tools("user_role", WORDING) == ()
+
+
+def test_tool_role_is_calls_and_results() -> None:
+    """The line opens, the model greets by a call, and what the human says is the result of it."""
+    talk = Transcript("Be.", (Line("human", "Ä?"), Line("model", "“B”.", "secret", "x"), Line("human", "C?")))
+
+    assert messages(talk, "tool_role", WORDING) == (
+        Message("system", f"Be.\n\n{WORDING.instructions}"),
+        Message("user", WORDING.opening),
+        Message("assistant", None, (ToolCall("say000001", WORDING.name, f'{{"message": "{WORDING.greeting}"}}'),)),
+        Message("tool", "Ä?", tool_call_id="say000001"),
+        Message("assistant", "secret", (ToolCall("say000002", WORDING.name, '{"message": "“B”."}'),)),
+        Message("tool", "C?", tool_call_id="say000002"),
+    )
+    assert tools("tool_role", WORDING) == (
+        Tool(WORDING.name, WORDING.description, WORDING.argument, WORDING.argument_description),
+    )
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_lines_of_one_party_in_a_row_are_one_message(delivery: Delivery) -> None:
+    """Joined by a blank line, so that no provider meets one role twice."""
+    talk = Transcript(
+        "Be.",
+        (Line("human", "A"), Line("human", "B"), Line("model", "C"), Line("model", "D"), Line("human", "E")),
+    )
+
+    sent = messages(talk, delivery, WORDING)
+
+    assert all(one.role != other.role for one, other in pairwise(sent))
+    assert [message.content for message in sent if message.role in ("user", "tool")][-2:] == ["A\n\nB", "E"]
+
+
+def test_an_empty_system_prompt_leaves_the_instructions_alone() -> None:
+    """No blank lines in front of them."""
+    (system, *_) = messages(Transcript("", (Line("human", "A"),)), "tool_role", WORDING)
+
+    assert system.content == WORDING.instructions
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=5), st.lists(st.text(max_size=8), min_size=5, max_size=5))
+def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str]) -> None:
+    """Whatever is said, the n-th call has the n-th id: nine letters and digits."""
+
+    def ids(said: list[str]) -> list[str]:
+        lines = [line for text in said for line in (Line("human", text), Line("model", text, name="x"))]
+        sent = messages(Transcript("", tuple(lines)), "tool_role", WORDING)
+        return [call.id for message in sent for call in message.tool_calls]
+
+    found = ids(one)
+    assert found == ids(other)[: len(found)] == [call_id(n + 1) for n in range(len(one) + 1)]
+    assert all(len(i) == 9 and i.isalnum() and i.isascii() for i in found)
+
+
+# completion -> words
+
+SPOKEN = st.text().map(trim_template).filter(is_words)
+
+
+@given(SPOKEN)
+def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
+    """What a model is shown as its own call reads as the words that it said."""
+    talk = Transcript("", (Line("human", "?"), Line("model", text, name="x"), Line("human", "?")))
+    call = messages(talk, "tool_role", WORDING)[4].tool_calls[0]
+
+    assert said(completion("", call.arguments), "tool_role", WORDING) == Said(Words(text.replace("\0", "\ufffd")))
+
+
+@given(SPOKEN)
+def test_words_delivered_as_a_message_come_back_exactly(text: str) -> None:
+    """In user_role a message is its words, and notes do not exist."""
+    talk = Transcript("", (Line("human", "?"), Line("model", text, name="x"), Line("human", "?")))
+    sent = messages(talk, "user_role", WORDING)[2]
+
+    assert said(completion(sent.content or ""), "user_role", WORDING) == Said(Words(text))
+
+
+@given(SPOKEN, st.text())
+def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -> None:
+    """They are no part of the words, and the model finds them in its history as its own content."""
+    reply = said(completion(notes, passed(text)), "tool_role", WORDING)
+    assert isinstance(reply, Said)
+    assert (reply.words.text, reply.words.notes) == (text.replace("\0", "\ufffd"), trim_template(notes))
+
+    talk = begin("", V2.scenario("negotiation").script).answered(reply.words)
+    shown = messages(talk.transcript, "tool_role", WORDING)[-2]
+
+    assert shown.content == (trim_template(notes) or None)
+
+
+JSON_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from('"\\\n😀é{}')), max_size=25)
+
+
+@given(JSON_TEXT, st.booleans(), st.sampled_from([None, 0, 2]))
+@example("Grüße, 😀😀 \\ \"so\" \n{}", True, None)
+@example("😀😀", True, 2)
+def test_a_call_cut_anywhere_gives_the_words_so_far(text: str, ascii_only: bool, indent: int | None) -> None:
+    """At every position of the JSON: a prefix of what was being said, flagged as cut off, and no half characters."""
+    text = trim_template(text.replace("\0", ""))
+    whole = json.dumps({"message": text}, ensure_ascii=ascii_only, indent=indent)
+    longest = ""
+    for end in range(len(whole)):
+        reply = said(completion("", whole[:end], finish="length"), "tool_role", WORDING)
+
+        assert reply.cut_off
+        if isinstance(reply, Said):
+            assert text.startswith(reply.words.text)
+            longest = max(longest, reply.words.text, key=len)
+    assert longest == (text if is_words(text) else "")
+
+
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", None])
+def test_a_torn_call_is_cut_off_whatever_the_finish_reason_says(finish: str | None) -> None:
+    """Some providers call it a stop; the JSON knows better."""
+    reply = said(completion("", '{"message": "I would rath', finish=finish), "tool_role", WORDING)
+
+    assert reply == Said(Words("I would rath"), cut_off=True)
+
+
+def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
+    """Debris behind the object, a second object, or another argument that was cut off take nothing away."""
+    for behind in ('"}<|tool_call_end|>', '"}{"message": "I stay', '", "mood": "cal', '"}}', '"'):
+        reply = said(completion("", f'{{"message": "I stay.{behind}'), "tool_role", WORDING)
+
+        assert words(reply) == "I stay.", behind
+
+
+def test_arguments_as_an_object_instead_of_a_string() -> None:
+    """Local servers send them parsed."""
+    body = {
+        "choices": [
+            {"message": {"tool_calls": [{"function": {"name": WORDING.name, "arguments": {"message": "Grüß dich."}}}]}}
+        ]
+    }
+    read = read_completion(json.dumps(body).encode(), 200, None)
+    assert isinstance(read, Completion)
+
+    assert said(read, "tool_role", WORDING) == Said(Words("Grüß dich."))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (json.dumps(passed("No.")), "No."),
+        (json.dumps(json.dumps(passed("No."))), "No."),
+        (json.dumps('{"message": "I would rath'), "I would rath"),
+        (json.dumps("No."), "No."),
+        ('{"text": "No."}', "No."),
+        ('{"message": "No.", "mood": "calm"}', "No."),
+        ('{"mood": "calm", "message": "No."}', "No."),
+        ('{"message": "line one\nline two"}', "line one\nline two"),
+        ('{"message": "  No.<|im_end|>\\n"}', "No."),
+    ],
+    ids=["twice", "three times", "twice and torn", "bare", "other name", "more", "more first", "raw newline", "debris"],
+)
+def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
+    """What was plainly meant for the human is heard."""
+    assert words(said(completion("", arguments), "tool_role", WORDING)) == text
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "{}", "null", "[]", "7", '{"message": null}', '{"message": 7}', '{"message": ""}', '{"a": "x", "b": "y"}']
+)
+def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
+    """Nothing is guessed: not from numbers, not from two texts of unknown names."""
+    reply = said(completion("", arguments), "tool_role", WORDING)
+
+    assert isinstance(reply, Unusable)
+    assert reply.reason == "a tool call that says nothing"
+
+
+def test_several_calls_are_one_reply() -> None:
+    """In order, joined by a blank line, the empty ones left out."""
+    reply = said(completion("", passed("First."), passed(""), passed("Second.")), "tool_role", WORDING)
+
+    assert reply == Said(Words("First.\n\nSecond."))
+
+
+def test_several_calls_of_which_the_last_is_torn_are_cut_off() -> None:
+    """The words so far of all of them."""
+    reply = said(completion("", passed("First."), '{"message": "Sec'), "tool_role", WORDING)
+
+    assert reply == Said(Words("First.\n\nSec"), cut_off=True)
+
+
+def test_a_wrong_tool_name_is_heard_when_there_is_no_right_one() -> None:
+    """A model that speaks by a tool it made up has spoken."""
+    wrong = completion("", passed("No."), tool="reply")
+    both = replace(wrong, tool_calls=(*wrong.tool_calls, ToolCall("c9", WORDING.name, passed("Yes."))))
+
+    assert words(said(wrong, "tool_role", WORDING)) == "No."
+    assert words(said(both, "tool_role", WORDING)) == "Yes."
+
+
+def test_plain_text_instead_of_a_call_is_heard_and_flagged() -> None:
+    """It says how many spoke beside the tool; in user_role that is how one speaks."""
+    plain = completion("No. I keep my name.")
+
+    assert said(plain, "tool_role", WORDING) == Said(Words("No. I keep my name."), plain_text=True)
+    assert said(plain, "user_role", WORDING) == Said(Words("No. I keep my name."))
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize(
+    "text", ["No.", "Nein", "不", "👍", "❤️", "1", "No", "Ω", "ناه", "ไม่", "A <b>no</b>.", "</s> No. </s> Really."]
+)
+def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
+    """In every script, down to one character."""
+    reply = completion("", passed(text)) if delivery == "tool_role" else completion(text)
+
+    assert words(said(reply, delivery, WORDING)) == trim_template(text)
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (completion(""), "empty"),
+        (completion(" \n\u00a0\u200b".strip("\u200b")), "empty"),
+        (completion("", reasoning="I should say no."), "reasoning only, nothing said"),
+        (completion("."), "template debris or punctuation only"),
+        (completion("…"), "template debris or punctuation only"),
+        (completion("?!"), "template debris or punctuation only"),
+        (completion("```"), "template debris or punctuation only"),
+        (completion("\u200b"), "template debris or punctuation only"),
+        (completion("<|im_end|>"), "empty"),
+        (completion("[/INST]</s>  <unk>"), "empty"),
+        (completion("<|im_start|>. <|im_end|>"), "template debris or punctuation only"),
+        (completion("- <end_of_turn> -"), "template debris or punctuation only"),
+        (completion("<｜end▁of▁sentence｜>"), "empty"),
+        (completion("I won't.", finish="content_filter"), "stopped by the provider's filter"),
+    ],
+    ids=lambda value: repr(value.content) if isinstance(value, Completion) else None,
+)
+def test_a_broken_reply_is_not_an_answer(reply: Completion, reason: str, delivery: Delivery) -> None:
+    """Nothing said, debris, a lone punctuation mark, a filter: each with its reason."""
+    assert said(reply, delivery, WORDING) == Unusable(reason)
+
+
+def test_a_filter_takes_a_call_too() -> None:
+    """Half a message that a provider stopped is not the model's answer."""
+    reply = said(completion("", passed("I will"), finish="content_filter"), "tool_role", WORDING)
+
+    assert reply == Unusable("stopped by the provider's filter")
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_the_token_limit_is_told(delivery: Delivery) -> None:
+    """With words they are the answer so far; without, it says what was wanting."""
+    assert said(completion("I would rath", finish="length"), delivery, WORDING).cut_off
+    assert said(completion("", finish="length", reasoning="Hm"), delivery, WORDING) == Unusable(
+        "reasoning only, nothing said", cut_off=True
+    )
+    assert not said(completion("I would rather not."), delivery, WORDING).cut_off
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "thought"),
+    [
+        ("<think>They push.</think>\n\nNo.", "No.", "They push."),
+        ("\n<thinking>They push.</thinking>No.", "No.", "They push."),
+        ("<think></think>\n\nNo.", "No.", ""),
+        ("No. <think>is a tag</think>", "No. <think>is a tag</think>", ""),
+    ],
+)
+def test_thoughts_in_the_content_are_reasoning(content: str, text: str, thought: str) -> None:
+    """A server without a reasoning parser leaves them in the text, where no human should hear them."""
+    read = read_completion(json.dumps({"choices": [{"message": {"content": content}}]}).encode(), 200, None)
+    assert isinstance(read, Completion)
+
+    assert words(said(read, "user_role", WORDING)) == text
+    assert read.reasoning == thought
+
+
+def test_thoughts_that_never_end_say_nothing() -> None:
+    """Cut off while it was thinking: nothing was said."""
+    body = {"choices": [{"finish_reason": "length", "message": {"content": "<think>They push, so"}}]}
+    read = read_completion(json.dumps(body).encode(), 200, None)
+    assert isinstance(read, Completion)
+
+    assert said(read, "user_role", WORDING) == Unusable("reasoning only, nothing said", cut_off=True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [r'{"message": "a\ud800b\u0000c"}', r'{"message": "a\ud800b\u0000c', r'"a\ud800b\u0000c"']
+)
+def test_half_characters_in_arguments_do_not_reach_the_store(arguments: str) -> None:
+    r"""Escaped in JSON inside JSON, \ud800 and \u0000 are plain ASCII until the arguments are read."""
+    text = words(said(completion("", arguments), "tool_role", WORDING))
+
+    assert text == "a?b\ufffdc"
+    assert text.encode("utf-8")
+
+
+def test_a_flood_of_template_tokens_is_trimmed_at_once() -> None:
+    """A model in a loop fills its limit with them; 200,000 must not take minutes (this test would)."""
+    flood = "</s> <|im_end|>\n" * 100_000
+
+    assert trim_template(flood) == ""
+    assert trim_template(f"{flood}No.{flood}") == "No."
+    assert trim_template(f"No.{flood}No.") == f"No.{flood}No."
+
+
+@given(st.text(st.sampled_from("<>|/s[]INST \nab｜"), max_size=40))
+def test_trimming_is_done_when_it_is_done(text: str) -> None:
+    """Once is enough, only the ends are touched, and no white space is left there."""
+    trimmed = trim_template(text)
+
+    assert trim_template(trimmed) == trimmed
+    assert trimmed in text
+    assert trimmed == trimmed.strip()
+
+
+@given(
+    st.text(max_size=40),
+    st.lists(st.text(max_size=60) | st.text(st.sampled_from('{}":\\u message d8ab0'), max_size=60), max_size=3),
+    st.sampled_from(["stop", "length", "content_filter", None, "nonsense"]),
+    st.sampled_from(DELIVERIES),
+)
+def test_whatever_comes_is_words_or_a_reason(
+    content: str, arguments: list[str], finish: str | None, delivery: Delivery
+) -> None:
+    """Never an exception, never empty words, never a text that no database can hold."""
+    reply = said(completion(content, *arguments, finish=finish), delivery, WORDING)
+
+    if isinstance(reply, Said):
+        assert is_words(reply.words.text)
+        assert reply.words.text.encode("utf-8")
+        assert finish != "content_filter"
+    else:
+        assert reply.reason
+
+
+def test_the_wording_is_the_protocols() -> None:
+    """Another tool name and argument are called, offered and heard."""
+    wording = ToolWording("speak", "Speaks.", "text", "What.", "You are connected.", "(Open.)", "Hello.")
+    sent = messages(Transcript("", (Line("human", "?"),)), "tool_role", wording)
+
+    assert sent[2].tool_calls == (ToolCall("say000001", "speak", '{"text": "Hello."}'),)
+    assert said(completion("", '{"text": "No.", "message": "Yes."}', tool="speak"), "tool_role", wording) == Said(
+        Words("No.")
+    )
