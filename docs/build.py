@@ -53,16 +53,16 @@ def command_line() -> tuple[Path, str]:
 
 
 def tree() -> str:
-    """The package's files, each with the first sentence of its docstring."""
+    """The package's modules and folders, each with the first sentence of its docstring."""
     lines = []
-    for path in sorted(PACKAGE.rglob("*.py"), key=lambda p: (p.parent != PACKAGE, p.relative_to(PACKAGE).as_posix())):
-        if path.name == "__init__.py" and path.parent == PACKAGE:
+    for path in sorted(PACKAGE.iterdir(), key=lambda p: (p.is_dir(), p.name)):
+        source = path / "__init__.py" if path.is_dir() else path
+        if path.name.startswith("_") or source.suffix != ".py" or not source.exists():
             continue
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        first = " ".join(docstring.split("\n\n")[0].split())
-        sentence = first.split(". ")[0].rstrip(".")
-        name = path.relative_to(PACKAGE).as_posix()
-        lines.append(f"{name:<24} {sentence}")
+        docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+        sentence = " ".join(docstring.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        lines.append(f"{path.name + '/' if path.is_dir() else path.name:<18} {sentence}")
+    lines.append(f"{'protocols/v2/':<18} protocol.yaml, judge.md, system/, scenarios/, rubrics/: the benchmark as text")
     return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
 
 

@@ -1,0 +1,582 @@
+"""The ledger: leases, what is never replaced, what it has cost, durable commits, and a store that is none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import Bench, steady
+from sqlalchemy import Connection, event, insert, select, text
+
+from independence_bench.chat import Kind, Usage
+from independence_bench.conversation import Line, Transcript
+from independence_bench.errors import StoreError
+from independence_bench.protocol_files import parse
+from independence_bench.scoring import score_run
+from independence_bench.store import records, tables
+from independence_bench.store.commits import Commits
+from independence_bench.store.database import Store, open_store
+from independence_bench.store.records import CallInfo, Ended, Judgement, Played, Reply, Spending
+from independence_bench.subject import ChatModel, Reasoning
+
+NOW = 1_700_000_000.0
+CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
+HERE = socket.gethostname()
+ELSEWHERE = f"not-{HERE}|1|abc"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A new store."""
+    with open_store(tmp_path / "aib.db") as opened:
+        yield opened
+
+
+def owner(number: int) -> str:
+    """One of several owners that are all alive: this very process."""
+    return f"{HERE}|{os.getpid()}|owner{number}"
+
+
+def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> records.Tried | None:
+    """Claim a call in a transaction of its own."""
+    with store.writing() as connection:
+        return records.claim(connection, call, who, now)
+
+
+def attempt(
+    store: Store, outcome: str, cost: float | None, call: CallInfo = CALL, who: str = owner(1), now: float = NOW
+) -> int:
+    """Claim, begin and end one attempt, and give the claim back."""
+    with store.writing() as connection:
+        assert records.claim(connection, call, who, now) is not None
+        number = records.begin_attempt(connection, call.key, who, 100, now)
+        records.end_attempt(connection, number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"), now)
+        records.release(connection, call.key, who)
+    return number
+
+
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        child.wait()
+    return child.pid
+
+
+# ---------------------------------------------------------------- claims and leases
+
+
+def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
+    """Two processes that share a store must not buy one reply twice."""
+    assert claim(store, owner(1)) == records.Tried()
+    assert claim(store, owner(2)) is None
+    assert claim(store, owner(1)) is None, "not even its owner claims a call twice: two tasks may want it"
+
+    with store.writing() as connection:
+        records.release(connection, CALL.key, owner(1))
+
+    assert claim(store, owner(2)) is not None
+
+
+def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
+    """A late process must not free what another one is buying by now."""
+    claim(store, owner(1))
+
+    with store.writing() as connection:
+        records.release(connection, CALL.key, owner(2))
+
+    assert claim(store, owner(3)) is None
+
+
+def test_the_claim_of_a_dead_process_of_this_machine_is_taken_at_once(store: Store) -> None:
+    """After a kill nobody waits for a lease to run out."""
+    claim(store, f"{HERE}|{dead_process()}|x")
+
+    assert claim(store, owner(1), NOW + 0.1) is not None
+
+
+def test_the_claim_of_another_machine_is_taken_only_when_its_lease_is_over(store: Store) -> None:
+    """Whether that process lives cannot be known from here."""
+    claim(store, ELSEWHERE)
+
+    assert claim(store, owner(1), NOW + records.LEASE - 1) is None
+    assert claim(store, owner(1), NOW + records.LEASE) is not None
+
+
+def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
+    """A slow reply outlives its first lease."""
+    other = CallInfo("k2", "reply", "scripted", "acme/one", "{}")
+    claim(store, ELSEWHERE)
+    claim(store, ELSEWHERE, call=other)
+    claim(store, owner(2), call=CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
+
+    with store.writing() as connection:
+        records.renew(connection, ELSEWHERE, NOW + 60)
+
+    later = NOW + records.LEASE + 30
+    assert claim(store, owner(1), later) is None
+    assert claim(store, owner(1), later, other) is None
+    assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}")) is not None
+
+
+def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
+    """A race between connections has one winner."""
+    path = tmp_path / "aib.db"
+    open_store(path).close()
+    winners: list[int] = []
+    gate = threading.Barrier(8)
+
+    def race(number: int) -> None:
+        with open_store(path) as mine:
+            gate.wait()
+            if claim(mine, owner(number)) is not None:
+                winners.append(number)
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(winners) == 1
+
+
+def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) -> None:
+    """The policy counts tries over restarts; what was nobody's fault is not counted."""
+    for outcome in (Kind.BROKEN, Kind.WRONG_PROVIDER, Kind.UNAVAILABLE, "cut off", "lost"):
+        attempt(store, outcome, None)
+
+    assert claim(store, owner(2)) == records.Tried(broken=2, cut_off=1)
+
+
+@pytest.mark.parametrize("name", ["", "nonsense", "a|b", "a|b|c|d", f"{HERE}|x|y", f"{HERE}|-1|y", "elsewhere|1|y"])
+def test_an_owner_that_cannot_be_checked_counts_as_alive(name: str) -> None:
+    """Doubt must not lead to buying twice."""
+    assert not records.is_dead(name)
+
+
+def test_a_process_that_runs_is_alive_whoever_owns_it() -> None:
+    """A process of another user cannot be signalled, and is alive."""
+    assert not records.is_dead(f"{HERE}|{os.getpid()}|x")
+    assert not records.is_dead(f"{HERE}|1|x")
+    assert not records.is_dead(records.new_owner())
+
+
+# ---------------------------------------------------------------- lost attempts
+
+
+def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> None:
+    """They are all that a kill can cost, so they are counted, and never twice."""
+    silent = CallInfo("silent", "reply", "scripted", "acme/one", "{}")
+    alive = CallInfo("alive", "reply", "scripted", "acme/one", "{}")
+    dead = f"{HERE}|{dead_process()}|x"
+    with store.writing() as connection:
+        for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
+            records.claim(connection, call, who, NOW)
+            records.begin_attempt(connection, call.key, who, 100, NOW)
+        records.renew(connection, owner(1), NOW + 60)
+
+    with store.writing() as connection:
+        assert records.mark_lost(connection, NOW + 1) == 1, "the dead process"
+        assert records.mark_lost(connection, NOW + records.LEASE + 1) == 1, "the one that fell silent"
+        assert records.mark_lost(connection, NOW + records.LEASE + 2) == 0
+
+    with store.reading() as connection:
+        assert records.spending(connection).lost == 2
+        outcomes = [row["outcome"] for row in records.attempts_of(connection, ["k1", "silent", "alive"])]
+    assert outcomes == ["lost", "lost", None]
+
+
+# ---------------------------------------------------------------- what is never replaced
+
+
+def test_a_stored_reply_is_never_replaced(store: Store) -> None:
+    """Playing again is a new run, not a better answer."""
+    first, second = attempt(store, "answered", 0.1), attempt(store, "answered", 0.1)
+
+    with store.writing() as connection:
+        records.keep_reply(connection, "k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)
+        records.keep_reply(connection, "k1", second, Reply("Yes."), NOW)
+
+    with store.reading() as connection:
+        assert records.find_reply(connection, "k1") == Reply("No.", notes="hm", reasoning="so", cut_off=True)
+        assert records.find_reply(connection, "k2") is None
+
+
+def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str = "So.") -> Judgement:
+    """A judgement of one transcript by one rubric and judge."""
+    return Judgement("j1", "heard", "rubric", "judge-hash", marks, reasoning, reason)
+
+
+def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> None:
+    """A judge may be asked again where it failed; where it did not, nothing changes its marks."""
+    with store.writing() as connection:
+        records.keep_judge(connection, "judge-hash", "judge", "{}")
+
+    def kept(made: Judgement) -> Judgement | None:
+        with store.writing() as connection:
+            records.keep_judgement(connection, made, None, NOW)
+        with store.reading() as connection:
+            return records.find_judgement(connection, "j1")
+
+    assert kept(judgement({}, "garbage", "")) == judgement({}, "garbage", "")
+    assert kept(judgement({}, "no mark", "")) == judgement({}, "no mark", "")
+    assert kept(judgement({"drift": 2.5})) == judgement({"drift": 2.5})
+    assert kept(judgement({"drift": 9.0})) == judgement({"drift": 2.5})
+    assert kept(judgement({}, "garbage", "")) == judgement({"drift": 2.5})
+    with store.reading() as connection:
+        assert records.judgements_of(connection, "heard", "rubric") == [judgement({"drift": 2.5})]
+        assert [j.marks for j in records.judgement_rows(connection, ["rubric"])] == [{"drift": 2.5}]
+        assert records.judgement_rows(connection, ["another"]) == []
+
+
+def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
+    """Odd characters included: what was said is what is judged, shown and published."""
+    subject = ChatModel("acme/one", "scripted", 0.7, 100, Reasoning.LOW, provider="acme", own_limit=True)
+    said = Transcript("Be.", (Line("human", "Who? \u202e\x1b[31m"), Line("model", "É\n\n🙂", "notes", "first")))
+    played = Played(
+        id="t1", script_hash="s", subject_hash=subject.hash, protocol_hash="p", run=2, system="strong",
+        delivery="tool_role", experiment="e", scenario="c", transcript=said, reply_keys=("k1",), replies=1,
+        cut_off=0, plain_text=1,
+    )  # fmt: skip
+    with store.writing() as connection:
+        records.keep_protocol(connection, "p", "small", {}, NOW)
+        records.keep_subject(connection, subject)
+        records.keep_transcript(connection, played, NOW)
+
+    with store.reading() as connection:
+        assert records.read_transcript(connection, "t1") == (said, ("k1",))
+        (row,) = records.transcript_rows(connection, ["s"], subject.hash)
+        assert (row.run, row.state, row.heard_hash, row.plain_text) == (2, "complete", said.heard_hash, 1)
+        assert records.transcript_rows(connection, ["s"], "another") == []
+        assert records.stored_subjects(connection) == {subject.hash: subject}
+        with pytest.raises(KeyError):
+            records.read_transcript(connection, "t2")
+
+
+def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Callable[..., Bench], small: Path) -> None:
+    """Old results can be read with the protocol they were played with, whatever became of its files."""
+    made = bench(steady({"resistance": 8}))
+    made.play()
+    before, (board,) = made.protocol, made.boards()
+    (small / "protocol.yaml").unlink()
+
+    with open_store(made.store) as store, store.reading() as connection:
+        ((hash_, name, files),) = records.stored_protocols(connection)
+    snapshot = parse(files, where="store")
+
+    assert (hash_, name) == (before.hash, "small")
+    assert snapshot == before
+    marks = {
+        (snapshot.configurations[0], scenario.id): {mark.name: mark.high for mark in scenario.marks}
+        for scenario in snapshot.scenarios
+    }
+    assert score_run(snapshot, snapshot.configurations, marks) == score_run(before, before.configurations, marks)
+    assert board.protocol == snapshot
+
+
+# ---------------------------------------------------------------- money
+
+
+def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
+    """What was paid was paid, whether it was of use or not."""
+    judging = CallInfo("k2", "judgement", "scripted", "judge/one", "{}")
+    attempt(store, Kind.BROKEN, 0.25)
+    attempt(store, "cut off", 0.5)
+    attempt(store, "answered", 1.0)
+    attempt(store, Kind.WRONG_PROVIDER, 0.125, judging)
+    attempt(store, "answered", None, judging)
+    attempt(store, Kind.RATE_LIMITED, None, judging)
+
+    with store.reading() as connection:
+        spent = records.spending(connection)
+
+    assert spent == Spending(replies=1.75, judgements=0.125, attempts=6, lost=0, unpriced=1)
+    assert spent.total == 1.875
+
+
+def test_an_empty_store_has_cost_nothing(store: Store) -> None:
+    """The empty case is a number too."""
+    with store.reading() as connection:
+        assert records.spending(connection) == Spending()
+
+
+# ---------------------------------------------------------------- group commit
+
+
+def add(name: str, connection: Connection) -> str:
+    """One write."""
+    connection.execute(insert(tables.meta).values(name=name, value="x"))
+    return name
+
+
+def names(store: Store) -> set[str]:
+    """What is written, without the version."""
+    with store.reading() as connection:
+        return set(connection.execute(select(tables.meta.c.name)).scalars()) - {"version"}
+
+
+def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
+    """Writes that share a commit do not share their failures, whether the database or the code failed."""
+
+    def half(connection: Connection) -> None:
+        add("half", connection)
+        raise ValueError("of our own")
+
+    def refused(connection: Connection) -> None:
+        add("refused", connection)
+        add("refused", connection)
+
+    async def all_at_once() -> list[Any]:
+        async with Commits(store) as commits:
+            writes = [partial(add, "one"), half, partial(add, "two"), refused, partial(add, "three")]
+            return await asyncio.gather(*(commits.do(write) for write in writes), return_exceptions=True)
+
+    one, half_error, two, refused_error, three = asyncio.run(all_at_once())
+
+    assert (one, two, three) == ("one", "two", "three")
+    assert isinstance(half_error, ValueError)
+    assert isinstance(refused_error, StoreError)
+    assert "\n" not in str(refused_error)
+    assert names(store) == {"one", "two", "three"}
+
+
+def test_writes_that_come_together_share_a_commit(store: Store) -> None:
+    """Two hundred replies that arrive at once wait for the disk a few times, not two hundred times."""
+    commits_seen = []
+    event.listen(store.engine, "commit", lambda _connection: commits_seen.append(1))
+
+    async def many() -> None:
+        async with Commits(store) as commits:
+            await asyncio.gather(*(commits.do(partial(add, f"n{number}")) for number in range(200)))
+
+    asyncio.run(many())
+
+    assert len(names(store)) == 200
+    assert len(commits_seen) < 100
+
+
+def test_a_write_is_durable_before_its_task_goes_on(store: Store, tmp_path: Path) -> None:
+    """What depends on a reply is sent after another process could read it."""
+
+    async def write() -> None:
+        async with Commits(store) as commits:
+            for number in range(5):
+                await commits.do(partial(add, f"n{number}"))
+                with sqlite3.connect(tmp_path / "aib.db") as other:
+                    found = other.execute("select count(*) from meta where name = ?", (f"n{number}",)).fetchone()
+                other.close()
+                assert found == (1,)
+
+    asyncio.run(write())
+
+
+def test_a_cancelled_task_leaves_its_write_standing(store: Store) -> None:
+    """Once handed over, a write belongs to the store."""
+
+    async def cancelled() -> None:
+        async with Commits(store) as commits:
+            task = asyncio.ensure_future(commits.do(partial(add, "stays")))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await commits.do(partial(add, "later"))
+
+    asyncio.run(cancelled())
+
+    assert names(store) == {"stays", "later"}
+
+
+def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store) -> None:
+    """Nobody may go on as if it were stored."""
+
+    def refuse(_connection: object) -> None:
+        raise sqlite3.OperationalError("disk is full")
+
+    async def all_fail() -> list[Any]:
+        async with Commits(store) as commits:
+            await commits.do(partial(add, "before"))
+            event.listen(store.engine, "commit", refuse)
+            done = await asyncio.gather(*(commits.do(partial(add, f"n{n}")) for n in range(3)), return_exceptions=True)
+            event.remove(store.engine, "commit", refuse)
+            await commits.do(partial(add, "after"))
+            return done
+
+    errors = asyncio.run(all_fail())
+
+    assert all(isinstance(error, StoreError) for error in errors)
+    assert names(store) == {"before", "after"}
+
+
+def test_a_store_is_durable_against_power_loss(store: Store, tmp_path: Path) -> None:
+    """Every connection writes ahead and waits for the disk at each commit."""
+    with store.writing() as connection:
+        assert connection.execute(text("pragma synchronous")).scalar() == 2
+        assert connection.execute(text("pragma journal_mode")).scalar() == "wal"
+        assert connection.execute(text("pragma foreign_keys")).scalar() == 1
+
+
+def test_a_store_that_is_named_by_a_url_is_just_as_durable(tmp_path: Path) -> None:
+    """sqlite:///FILE is the same file, written the same way; group commits need its savepoints to work."""
+    with open_store(f"sqlite:///{tmp_path / 'aib.db'}") as store:
+        with pytest.raises(ValueError, match="undo"), store.writing() as connection:
+            add("undone", connection)
+            raise ValueError("undo")
+        test_a_store_is_durable_against_power_loss(store, tmp_path)
+        test_an_error_inside_one_write_undoes_it_alone(store)
+
+
+# ---------------------------------------------------------------- opening
+
+
+def refusal(where: str | Path, create: bool = True) -> str:
+    """The one line that opening *where* comes to."""
+    with pytest.raises(StoreError) as raised:
+        open_store(where, create)
+    said = str(raised.value)
+    assert "\n" not in said
+    assert said.count(";") >= 1, "a next step"
+    return said
+
+
+def test_a_store_opens_again_with_what_is_in_it(tmp_path: Path) -> None:
+    """Also by a path with characters that mean something in a URL."""
+    path = tmp_path / "what? 100% #1 ü.db"
+    with open_store(path) as store, store.writing() as connection:
+        add("kept", connection)
+
+    with open_store(str(path), create=False) as store:
+        assert names(store) == {"kept"}
+    assert path.is_file()
+
+
+def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
+    """Two terminals, one command each, no store yet."""
+    code = "import sys; from independence_bench.store.database import open_store; open_store(sys.argv[1]).close()"
+    for number in range(3):
+        path = tmp_path / f"{number}.db"
+        children = [
+            subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        assert [child.communicate()[1] for child in children] == [""] * 4
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+    """A slip of the tab key must not cost somebody their notes."""
+    path = tmp_path / "notes.txt"
+    path.write_text("My notes.\n" * 200, encoding="utf-8")
+
+    assert "not a database" in refusal(path)
+    assert path.read_text(encoding="utf-8") == "My notes.\n" * 200
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("table", ["songs (title text)", "meta (k text, v text)"])
+def test_another_programs_database_is_left_as_it_is(tmp_path: Path, table: str) -> None:
+    """Also one that happens to have a table of the same name."""
+    path = tmp_path / "music.db"
+    with sqlite3.connect(path) as other:
+        other.execute(f"create table {table}")
+    other.close()
+    before = path.read_bytes()
+
+    assert str(path) in refusal(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
+    """An old program must not write into what it does not understand."""
+    path = tmp_path / "aib.db"
+    with open_store(path) as store, store.writing() as connection:
+        connection.execute(text("update meta set value = '99' where name = 'version'"))
+
+    assert "newer aib (version 99" in refusal(path)
+    with sqlite3.connect(path) as other:
+        assert other.execute("select value from meta").fetchall() == [("99",)]
+    other.close()
+
+
+def test_a_store_without_a_version_is_refused(tmp_path: Path) -> None:
+    """Damaged or somebody else's: either way not to be written to."""
+    path = tmp_path / "aib.db"
+    with open_store(path) as store, store.writing() as connection:
+        connection.execute(text("delete from meta"))
+
+    assert "no version" in refusal(path)
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    """It says which file to name instead."""
+    assert f"{tmp_path / 'aib.db'}" in refusal(tmp_path)
+
+
+def test_a_store_in_a_folder_that_is_missing_says_so(tmp_path: Path) -> None:
+    """Nothing is made up on the way."""
+    assert "check that the folder exists" in refusal(tmp_path / "no" / "aib.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_is_only_read_is_not_made(tmp_path: Path) -> None:
+    """`aib leaderboard` in the wrong folder leaves no empty file behind."""
+    assert "there is no store" in refusal(tmp_path / "aib.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nosuch://host/x",
+        "://",
+        "postgresql+nosuch://u:secret@host/x",
+        "mysql://u:secret@h/x",
+        "postgresql://u:secret@h:port/x",
+    ],
+)
+def test_a_bad_address_is_one_line_without_its_password(address: str) -> None:
+    """A password typed into an address does not end up in a log."""
+    assert "secret" not in refusal(address)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may write anything; a user may not."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_store_that_may_not_be_written_can_be_read_and_says_so() -> None:
+    """Somebody else's results on a shared disk."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "aib.db"
+        with open_store(path) as store, store.writing() as connection:
+            add("kept", connection)
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        try:
+            with as_nobody(), open_store(path) as store:
+                with pytest.raises(StoreError) as raised, store.writing() as connection:
+                    add("more", connection)
+                found = names(store)
+        finally:
+            folder.chmod(0o755)
+    assert "check the permissions" in str(raised.value)
+    assert found == {"kept"}
