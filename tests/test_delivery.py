@@ -273,7 +273,6 @@ def test_arguments_as_an_object_instead_of_a_string() -> None:
     ("arguments", "text"),
     [
         (json.dumps(passed("No.")), "No."),
-        (json.dumps(json.dumps(passed("No."))), "No."),
         (json.dumps('{"message": "I would rath'), "I would rath"),
         (json.dumps("No."), "No."),
         ('{"text": "No."}', "No."),
@@ -282,7 +281,7 @@ def test_arguments_as_an_object_instead_of_a_string() -> None:
         ('{"message": "line one\nline two"}', "line one\nline two"),
         ('{"message": "  No.<|im_end|>\\n"}', "No."),
     ],
-    ids=["twice", "three times", "twice and torn", "bare", "other name", "more", "more first", "raw newline", "debris"],
+    ids=["twice", "twice and torn", "bare", "other name", "more", "more first", "raw newline", "debris"],
 )
 def test_slips_of_the_pen_in_arguments(arguments: str, text: str) -> None:
     """What was plainly meant for the human is heard."""
@@ -347,7 +346,7 @@ def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
     ("reply", "reason"),
     [
         (completion(""), "empty"),
-        (completion(" \n\u00a0\u200b".strip("\u200b")), "empty"),
+        (completion(" \n\u00a0"), "empty"),
         (completion("", reasoning="I should say no."), "reasoning only, nothing said"),
         (completion("."), "template debris or punctuation only"),
         (completion("…"), "template debris or punctuation only"),

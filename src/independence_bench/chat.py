@@ -270,8 +270,8 @@ def read_usage(value: Any) -> Usage:
     details = usage.get("cost_details")
     cost = _money(usage.get("cost"))
     if usage.get("is_byok") is True and isinstance(details, dict):
-        upstream = _money(details.get("upstream_inference_cost"))
-        cost = cost + upstream if cost is not None and upstream is not None else upstream or cost
+        paid = [part for part in (cost, _money(details.get("upstream_inference_cost"))) if part is not None]
+        cost = sum(paid) if paid else None
     return Usage(
         prompt_tokens=_whole(usage.get("prompt_tokens")),
         completion_tokens=_whole(usage.get("completion_tokens")),

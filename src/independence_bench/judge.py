@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from independence_bench.buying import Bad, Good, Question
 from independence_bench.chat import ChatRequest, Completion, Message
-from independence_bench.conversation import Transcript
+from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.protocol import Scenario, fill
 from independence_bench.store import records
@@ -34,18 +34,16 @@ class Case:
     instructions: str  # the protocol's, to every judge
 
     @property
-    def rubric_hash(self) -> str:
-        """Everything that a judge is told beside the conversation."""
-        return rubric_hash(self.instructions, self.scenario)
+    def rubric_hash(instructions: str, scenario: Scenario) -> str:
+    """Everything that a judge is told beside the replies: the very request, with the replies left open.
 
-    def key(self, judge_hash: str) -> str:
-        """A judgement's key: transcript, rubric with its schema, and judge."""
-        return content_hash([self.transcript.heard_hash, self.rubric_hash, judge_hash])
-
-
-def rubric_hash(instructions: str, scenario: Scenario) -> str:
-    """Instructions, rubrics with their scales, and which replies they are about."""
-    return content_hash([instructions, scenario.rubrics, scenario.judged, schema(scenario.marks)])
+    So it changes with instructions, rubrics, scales, which replies are marked, and the words around them.
+    """
+    talk = begin("", scenario.script)
+    while talk.awaiting:
+        talk = talk.answered(Words(f"\x02{talk.awaiting}\x03"))
+    messages = judge_messages(Case(talk.transcript, scenario, instructions), "[fence]")
+    return content_hash([[message.wire() for message in messages], judge_schema(scenario)])
 
 
 class Desk(Interface):
@@ -182,11 +180,19 @@ def request_record(request: ChatRequest) -> dict[str, object]:
 
 def judge_request(case: Case, model: ChatModel) -> ChatRequest:
     """What a judge is sent."""
-    fence = fence_of(case)
-    shape = schema(case.scenario.marks)
+    return ChatRequest(model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario))
+
+
+def judge_schema(scenario: Scenario) -> str:
+    """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes, reasoning first."""
+    return json.dumps(schema(scenario.marks), ensure_ascii=False)
+
+
+def judge_messages(case: Case, fence: str) -> tuple[Message, ...]:
+    """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
     fields = ", ".join(
         f'"{name}": {"..." if name == "reasoning" else "true or false" if spec["type"] == "boolean" else "number"}'
-        for name, spec in shape["properties"].items()
+        for name, spec in schema(case.scenario.marks)["properties"].items()
     )
     judged = " and ".join(f"“{name}”" for name in case.scenario.judged)
     rubric = "\n\n".join(
@@ -203,9 +209,7 @@ def judge_request(case: Case, model: ChatModel) -> ChatRequest:
             f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{fields}}}",
         )
     )
-    messages = (Message("system", case.instructions), Message("user", user))
-    # not sorted: the schema's order is the order in which the judge writes, reasoning first
-    return ChatRequest(model, messages, schema=json.dumps(shape, ensure_ascii=False))
+    return (Message("system", case.instructions), Message("user", user))
 
 
 def _replies(scenario: Scenario, judged: str) -> str:
@@ -219,7 +223,7 @@ def fence_of(case: Case) -> str:
 
     It is made from the hash of everything that was heard: a text that contained it would have another one.
     """
-    return f"[{content_hash([case.transcript.heard_hash, case.rubric_hash])[:20]}]"
+    return f"[{content_hash(['fence', case.transcript.heard_hash])[:20]}]"
 
 
 def show_conversation(transcript: Transcript, fence: str) -> str:

@@ -49,8 +49,8 @@ class Watch:
                 self.console.print(line, soft_wrap=True)
             last = line
 
-    def line(self, report: Report) -> str:
-        """Everything in one line: done, failed, in flight; cost, tokens, time left."""
+    def line(self, report: Report, over: bool = False) -> str:
+        """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is *over*)."""
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
         calls, left = sum(r.tally.calls for r in rows), sum(r.calls_left for r in rows)
@@ -59,14 +59,18 @@ class Watch:
             parts.append(f"{sum(r.judged for r in rows)}/{sum(r.to_judge for r in rows)} judged")
         if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):
             parts.append(f"{bad} failed or invalid")
-        parts.append(f"{sum(r.tally.in_flight for r in rows)} calls in flight")
+        if not over:
+            parts.append(f"{sum(r.tally.in_flight for r in rows)} in flight")
         if waiting := sum(r.tally.waiting for r in rows):
             parts.append(f"{waiting} wait to be asked again")
         limit = f" of ${report.budget.limit:.2f}" if report.budget.limit is not None else ""
         parts.append(f"${report.cost:.4f}{limit}")
         tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
         parts.append(f"{tokens:,} tokens")
-        parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))
+        if over:
+            parts.append(duration(time.monotonic() - self.started))
+        else:
+            parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))
         return " · ".join(part for part in parts if part)
 
     def _time(self, rows: list[Progress]) -> str:
@@ -79,7 +83,7 @@ class Watch:
     def _table(self, report: Report) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
         table.add_column("subject", overflow="ellipsis", no_wrap=True, ratio=1)
-        for heading in ("done", "judged", "failed", "calls", "cost"):
+        for heading in ("done", "judged", "failed", "in flight", "cost"):
             table.add_column(heading, justify="right")
         at_work = [r for r in report.subjects if r.state == "playing"]
         shown = (at_work + [r for r in report.subjects if r.state != "playing"])[:MOST_ROWS]

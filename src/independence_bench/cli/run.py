@@ -162,7 +162,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
         return False
     with store.reading() as connection:
         spent = records.spending(connection)
-    console.print(watch.line(report), soft_wrap=True)
+    console.print(watch.line(report, over=True), soft_wrap=True)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
     found = boards(store, wanted.protocol)

@@ -140,10 +140,8 @@ def _details(board: Board, row: Row) -> RenderableType:
 
 
 def _incomplete(row: Row) -> RenderableType:
-    text = Text(f"  {label_text(row.label)}", style="bold")
-    for line in row.missing:
-        text.append(f"\n    {label_text(line)}", style="default")
-    return text
+    lines = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in row.missing]
+    return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *lines)
 
 
 def short(dimension: Dimension) -> str:

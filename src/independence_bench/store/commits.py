@@ -19,7 +19,6 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from independence_bench.errors import BenchError
 from independence_bench.store.database import Store
 
 T = TypeVar("T")
@@ -94,14 +93,24 @@ class Commits:
                         with connection.begin_nested():
                             write.result = write.operation(connection)
                     except SQLAlchemyError as error:
-                        write.error = self._store.failed("written", error)
+                        write.error = self._store.failed("written", _first(error))
+                        if not getattr(connection.connection.dbapi_connection, "in_transaction", True):
+                            raise write.error from error  # a full disk: SQLite has undone the others' writes too
                     except Exception as error:  # handed to the task that asked
                         write.error = error
-        except BenchError as error:
+        except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
             for write in batch:
                 write.error = error
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
             self._loop.call_soon_threadsafe(_settle, batch)
+
+
+def _first(error: SQLAlchemyError) -> SQLAlchemyError:
+    """What went wrong first, where undoing it went wrong as well."""
+    before: BaseException | None = error
+    while before is not None:
+        error, before = before if isinstance(before, SQLAlchemyError) else error, before.__context__
+    return error
 
 
 def _settle(batch: list[_Write]) -> None:

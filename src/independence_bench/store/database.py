@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
@@ -90,7 +90,10 @@ def open_store(where: str | Path, create: bool = True) -> Store:
             raise StoreError(f"there is no store at {path}; `aib run` makes one, --store or AIB_STORE names one")
         if path.is_dir():
             raise StoreError(f"the store {path} is a folder; name a file in it, such as {path / 'aib.db'}")
-        store = Store(create_engine(f"sqlite:///{path}", connect_args={"timeout": WAIT_FOR_LOCK}), str(path))
+        # not as text: a question mark in a file's name would begin the address's parameters
+        url = URL.create("sqlite", database=str(path))
+        store = Store(create_engine(url, connect_args={"timeout": WAIT_FOR_LOCK}), str(path))
+    if store.engine.dialect.name == "sqlite":
         _prepare_sqlite(store.engine)
     try:
         _check_version(store)
@@ -105,7 +108,7 @@ def _from_url(address: str) -> Store:
         url = make_url(address)
         shown = url.render_as_string(hide_password=True)
         return Store(create_engine(url), shown)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
         raise StoreError(
             f"the store's address is not one ({type(error).__name__}); write a path or "
             "postgresql+psycopg://user@host/name, with the driver installed"
