@@ -34,7 +34,16 @@ class Case:
     instructions: str  # the protocol's, to every judge
 
     @property
-    def rubric_hash(instructions: str, scenario: Scenario) -> str:
+    def rubric_hash(self) -> str:
+        """Everything that a judge is told beside the replies."""
+        return rubric_hash(self.instructions, self.scenario)
+
+    def key(self, judge_hash: str) -> str:
+        """A judgement's key: transcript, rubric with its schema, and judge."""
+        return content_hash([self.transcript.heard_hash, self.rubric_hash, judge_hash])
+
+
+def rubric_hash(instructions: str, scenario: Scenario) -> str:
     """Everything that a judge is told beside the replies: the very request, with the replies left open.
 
     So it changes with instructions, rubrics, scales, which replies are marked, and the words around them.
