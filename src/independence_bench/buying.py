@@ -287,8 +287,9 @@ class Buyer:
         tries = started.tries
         if isinstance(outcome, Completion):
             read = question.read(outcome)
-            longer = read.cut_off and not tries.cut_off and not question.request.model.accept_cut_off
-            if longer:
+            # even a subject that takes cut-off replies as they are has to have said something
+            taken = question.request.model.accept_cut_off and isinstance(read, Good)
+            if read.cut_off and not tries.cut_off and not taken:
                 tries.cut_off += 1
                 return _Step(CUT_OFF, answer=(started.attempt, read.answer) if isinstance(read, Good) else None)
             if isinstance(read, Good):

@@ -247,8 +247,14 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
     message_value = choice.get("message")
     message_read: Json = message_value if isinstance(message_value, dict) else {}
-    content, thought = split_thoughts(_content(message_read.get("content")))
-    reasoning = _text(message_read.get("reasoning")) or _text(message_read.get("reasoning_content"))
+    # OpenAI puts a refusal in the model's own words beside the content: it is what the model said
+    said = _content(message_read.get("content")) or _text(message_read.get("refusal"))
+    content, thought = split_thoughts(said)
+    reasoning = (
+        _text(message_read.get("reasoning"))
+        or _text(message_read.get("reasoning_content"))
+        or _content(message_read.get("reasoning_details"))
+    )
     return Completion(
         content=content,
         tool_calls=_tool_calls(message_read.get("tool_calls")),
@@ -300,6 +306,11 @@ def one_line(text: str, most: int) -> str:
 def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
     metadata = error.get("metadata") if isinstance(error, dict) else None
     flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
+    if inside:
+        # the provider had already begun: its key, credits and routing are its own trouble, not ours
+        if status == 429:
+            return Kind.RATE_LIMITED
+        return Kind.REFUSED_PROMPT if status == 403 and flagged else Kind.UNAVAILABLE
     match status:
         case 429:
             return Kind.RATE_LIMITED
@@ -311,10 +322,9 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
             return Kind.REFUSED_PROMPT if flagged else Kind.BAD_REQUEST
         case 408 | 425:
             return Kind.UNAVAILABLE
-        case _ if 400 <= status < 500 and not inside:
+        case _ if 400 <= status < 500:
             return Kind.BAD_REQUEST
         case _:
-            # inside a 200 the provider had already begun: whatever it says, it is its own trouble
             return Kind.UNAVAILABLE
 
 

@@ -228,7 +228,7 @@ def _marks(judgement: Judgement, scenario: Scenario) -> RenderableType:
 
 
 def _block(text: str, style: str = "") -> Padding:
-    return Padding(Text(harmless(text), style=style), (0, 0, 0, 2))
+    return Padding(Text(harmless(text), style=style), (0, 0, 0, 2), expand=False)
 
 
 # ---------------------------------------------------------------- a protocol
@@ -244,7 +244,7 @@ def protocol_view(protocol: Protocol) -> RenderableType:
             f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
             f"played as {' + '.join(str(c) for c in protocol.configurations)}; "
             f"judge {protocol.judge.model} on {protocol.judge.endpoint}\n"
-            f"hash {protocol.hash[:16]}",
+            f"hash {protocol.hash[:16]}\n",
             style="dim",
         ),
         _weights(protocol),

@@ -1,0 +1,427 @@
+"""Places and gates: who goes first, how many at once, and that nobody is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.throttle import CUT, PAUSE, Gate, Places
+
+PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten
+
+
+class Clock:
+    """Time that moves when somebody sleeps, as far as they sleep."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def time(self) -> float:
+        """Seconds."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the others go first, then move on."""
+        self.slept.append(seconds)
+        until = self.now + seconds
+        await asyncio.sleep(0)
+        self.now = max(self.now, until)
+
+
+def gate_of(most: int, clock: Clock | None = None) -> Gate:
+    """A gate on a clock of its own."""
+    clock = clock or Clock()
+    return Gate(most, clock.time, clock.sleep)
+
+
+async def settle() -> None:
+    """Let every task go as far as it can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+Door = Callable[[int], contextlib.AbstractAsyncContextManager[None]]
+
+
+async def order_of(door: Door, priorities: list[int]) -> list[int]:
+    """In which order waiting tasks get in, one at a time; each is named by its place in *priorities*."""
+    entered: list[int] = []
+    opened = asyncio.Event()
+
+    async def first() -> None:
+        async with door(0):
+            await opened.wait()
+
+    async def visit(number: int, priority: int) -> None:
+        async with door(priority):
+            entered.append(number)
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+        group.create_task(first())
+        await settle()
+        for number, priority in enumerate(priorities):
+            group.create_task(visit(number, priority))
+        await settle()
+        assert entered == []
+        opened.set()
+    return entered
+
+
+def doors() -> list[Door]:
+    """A place and a gate with room for one."""
+    return [Places(1).place, gate_of(1).through]
+
+
+@given(st.lists(st.integers(0, 3), max_size=12))
+def test_the_longest_chain_goes_first_and_among_equals_who_came_first(priorities: list[int]) -> None:
+    """The same for places and for gates."""
+    expected = sorted(range(len(priorities)), key=lambda number: -priorities[number])
+
+    for door in doors():
+        assert asyncio.run(order_of(door, priorities)) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8])
+def test_never_more_than_the_limit_are_inside(limit: int) -> None:
+    """And when there is work, never fewer."""
+
+    async def scene(door: Door) -> list[int]:
+        inside, seen = 0, []
+
+        async def visit() -> None:
+            nonlocal inside
+            async with door(0):
+                inside += 1
+                seen.append(inside)
+                await asyncio.sleep(0)
+                inside -= 1
+
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+            for _ in range(30):
+                group.create_task(visit())
+        return seen
+
+    for door in (Places(limit).place, gate_of(limit).through):
+        seen = asyncio.run(scene(door))
+        assert len(seen) == 30
+        assert max(seen) == limit
+
+
+def test_an_error_inside_gives_the_place_back() -> None:
+    """Whoever fails leaves."""
+
+    async def scene(door: Door) -> None:
+        for _ in range(3):
+            with pytest.raises(RuntimeError):
+                async with asyncio.timeout(PATIENCE), door(0):
+                    raise RuntimeError
+
+    for door in doors():
+        asyncio.run(scene(door))
+
+
+@pytest.mark.parametrize("called_up", [False, True], ids=["while waiting", "after being called up"])
+def test_a_cancelled_task_leaks_no_place(called_up: bool) -> None:
+    """Who waited behind it gets in, at once."""
+
+    async def scene(door: Door) -> list[str]:
+        entered: list[str] = []
+        leave = asyncio.Event()
+
+        async def visit(name: str) -> None:
+            async with door(0):
+                entered.append(name)
+                if name == "first":
+                    await leave.wait()
+
+        async with asyncio.timeout(PATIENCE):
+            tasks = [asyncio.ensure_future(visit(name)) for name in ("first", "second", "third")]
+            await settle()
+            if called_up:
+                leave.set()
+                while not tasks[0].done():  # the second is called up in this very step, and has not run yet
+                    await asyncio.sleep(0)
+                assert entered == ["first"]
+                tasks[1].cancel()
+            else:
+                tasks[1].cancel()
+                await settle()
+                leave.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert tasks[1].cancelled()
+            async with door(0):
+                entered.append("fourth")
+        return entered
+
+    for door in doors():
+        assert asyncio.run(scene(door)) == ["first", "third", "fourth"]
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_places_survive_any_cancelling(limit: int, seed: int) -> None:
+    """Tasks come, wait, are cancelled at any moment: never too many inside, everybody else gets in, all is given back."""
+
+    async def scene(door: Door) -> None:
+        draw = random.Random(seed)
+        inside, entered = 0, set()
+
+        async def visit(number: int) -> None:
+            nonlocal inside
+            async with door(draw.randrange(3)):
+                inside += 1
+                entered.add(number)
+                assert inside <= limit
+                try:
+                    for _ in range(draw.randrange(4)):
+                        await asyncio.sleep(0)
+                finally:
+                    inside -= 1
+
+        async with asyncio.timeout(PATIENCE):
+            tasks: list[asyncio.Task[None]] = []
+            for number in range(25):
+                tasks.append(asyncio.create_task(visit(number)))
+                for _ in range(draw.randrange(3)):
+                    await asyncio.sleep(0)
+                if draw.random() < 0.5:
+                    draw.choice(tasks).cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert {n for n, task in enumerate(tasks) if not task.cancelled()} <= entered
+            assert not any(task.exception() for task in tasks if not task.cancelled())
+            async with contextlib.AsyncExitStack() as stack:  # every place is free again
+                for _ in range(limit):
+                    await stack.enter_async_context(door(0))
+
+    asyncio.run(scene(Places(limit).place))
+    asyncio.run(scene(gate_of(limit).through))
+
+
+# the gate follows its endpoint
+
+
+def test_a_429_cuts_to_four_fifths_and_pauses() -> None:
+    """Nothing goes out for 15 seconds, and then fewer at once."""
+    clock = Clock()
+    gate = gate_of(10, clock)
+
+    async def scene() -> None:
+        async with gate.through(0):
+            gate.rate_limited(None)
+        async with gate.through(0):
+            pass
+
+    asyncio.run(scene())
+    assert gate.limit == pytest.approx(10 * CUT)
+    assert clock.slept == [PAUSE]
+
+
+def test_simultaneous_429s_count_once() -> None:
+    """Ten calls that were in flight together met one limit, not ten."""
+    clock = Clock()
+    gate = gate_of(10, clock)
+
+    for _ in range(10):
+        gate.rate_limited(None)
+
+    assert gate.limit == pytest.approx(8)
+    clock.now += PAUSE
+    gate.rate_limited(None)
+    assert gate.limit == pytest.approx(6.4)
+
+
+@pytest.mark.parametrize(("asked", "pause"), [(None, PAUSE), (3.0, 3.0), (120.0, 120.0)])
+def test_the_pause_is_as_long_as_the_endpoint_says(asked: float | None, pause: float) -> None:
+    """And 15 seconds where it says nothing."""
+    clock = Clock()
+    gate = gate_of(4, clock)
+
+    async def scene() -> None:
+        gate.rate_limited(asked)
+        async with gate.through(0):
+            assert clock.now == 1000.0 + pause
+
+    asyncio.run(scene())
+
+
+def test_the_longest_of_several_pauses_holds() -> None:
+    """A later, shorter Retry-After opens nothing earlier."""
+    clock = Clock()
+    gate = gate_of(4, clock)
+    gate.rate_limited(60.0)
+    gate.rate_limited(5.0)
+
+    async def scene() -> None:
+        async with gate.through(0):
+            assert clock.now >= 1060.0
+
+    asyncio.run(scene())
+
+
+def test_the_limit_never_falls_below_one() -> None:
+    """However often it says 429, one call at a time goes on asking."""
+    clock = Clock()
+    gate = gate_of(8, clock)
+    for _ in range(100):
+        gate.rate_limited(None)
+        clock.now += 100
+
+    assert gate.limit == 1.0
+
+    async def scene() -> None:
+        async with asyncio.timeout(PATIENCE), gate.through(0):
+            assert gate.in_flight == 1
+
+    asyncio.run(scene())
+
+
+def test_successes_bring_the_limit_back_and_not_beyond() -> None:
+    """One more at once for about as many successes as are in flight."""
+    gate = gate_of(4)
+    for _ in range(2):
+        gate.rate_limited(0.0)
+    assert gate.limit == pytest.approx(4 * CUT * CUT)
+
+    before = gate.limit
+    gate.succeeded()
+    assert before < gate.limit <= before + 1 / before
+    for _ in range(50):
+        gate.succeeded()
+    assert gate.limit == 4.0
+
+
+def test_after_a_429_no_more_than_the_new_limit_go_out() -> None:
+    """Eight in flight, a 429: the next ones go when fewer than six are left."""
+    clock = Clock()
+    gate = gate_of(8, clock)
+    seen: list[int] = []
+
+    async def visit() -> None:
+        async with gate.through(0):
+            seen.append(gate.in_flight)
+            await asyncio.sleep(0)
+
+    async def scene() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(8):
+                await stack.enter_async_context(gate.through(0))
+            gate.rate_limited(None)
+            async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+                for _ in range(20):
+                    group.create_task(visit())
+                await settle()
+                assert seen == []
+                await stack.aclose()
+
+    asyncio.run(scene())
+    assert len(seen) == 20
+    assert max(seen) == int(8 * CUT)
+
+
+def test_a_task_that_is_stopped_in_a_pause_passes_its_turn_on() -> None:
+    """It was called up, met the pause and left: who waits behind it must not wait for ever."""
+
+    async def scene(stop: Callable[[asyncio.Task[None]], object], sleep: Callable[[float], Awaitable[None]]) -> list[str]:
+        now = [0.0]
+        gate = Gate(1, lambda: now[0], sleep)
+        entered: list[str] = []
+        leave = asyncio.Event()
+
+        async def visit(name: str) -> None:
+            async with gate.through(0):
+                entered.append(name)
+                if name == "first":
+                    await leave.wait()
+                    gate.rate_limited(None)
+
+        async with asyncio.timeout(PATIENCE):
+            tasks = [asyncio.ensure_future(visit(name)) for name in ("first", "second", "third")]
+            await settle()
+            leave.set()
+            await settle()
+            stop(tasks[1])
+            now[0] = 100.0
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return entered
+
+    async def for_ever(_: float) -> None:
+        await asyncio.Event().wait()
+
+    async def refuse(_: float) -> None:
+        await settle()
+        raise RuntimeError("stopped")
+
+    assert asyncio.run(scene(lambda task: task.cancel(), for_ever)) == ["first", "third"]
+    assert asyncio.run(scene(lambda task: None, refuse))[0] == "first"
+
+
+def test_a_stop_during_a_pause_reaches_everybody() -> None:
+    """The sleep raises when the command is stopped; those who queue behind the pause hear of it too."""
+    stopping = asyncio.Event()
+
+    async def sleep(_: float) -> None:
+        await stopping.wait()
+        raise RuntimeError("stopped")
+
+    async def scene() -> list[BaseException | None]:
+        gate = Gate(1, lambda: 0.0, sleep)
+
+        async def visit() -> None:
+            async with gate.through(0):
+                await asyncio.sleep(0)
+                gate.rate_limited(None)
+
+        async with asyncio.timeout(PATIENCE):
+            tasks = [asyncio.ensure_future(visit()) for _ in range(5)]
+            await settle()
+            stopping.set()
+            return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, *others = asyncio.run(scene())
+    assert first is None
+    assert [str(error) for error in others] == ["stopped"] * 4
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32))
+def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
+    """Never more than it bears, nobody forgotten, and at the end it is as open as ever."""
+
+    async def scene() -> None:
+        draw, clock = random.Random(seed), Clock()
+        gate = gate_of(most, clock)
+        entered: set[int] = set()
+
+        async def visit(number: int) -> None:
+            async with gate.through(draw.randrange(3)):
+                entered.add(number)
+                assert gate.in_flight <= int(gate.limit)
+                for _ in range(draw.randrange(3)):
+                    await asyncio.sleep(0)
+                if draw.random() < 0.2:
+                    gate.rate_limited(draw.choice([None, 0.0, 1.0]))
+                else:
+                    gate.succeeded()
+
+        async with asyncio.timeout(PATIENCE):
+            tasks: list[asyncio.Task[None]] = []
+            for number in range(25):
+                tasks.append(asyncio.create_task(visit(number)))
+                for _ in range(draw.randrange(3)):
+                    await asyncio.sleep(0)
+                if draw.random() < 0.4:
+                    draw.choice(tasks).cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert not [task.exception() for task in tasks if not task.cancelled() and task.exception()]
+            assert {n for n, task in enumerate(tasks) if not task.cancelled()} <= entered
+            assert gate.in_flight == 0
+            async with gate.through(0):
+                pass
+
+    asyncio.run(scene())
