@@ -9,6 +9,7 @@ import click
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
+    engine_options,
     models_file_option,
     protocol_option,
     read_environment,
@@ -30,16 +31,7 @@ from independence_bench.subject import check_url
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @protocol_option
 @configuration_options
-@click.option("-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once.")
-@click.option(
-    "-pt",
-    "--parallel-tasks",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Calls at once within one subject.",
-)
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this.")
+@engine_options
 @store_option
 def command(
     judge: str | None,

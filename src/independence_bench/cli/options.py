@@ -51,6 +51,24 @@ def configuration_options(command: F) -> F:
     )
 
 
+def engine_options(command: F) -> F:
+    """-p, -pt and --budget: how much at once, and for how much"""
+    command = click.option(
+        "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
+    )(command)
+    command = click.option(
+        "-pt",
+        "--parallel-tasks",
+        type=click.IntRange(1, 4096),
+        default=8,
+        show_default=True,
+        help="Calls at once within one subject.",
+    )(command)
+    return click.option(
+        "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
+    )(command)
+
+
 def models_file_option(command: F) -> F:
     """--models-file"""
     return click.option(

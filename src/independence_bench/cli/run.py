@@ -14,6 +14,7 @@ from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
+    engine_options,
     err,
     models_file_option,
     protocol_option,
@@ -53,16 +54,7 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 @click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later.")
-@click.option("-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once.")
-@click.option(
-    "-pt",
-    "--parallel-tasks",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Calls at once within one subject.",
-)
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this.")
+@engine_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @store_option
 def command(
