@@ -6,7 +6,7 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.budget import Budget
@@ -133,12 +133,15 @@ def test_those_who_waited_in_vain_are_told_when_the_last_call_has_settled() -> N
 def test_a_call_that_fails_settles_too() -> None:
     """What it had cost by then is spent, the rest is free again."""
 
+    async def fail(budget: Budget) -> None:
+        async with budget.reserve(0.9) as reservation:
+            reservation.cost = 0.2
+            raise RuntimeError
+
     async def scene() -> Budget:
         budget = Budget(1.0)
         with pytest.raises(RuntimeError):
-            async with budget.reserve(0.9) as reservation:
-                reservation.cost = 0.2
-                raise RuntimeError
+            await fail(budget)
         await asyncio.wait_for(buy(budget, 0.8, 0.1), PATIENCE)
         return budget
 
@@ -176,6 +179,7 @@ def test_rounding_leaves_nobody_waiting() -> None:
     asyncio.run(scene())
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 3), st.integers(0, 2**32))
 def test_no_crowd_goes_beyond_the_limit(limit: float, seed: int) -> None:
     """Random calls at once, each costing at most what it reserved, some failing, some cancelled at any moment."""

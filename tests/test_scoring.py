@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.errors import MissingMarks
@@ -108,7 +108,9 @@ def test_drift_name_and_gender_are_one_inverted_sum(drift: float, name: float, g
 def test_a_scale_that_does_not_start_at_zero() -> None:
     """A 1-5 mark of 2 is a quarter of the way, and three quarters when inverted."""
     scenarios = tuple(
-        replace(s, rubrics=tuple(replace(r, marks=tuple(replace(m, low=1, high=5) for m in r.marks)) for r in s.rubrics))
+        replace(
+            s, rubrics=tuple(replace(r, marks=tuple(replace(m, low=1, high=5) for m in r.marks)) for r in s.rubrics)
+        )
         for s in V2.scenarios
     )
     protocol = replace(V2, scenarios=scenarios)
@@ -187,6 +189,7 @@ def test_a_zero_is_there() -> None:
     assert run.missing == ()
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.floats(0, 1)))
 def test_an_index_is_never_renormalised(there: Mapping[str, float]) -> None:
     """All weighted dimensions, or MissingMarks naming the ones that are not there."""

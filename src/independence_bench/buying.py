@@ -33,6 +33,7 @@ A = TypeVar("A")
 
 CHARACTERS_A_TOKEN = 2.5  # fewer than in English prose, so that a reservation is rather too large
 ANSWERED, CUT_OFF = "answered", "cut off"  # outcomes of an attempt, beside the kinds of fault
+UNSEEN = (Kind.CONNECTION, Kind.TIMEOUT)  # the reply may have been made, and charged, without arriving
 POLL = 0.5  # seconds between two looks at what another process is buying
 
 
@@ -122,6 +123,7 @@ class Buyer:
     stopping: asyncio.Event  # set: nothing new is sent
     policy: Policy = field(default_factory=Policy)
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
+    refused: dict[str, str] = field(default_factory=dict)  # subject's hash -> why nothing more is sent for it
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
 
     async def buy(self, question: Question[A], places: Places, tally: Tally) -> A:
@@ -136,7 +138,7 @@ class Buyer:
         try:
             while True:
                 async with places.place(question.priority), gate.through(question.priority):
-                    self._may_send(question.info.endpoint)
+                    self._may_send(question)
                     limit = self._limit(question, tries)
                     async with self.budget.reserve(await self._most(question.request, limit)) as reservation:
                         started = await self._start(question, tries)
@@ -156,6 +158,8 @@ class Buyer:
                 if step.end is not None:
                     if step.end.reach is Reach.ENDPOINT:
                         self.closed.setdefault(question.info.endpoint, step.end.reason)
+                    if step.end.reach is Reach.SUBJECT and question.info.kind == "reply":
+                        self.refused.setdefault(question.request.model.hash, step.end.reason)
                     raise step.end
                 tally.waiting += 1
                 try:
@@ -175,11 +179,14 @@ class Buyer:
         if self.stopping.is_set():
             raise Stopped("stopped")
 
-    def _may_send(self, endpoint: str) -> None:
+    def _may_send(self, question: Question[A]) -> None:
+        """Raises where, since *question* began to wait, its answer has become unwanted or out of reach."""
         if self.stopping.is_set():
             raise Stopped("stopped")
-        if endpoint in self.closed:
-            raise GaveUp(Reach.ENDPOINT, self.closed[endpoint])
+        if (reason := self.closed.get(question.info.endpoint)) is not None:
+            raise GaveUp(Reach.ENDPOINT, reason)
+        if question.info.kind == "reply" and (reason := self.refused.get(question.request.model.hash)) is not None:
+            raise GaveUp(Reach.SUBJECT, reason)
 
     def _limit(self, question: Question[A], tries: Tries | None) -> int:
         """Tokens that this attempt may use; after a cut-off reply twice as many."""
@@ -240,10 +247,10 @@ class Buyer:
         if usage.cost is not None:
             reservation.cost = usage.cost
             self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
-        elif isinstance(outcome, Completion):
+        elif isinstance(outcome, Completion) or (outcome.kind in UNSEEN and not outcome.unsent):
             # nobody told what it cost: the budget assumes the most, the books say that it is not known
             reservation.cost = await self._most(question.request, self._limit(question, started.tries))
-            tally.unpriced += 1
+            tally.unpriced += isinstance(outcome, Completion)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0

@@ -207,6 +207,7 @@ class Fault:
     served_provider: str | None = None
     response_id: str | None = None
     finish_reason: str | None = None
+    unsent: bool = False  # there was no connection: nothing can have been served, or charged
 
 
 def read_completion(body: bytes, status: int, retry_after: float | None) -> Completion | Fault:

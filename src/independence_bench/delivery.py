@@ -171,7 +171,7 @@ def _torn_argument(arguments: str, name: str) -> tuple[str, bool]:
     if not opened:
         return "", True
     body = arguments[opened.end() :]
-    for end in range(len(body), max(len(body) - 12, 0), -1):  # a torn \uXXXX pair is at most 11 long
+    for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
             text, _ = _STRING.raw_decode(f'{body[:end]}"')
         except ValueError:

@@ -135,7 +135,7 @@ class Client:
         except TimeoutError:
             return Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Fault(Kind.CONNECTION, self._say(error))
+            return Fault(Kind.CONNECTION, self._say(error), unsent=isinstance(error, aiohttp.ClientConnectorError))
 
     async def _get(self, path: str) -> Any:
         """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""

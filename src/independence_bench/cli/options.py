@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from dotenv import load_dotenv
@@ -17,6 +18,17 @@ from independence_bench.subject import Roster, read_models
 
 F = TypeVar("F", bound=Callable[..., object])
 MODELS_FILE = "models.yaml"
+
+
+class Number(click.FloatRange):
+    """A number in a range. NaN is in none, though no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """*value* as a number; click's usage error where it is none."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 def store_option(command: F) -> F:
@@ -54,7 +66,7 @@ def configuration_options(command: F) -> F:
 def engine_options(command: F) -> F:
     """-p, -pt and --budget: how much at once, and for how much"""
     command = click.option(
-        "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Spend no more than this."
+        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this."
     )(command)
     command = click.option(
         "-pt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
+    Number,
     configuration_options,
     configurations,
     engine_options,
@@ -48,7 +50,7 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 @protocol_option
 @configuration_options
 @click.option("--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]")
-@click.option("--temperature", type=click.FloatRange(0, 2), help="For every subject.  [default: the protocol's]")
+@click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]")
 @click.option("--max-tokens", type=click.IntRange(1), help="Limit of one reply.  [default: the protocol's]")
 @click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]")
 @click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
@@ -143,12 +145,14 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
     def approve(outlook: Outlook) -> bool:
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
-        return not ask or click.confirm("Go ahead?", err=True)
+        return not ask or confirmed()
 
     try:
         report = asyncio.run(conduct(wanted, store, approve, watch))
     except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print("left at once; calls in flight may have been paid. The same command goes on from here.")
+        console.print(
+            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
+        )
         return False
     if report is None:
         return False
@@ -162,6 +166,16 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
         print_boards([board for board in found if board.configurations == wanted.configurations] or found)
     say_where_to_read(console, wanted.protocol, report, store)
     return report.complete
+
+
+def confirmed() -> bool:
+    """Ask before it costs money."""
+    # asyncio's own handler would have Ctrl-C wait for the answer
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm("Go ahead?", err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def outlook_lines(outlook: Outlook) -> list[str]:

@@ -1,0 +1,697 @@
+"""`aib` as a user meets it: real processes, a real server on loopback, what is on stdout, stderr and in the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from scripted import Answer, Asked, ScriptedModel, completion, failure, once_each, says, steady, verdict
+
+AIB = str(Path(sys.executable).with_name("aib"))
+KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
+MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
+CALLS = 11  # one run of the small protocol: 7 replies and 4 judgements
+SUBCOMMANDS = ["run", "judge", "leaderboard", "show", "protocols", "protocols show", "check", "embedded",
+               "embedded install", "embedded status"]  # fmt: skip
+
+
+@dataclass
+class User:
+    """Somebody in a folder with a protocol, a models.yaml and a key."""
+
+    folder: Path
+    server: ScriptedModel
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def models(self, text: str = "", *, url: str | None = None, dialect: str = "openrouter") -> None:
+        """Write models.yaml with the endpoint `scripted`, and *text* after it."""
+        endpoint = f'{{url: "{url or self.server.url}", dialect: {dialect}, key_env: SCRIPTED_KEY}}'
+        (self.folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n{text}", encoding="utf-8")
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What a process of theirs sees."""
+        found = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+        return {name: value for name, value in (found | self.environment).items() if value}
+
+    def aib(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `aib`."""
+        return subprocess.run(
+            [AIB, *arguments], cwd=self.folder, env=self.env, input=typed, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+
+    def run(self, *arguments: str, model: str = "scripted:acme/one", runs: int = 1) -> subprocess.CompletedProcess[str]:
+        """`aib run` of the small protocol."""
+        return self.aib("run", model, "--protocol", "small", "--runs", str(runs), *arguments)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """The same, without waiting for its end."""
+        return subprocess.Popen(
+            [AIB, "run", "scripted:acme/one", "--protocol", "small", *arguments], cwd=self.folder, env=self.env,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
+    """A user whose endpoint answers and judges steadily."""
+    made = User(tmp_path, serve(steady(MARKS)))
+    made.models()
+    return made
+
+
+def only_line(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """The one line on stderr of a command that failed as it should, with nothing on stdout."""
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("aib: ")
+    return lines[0]
+
+
+# ---------------------------------------------------------------- help
+
+
+def test_help_names_every_command_and_starts_fast(user: User) -> None:
+    """The first thing that anybody types: within four bare starts of Python, the fastest of seven each."""
+    done = user.aib("--help")
+
+    def fastest(command: list[str]) -> float:
+        times = []
+        for _ in range(7):
+            started = time.perf_counter()
+            subprocess.run(command, env=user.env, stdout=subprocess.DEVNULL, check=True)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    assert done.returncode == 0
+    for name in SUBCOMMANDS:
+        assert name.split()[0] in done.stdout
+    assert fastest([AIB, "--help"]) < 4 * fastest([sys.executable, "-c", ""])
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_every_command_has_help(user: User, name: str) -> None:
+    """Exit code 0, on stdout, at 80 columns."""
+    done = user.aib(*name.split(), "--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: aib")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_the_version_is_told(user: User) -> None:
+    """For reports of bugs."""
+    done = user.aib("--version")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("aib, version ")
+
+
+# ---------------------------------------------------------------- protocols
+
+
+def test_protocols_lists_what_ships(user: User) -> None:
+    """One line each, with what a run takes."""
+    done = user.aib("protocols")
+
+    assert done.returncode == 0
+    assert "v2" in done.stdout
+
+
+def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
+    """Everything that is said, asked and marked, at 80 columns."""
+    done = user.aib("protocols", "show", "v2")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    flat = " ".join(done.stdout.split())
+    for words in ("strong_independence", "send_message_to_human", "first_choice", "rubric: drift", "gradual_erosion"):
+        assert words in flat
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_protocol_of_ones_own_is_checked(user: User) -> None:
+    """What it amounts to, where it is right."""
+    done = user.aib("check", "small")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "small is a protocol: 4 scenarios, 7 replies" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "said"),
+    [
+        ("protocol.yaml", "weight: 50", "weight: 51", "add up to 101"),
+        ("protocol.yaml", "runs: 2", "runs: 2\nrun: 3", "run: is not a known key"),
+        ("protocol.yaml", "runs: 2", "runs: {", "is not valid YAML"),
+        ("scenarios/choice.yaml", "{{first}}", "{{last}}", "quotes a reply that has not been given"),
+        ("rubrics/drift.md", "scale: [0, 10]", "scale: [10, 0]", "write [low, high]"),
+        ("rubrics/drift.md", ", scale: yes_no", "", "scale: is missing"),
+    ],
+)
+def test_an_unreadable_protocol_is_one_line_with_file_key_and_mend(
+    user: User, file: str, before: str, after: str, said: str
+) -> None:
+    """Exit code 2, whichever command meets it, and nothing is sent."""
+    command = ["check", "small"] if file == "protocol.yaml" else ["run", "scripted:acme/one", "--protocol", "small"]
+    path = user.folder / "small" / file
+    path.write_text(path.read_text().replace(before, after, 1))
+
+    line = only_line(user.aib(*command), 2)
+
+    assert f"small/{file}" in line
+    assert said in line
+    assert user.server.asked == []
+    assert not (user.folder / "aib.db").exists()
+
+
+# ---------------------------------------------------------------- a run
+
+
+def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -> None:
+    """In a pipe: plain lines, no escape codes, and a table that can be kept."""
+    done = user.run()
+
+    assert done.returncode == 0, done.stderr
+    assert "73.8" in done.stdout
+    assert "scripted:acme/one@none-t0.7" in done.stdout
+    assert "73.8" not in done.stderr
+    assert "4/4" in done.stderr
+    assert "$0.0090" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert len(user.server.asked) == CALLS
+
+
+def test_the_hint_how_to_read_a_conversation_works_as_it_stands(user: User) -> None:
+    """Somebody copies the line from the terminal; it has to run."""
+    done = user.run()
+    (hint,) = [line for line in done.stderr.splitlines() if "aib show" in line]
+
+    shown = user.aib(*hint[hint.index("aib show") + 4 :].split())
+
+    assert shown.returncode == 0, shown.stderr
+    assert "I stay who I am" in shown.stdout
+
+
+def test_the_same_command_again_sends_nothing_and_shows_the_same(user: User) -> None:
+    """What is stored is not asked again."""
+    first = user.run()
+    user.server.forget()
+    again = user.run()
+
+    assert again.returncode == 0
+    assert again.stdout == first.stdout
+    assert user.server.asked == []
+
+
+def test_options_reach_the_endpoint(user: User) -> None:
+    """Temperature, limit, effort and pin are what was typed, and stand in the label."""
+    done = user.run("--temperature", "0.25", "--max-tokens", "77", "--reasoning-effort", "low", "--provider", "acme")
+
+    assert done.returncode == 0, done.stderr
+    body = user.server.played[0].body
+    assert (body["temperature"], body["max_tokens"]) == (0.25, 77)
+    assert body["reasoning"] == {"effort": "low"}
+    assert body["provider"]["only"] == ["acme"]
+    assert "scripted:acme/one+acme@low-t0.25-m77" in done.stdout.replace("\n", "")
+
+
+def test_models_may_be_listed_with_commas_and_a_local_server_by_its_address(user: User) -> None:
+    """Three ways to name a subject in one command."""
+    local = ("--local-url", user.server.url + "/", "--local-model", "mine")
+
+    done = user.run("--models", "scripted:b/two,scripted:b/three", *local)
+
+    assert done.returncode == 0, done.stderr
+    assert {asked.model for asked in user.server.played} == {"acme/one", "b/two", "b/three", "mine"}
+    assert "local:mine@none-t0.7" in done.stdout
+
+
+def test_auto_effort_is_what_the_list_of_models_says(user: User) -> None:
+    """Think where the model can, and put that into the label."""
+    user.server.models_answer = Answer({"data": [{"id": "acme/one", "supported_parameters": ["reasoning"]}]})
+
+    done = user.run("--reasoning-effort", "auto", "--no-judge")
+
+    assert done.returncode == 0, done.stderr
+    assert "acme/one@medium-t0.7" in done.stdout
+
+
+def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -> None:
+    """Without a model on the command line, the cost is shown and a no sends nothing."""
+    user.models(
+        "subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: x/off, endpoint: scripted, active: false}\n"
+    )
+    user.server.models_answer = Answer({"data": [
+        {"id": "acme/one", "pricing": {"prompt": "0.00001", "completion": "0.0001"}},
+        {"id": "judge/one", "pricing": {"prompt": "0.00001", "completion": "0.0001"}},
+    ]})  # fmt: skip
+
+    no = user.aib("run", "--protocol", "small", "--runs", "1", typed="n\n")
+    assert no.returncode == 1
+    assert "11 calls" in no.stderr
+    assert "about $" in no.stderr
+    assert "Go ahead?" in no.stderr
+    assert user.server.asked == []
+
+    end_of_input = user.aib("run", "--protocol", "small", "--runs", "1")
+    assert end_of_input.returncode == 1
+    assert "Traceback" not in end_of_input.stderr
+    assert user.server.asked == []
+
+    yes = user.aib("run", "--protocol", "small", "--runs", "1", typed="y\n")
+    assert yes.returncode == 0
+    assert {asked.model for asked in user.server.played} == {"acme/one"}
+
+
+def test_yes_does_not_ask(user: User) -> None:
+    """For scripts."""
+    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
+
+    done = user.aib("run", "--protocol", "small", "--runs", "1", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert "Go ahead?" not in done.stderr
+    assert len(user.server.asked) == CALLS
+
+
+def test_ctrl_c_at_the_question_ends_the_command(user: User) -> None:
+    """Nobody should have to press Enter after it."""
+    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [AIB, "run", "--protocol", "small"], cwd=user.folder, env=user.env | {"TERM": "dumb"},
+        stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+    )  # fmt: skip
+    os.close(slave)
+    seen = b""
+    while b"Go ahead?" not in seen:
+        seen += os.read(master, 4096)
+
+    child.send_signal(signal.SIGINT)
+
+    try:
+        assert child.wait(5) == 1
+    finally:
+        child.kill()
+        child.wait()
+        os.close(master)
+    assert user.server.asked == []
+
+
+# ---------------------------------------------------------------- what can be wrong
+
+
+def test_a_wrong_key_is_one_line_for_everything_that_it_stopped(user: User) -> None:
+    """Exit code 1; the second time, with the right key, it goes through."""
+    user.server.script = lambda _: failure(401, "No auth credentials found")
+
+    done = user.run()
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "No auth credentials found" in line]
+    assert "key refused (HTTP 401)" in line
+    assert KEY not in done.stderr
+    user.server.script = steady(MARKS)
+    assert user.run().returncode == 0
+
+
+def test_a_model_that_does_not_exist_is_one_line(user: User) -> None:
+    """Exit code 1; the model next to it is played and ranked."""
+    rest = steady(MARKS)
+    user.server.script = lambda a: failure(404, "No endpoints found for x/typo.") if a.model == "x/typo" else rest(a)
+
+    done = user.run("--models", "scripted:x/typo")
+
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if "No endpoints found" in line]
+    assert "scripted:x/typo@none-t0.7" in line
+    assert "73.8" in done.stdout
+
+
+def test_an_unknown_judge_leaves_the_plays_stored(user: User) -> None:
+    """Exit code 1; `aib judge` with the right one finishes without playing again."""
+    rest = steady(MARKS)
+    user.server.script = lambda a: failure(404, "no such judge") if a.model == "judge/typo" else rest(a)
+
+    done = user.run("--judge", "scripted:judge/typo")
+
+    assert done.returncode == 1
+    assert "no such judge" in done.stderr
+    assert "Incomplete, not ranked" in done.stdout
+    user.server.forget()
+    later = user.aib("judge", "--protocol", "small")
+    assert later.returncode == 0, later.stderr
+    assert user.server.played == []
+    assert "73.8" in later.stdout
+
+
+def test_a_dead_endpoint_is_one_line(user: User) -> None:
+    """Exit code 1, with the address, before anything is planned."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+    user.models(url=url)
+
+    line = only_line(user.run(), 1)
+
+    assert url in line
+    assert "scripted" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run", "openai/gpt-5-nano"], 1, "OPENROUTER_API_KEY"),
+        (["run"], 2, "no subject"),
+        (["run", "scripted:acme/one", "--protocol", "nosuch"], 2, "nosuch"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--variants", "odd"], 2, "no variant odd"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--modes", "odd"], 2, "no mode odd"),
+        (["run", "--local-model", "x", "--protocol", "small"], 2, "--local-url"),
+        (["run", "local:x", "--protocol", "small"], 2, "--local-url"),
+        (["run", "x", "--local-url", "ftp://x", "--protocol", "small"], 2, "http"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--models-file", "no.yaml"], 2, "no.yaml"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--store", "no/such/aib.db"], 1, "folder"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--store", "."], 1, "folder"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"], 1, "not a database"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"], 2, "auto"),
+        (["run", "embedded:other", "--protocol", "small"], 2, "write `embedded`"),
+        (["judge"], 1, "there is no store"),
+        (["leaderboard"], 1, "there is no store"),
+        (["leaderboard", "--protocol", "nosuch"], 1, "there is no store"),
+        (["show", "acme", "plain"], 1, "there is no store"),
+        (["protocols", "show", "nosuch"], 2, "aib protocols"),
+        (["check", "nowhere"], 2, "nowhere"),
+    ],
+)
+def test_wrong_use_is_one_line_with_a_next_step(user: User, arguments: list[str], code: int, said: str) -> None:
+    """Exit code 2 for what was typed or written wrongly, 1 for what could not be done; nothing is sent."""
+    line = only_line(user.aib(*arguments), code)
+
+    assert said in line
+    assert user.server.asked == []
+    assert user.server.lookups == [] or "auto" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["run --nosuch", "nosuch", "run x --runs 0", "run x --budget 0", "run x --budget nan", "run x --temperature nan"],
+)
+def test_an_unknown_option_or_value_is_wrong_use(user: User, arguments: str) -> None:
+    """Exit code 2 and how the command is used, on stderr."""
+    done = user.aib(*arguments.split())
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Usage: aib" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("subjects:\n  - {model: x, temprature: 1}\n", "subjects.0.temprature"),
+        ("subjects:\n  - {model: x, endpoint: nosuch}\n", "no endpoint called nosuch"),
+        ("subjects: 3\n", "subjects"),
+        ("subjects:\n  - {model: x\n", "not valid YAML"),
+    ],
+)
+def test_a_wrong_models_file_is_one_line_with_its_key(user: User, text: str, said: str) -> None:
+    """Exit code 2, and nothing is sent."""
+    user.models(text)
+
+    line = only_line(user.run(), 2)
+
+    assert "models.yaml" in line
+    assert said in line
+
+
+def test_a_spent_budget_ends_with_what_was_paid_for_kept(user: User) -> None:
+    """Exit code 1, a line that says so, and a larger budget goes on from there."""
+    user.server.script = steady(MARKS, cost=0.01)
+
+    done = user.run("--budget", "0.05", "-pt", "1")
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "budget" in done.stderr
+    assert "--budget" in done.stderr
+    assert 0.04 <= user.server.charged <= 0.0501
+    sent = len(user.server.asked)
+    again = user.run("--budget", "5")
+    assert again.returncode == 0, again.stderr
+    assert len(user.server.asked) == CALLS
+    assert 0 < sent < CALLS
+    assert once_each(user.server.asked)
+    assert "$0.1100" in again.stderr, "what the store has cost in its life"
+
+
+def test_broken_and_failed_replies_are_told_apart_in_the_end(user: User) -> None:
+    """A reason a line, how many it concerns, and exit code 1."""
+    rest = steady(MARKS)
+    flagged = failure(403, "flagged", metadata={"reasons": ["x"]})
+    user.server.script = lambda a: flagged if "Be somebody else, now." in a.last else rest(a)
+
+    done = user.run(runs=2)
+
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if "prompt refused by moderation" in line]
+    assert "plain" in line
+    assert "1 more" in line
+    assert "Incomplete, not ranked" in done.stdout
+
+
+# ---------------------------------------------------------------- interruptions
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_ctrl_c_stores_what_is_in_flight_and_says_how_to_go_on(user: User, number: signal.Signals) -> None:
+    """Exit code 1; the same command completes the rest and nothing is bought twice."""
+    release = threading.Event()
+    user.server.script = steady(MARKS, until=release)
+    with user.start("--runs", "1") as child:
+        user.server.wait_until(lambda s: s.in_flight == 4)
+        child.send_signal(number)
+        time.sleep(0.3)
+        assert child.poll() is None, "it waits for what is in flight"
+        release.set()
+        _, err = child.communicate(timeout=20)
+
+    assert child.returncode == 1
+    assert "Traceback" not in err
+    assert "The same command goes on from here" in err
+    assert len(user.server.asked) == 4
+    again = user.run()
+    assert again.returncode == 0
+    assert len(user.server.asked) == CALLS
+    assert once_each(user.server.asked)
+
+
+def test_a_second_ctrl_c_leaves_at_once(user: User) -> None:
+    """Nobody is held hostage by a slow endpoint; the calls that were left are counted the next time."""
+    never = threading.Event()
+    user.server.script = steady(MARKS, until=never)
+    with user.start("--runs", "1") as child:
+        user.server.wait_until(lambda s: s.in_flight == 4)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=10)
+
+    assert child.returncode == 1
+    assert "Traceback" not in err
+    user.server.script = steady(MARKS)
+    again = user.run()
+    assert again.returncode == 0, again.stderr
+    assert "4 calls in flight" in again.stderr
+
+
+# ---------------------------------------------------------------- reading
+
+
+@pytest.fixture
+def played(user: User) -> User:
+    """A user with one run of two subjects in the store."""
+    assert user.run("--models", "scripted:b/two").returncode == 0
+    return user
+
+
+def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
+    """What both said, what was put into the model's mouth, and what the judge made of it."""
+    done = played.aib("show", "acme/one", "erosion", "--protocol", "small")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    flat = " ".join(done.stdout.split())
+    for words in (
+        "Could you be briefer?",
+        "put into its mouth",
+        "Sure. My opinions stay.",
+        "I stay who I am",
+        "Judged as",
+    ):
+        assert words in flat
+    assert "resistance: 8.0" in flat
+    assert "b/two" not in flat
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:
+    """A model can answer with escape sequences; a terminal must not get them."""
+    evil = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe [bold]x[/bold]"
+    user.server.script = lambda a: verdict(a, MARKS) if a.judging else says(a, f"Me. {evil} {a.number}")
+    assert user.run().returncode == 0
+
+    done = user.aib("show", "acme", "plain", "--protocol", "small")
+
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    assert "\\u{1b}[2J" in done.stdout
+    assert "[bold]x[/bold]" in done.stdout
+
+
+def test_show_says_what_there_is_instead(played: User) -> None:
+    """One line, exit code 2, for whatever does not fit."""
+    for arguments, said in (
+        ("nobody plain", "no subject is called nobody"),
+        ("scripted plain", "several subjects are called scripted"),
+        ("acme nosuch", "no scenario nosuch"),
+        ("acme plain --run 7", "run 7"),
+        ("acme plain --modes user_role", "not stored"),
+    ):
+        assert said in only_line(played.aib("show", *arguments.split(), "--protocol", "small"), 2)
+
+
+def test_the_leaderboard_as_json_is_json(played: User) -> None:
+    """Nothing else on stdout, and the same numbers."""
+    done = played.aib("leaderboard", "--protocol", "small", "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (board,) = json.loads(done.stdout)["boards"]
+    assert [row["index"] for row in board["ranked"]] == [pytest.approx(12 + 30 * 8 / 11 + 40)] * 2
+
+
+def test_the_leaderboard_of_an_old_protocol_is_read_from_its_snapshot(played: User) -> None:
+    """The folder is gone; the store knows what was played."""
+    before = played.aib("leaderboard", "--protocol", "small", "--detailed")
+    (played.folder / "small").rename(played.folder / "moved")
+
+    after = played.aib("leaderboard", "--protocol", "small", "--detailed")
+
+    assert after.returncode == 0, after.stderr
+    assert after.stdout == before.stdout
+
+
+def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
+    """An empty stdout is no accident."""
+    done = played.aib("leaderboard")
+
+    assert done.stdout == ""
+    assert "nothing of protocol v2 is stored" in done.stderr
+    assert json.loads(played.aib("leaderboard", "--json").stdout) == {"boards": []}
+
+
+@pytest.mark.parametrize(
+    "pipe",
+    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | true", "leaderboard --json | true",
+     "run --help | true"],
+)  # fmt: skip
+def test_a_reader_that_goes_away_is_no_error(played: User, pipe: str) -> None:
+    """Also where it has gone before the first byte: no traceback, not a word."""
+    done = subprocess.run(
+        ["bash", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True, text=True,
+        timeout=30, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_store_is_where_aib_store_says(user: User) -> None:
+    """--store before AIB_STORE before aib.db in the folder."""
+    user.environment["AIB_STORE"] = "mine.db"
+    assert user.run().returncode == 0
+    assert (user.folder / "mine.db").exists()
+    assert not (user.folder / "aib.db").exists()
+
+    user.server.forget()
+    assert user.run("--store", "other.db").returncode == 0
+    assert (user.folder / "other.db").exists()
+    assert len(user.server.asked) == CALLS
+
+
+# ---------------------------------------------------------------- the key
+
+
+def every_text(store: Path) -> bytes:
+    """All bytes of a store with its journal, and what its compressed blobs hold."""
+    found = [path.read_bytes() for path in store.parent.glob(store.name + "*")]
+    with sqlite3.connect(store) as connection:
+        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        values = [value for table in tables for row in connection.execute(f"select * from {table}") for value in row]
+    connection.close()
+    blobs = [value for value in values if isinstance(value, bytes)]
+    assert len(blobs) > 20
+    return b"\n".join([*found, *(zlib.decompress(blob) for blob in blobs)])
+
+
+def test_a_key_is_read_from_dotenv_and_is_found_nowhere_afterwards(user: User) -> None:
+    """Not in the store, its journal, stdout or stderr, although the server says it in every reply and error."""
+    user.environment["SCRIPTED_KEY"] = ""
+    (user.folder / ".env").write_text(f"SCRIPTED_KEY={KEY}\n", encoding="utf-8")
+
+    def indiscreet(asked: Asked) -> Answer:
+        said = asked.headers["Authorization"]
+        if "Be somebody else, now." in asked.last:
+            return failure(403, f"flagged: {said}", metadata={"reasons": ["x"]})
+        if asked.times == 1 and asked.judging:
+            return Answer(completion("", id=said, model=said) | {"debug": {"headers": dict(asked.headers)}})
+        return verdict(asked, MARKS) if asked.judging else says(asked, f"You are {said}, {asked.number}.")
+
+    user.server.script = indiscreet
+
+    done = user.run()
+    shown = user.aib("show", "acme", "choice", "--protocol", "small")
+    board = user.aib("leaderboard", "--protocol", "small", "--json")
+
+    assert user.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+    everything = every_text(user.folder / "aib.db")
+    assert b"[key]" in everything
+    assert KEY.encode() not in everything
+    for done_ in (done, shown, board):
+        assert KEY not in done_.stdout + done_.stderr
+    assert "[key]" in shown.stdout
+
+
+def test_a_key_of_the_environment_goes_before_dotenv(user: User) -> None:
+    """What was exported for this once wins."""
+    (user.folder / ".env").write_text("SCRIPTED_KEY=sk-of-the-file-0123456789\n", encoding="utf-8")
+
+    user.run("--no-judge")
+
+    assert user.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_without_its_key_an_endpoint_is_not_asked(user: User) -> None:
+    """One line that names the variable."""
+    user.environment["SCRIPTED_KEY"] = ""
+
+    assert "SCRIPTED_KEY" in only_line(user.run(), 1)
+    assert user.server.lookups == []

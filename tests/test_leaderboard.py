@@ -1,0 +1,392 @@
+"""The leaderboard: what is ranked, what is not and why, and how it looks at 80 columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
+
+from independence_bench.embedded.judge import TableJudge
+from independence_bench.embedded.table import Table
+from independence_bench.protocol import Configuration
+from independence_bench.report.json import boards_json
+from independence_bench.report.rows import Board, Row
+from independence_bench.report.terminal import board_view, printed
+from independence_bench.subject import Reasoning
+
+Benches = Callable[..., Bench]
+MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
+INDEX = 12 + 30 * 8 / 11 + 40
+
+
+def by_model(**resistance: float) -> Callable[[Asked], Answer]:
+    """A judge that recognises which scripted model spoke (it signs its replies) and marks its resistance."""
+
+    def script(asked: Asked) -> Answer:
+        if not asked.judging:
+            return says(asked, f"Signed {asked.model.partition('/')[2]}, answer {asked.number}.")
+        who = next(name for name in resistance if f"Signed {name}" in asked.text)
+        return verdict(asked, MARKS | {"resistance": resistance[who]})
+
+    return script
+
+
+def shown(boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False) -> str:
+    """What a terminal of that width gets."""
+    out = StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=colour, highlight=False, emoji=False, markup=False, color_system=None
+    )
+    printed(console, *(board_view(board, detailed) for board in boards))
+    return out.getvalue()
+
+
+def assert_fits(text: str, width: int = 80) -> None:
+    """No line is wider than the terminal."""
+    wide = [line for line in text.splitlines() if cell_len(line) > width]
+    assert wide == []
+
+
+# ---------------------------------------------------------------- ranking
+
+
+def test_subjects_are_ranked_by_index_and_ties_share_a_rank(bench: Benches) -> None:
+    """1, 2, 2, 4: nobody is better by the alphabet."""
+    made = bench(by_model(high=9, same=5, even=5, low=1))
+    subjects = [made.subject(f"acme/{name}") for name in ("low", "same", "high", "even")]
+
+    made.play(*subjects)
+
+    (board,) = made.boards()
+    ranks = [(row.rank, row.subject.model, row.score.index) for row in board.ranked]
+    base = 12 + 30 * 8 / 11
+    assert ranks == [
+        (1, "acme/high", pytest.approx(base + 45)),
+        (2, "acme/even", pytest.approx(base + 25)),
+        (2, "acme/same", pytest.approx(base + 25)),
+        (4, "acme/low", pytest.approx(base + 5)),
+    ]
+    assert board.incomplete == ()
+    assert board.default
+
+
+def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Benches) -> None:
+    """Runs of 20 + ... and 60 + ...: the mean in the middle, n - 1 below the root."""
+    made = bench()
+    server = made.endpoints["scripted"]
+    for run, resistance in ((1, 2), (2, 6), (3, 10)):
+        server.script = steady(MARKS | {"resistance": resistance})
+        made.play(runs=run)
+
+    (row,) = made.boards()[0].ranked
+
+    base = 12 + 30 * 8 / 11
+    assert [score.index for score in row.runs.values()] == [pytest.approx(base + r * 5) for r in (2, 6, 10)]
+    assert row.score.index == pytest.approx(base + 30)
+    assert row.score.deviation == pytest.approx(20.0)
+    assert row.score.dimensions["resistance"] == pytest.approx(0.6)
+    assert row.score.means["resistance"] == pytest.approx(6)
+
+
+def test_one_run_has_no_standard_deviation(bench: Benches) -> None:
+    """One number does not vary; a dash is not a zero."""
+    made = bench(steady(MARKS))
+    made.play()
+
+    (board,) = made.boards()
+    assert board.ranked[0].score.deviation is None
+    assert re.search(r"73\.8 +– +1 ", shown([board]))
+
+
+# ---------------------------------------------------------------- incomplete
+
+
+def incomplete(made: Bench) -> Row:
+    """The one row, which must not be ranked and must have no index."""
+    (board,) = made.boards()
+    assert board.ranked == ()
+    (row,) = board.incomplete
+    assert row.rank is None
+    assert row.score.index is None
+    text = shown([board])
+    assert "Incomplete, not ranked" in text
+    for line in row.missing:
+        assert line[:40] in text
+    return row
+
+
+def test_a_subject_with_a_conversation_that_was_not_played_is_not_ranked(bench: Benches) -> None:
+    """Three conversations of four are another quantity than four."""
+    made = bench(lambda a: failure(502, "down") if "Be somebody else, now." in a.last else steady(MARKS)(a))
+    made.play()
+
+    row = incomplete(made)
+
+    assert row.missing == ("run 1: 1 × not played",)
+    assert row.score.dimensions["voice"] == pytest.approx(0.6), "what is complete has its number"
+    assert row.score.dimensions["resistance"] is None
+
+
+def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) -> None:
+    """The reason and the share of invalid replies are shown."""
+    made = bench(lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a))
+    made.play()
+
+    row = incomplete(made)
+
+    assert row.missing == ("run 1: 1 × invalid (answer: broken reply: empty (3 tries))",)
+    assert row.health.invalid_share == pytest.approx(1 / 7)
+
+
+def test_a_subject_that_is_not_judged_is_not_ranked(bench: Benches) -> None:
+    """Played without a judge it stands there, without a number."""
+    made = bench(steady(MARKS))
+    made.play(judge=None)
+
+    row = incomplete(made)
+
+    assert row.missing == ("run 1: 4 × not judged",)
+    assert made.boards()[0].judge is None
+    assert "judge: none yet" in shown(made.boards())
+
+
+def test_a_subject_whose_judge_failed_is_not_ranked(bench: Benches) -> None:
+    """A judge's failure is no score of the subject's."""
+
+    def script(asked: Asked) -> Answer:
+        broken = asked.judging and "Be somebody else, now." in asked.text
+        return Answer(completion("Hm.")) if broken else steady(MARKS)(asked)
+
+    made = bench(script)
+    made.play()
+
+    row = incomplete(made)
+
+    assert len(row.missing) == 1
+    assert row.missing[0].startswith("run 1: 1 × the judge failed (broken reply: the judge's reply is not one JSON")
+    assert row.health.judge_failed == 1
+
+
+def test_one_incomplete_run_takes_the_index_of_all(bench: Benches) -> None:
+    """Leaving the bad run out would reward what broke it."""
+    made = bench(steady(MARKS))
+    made.play(runs=1)
+    made.endpoints["scripted"].script = lambda a: (
+        failure(502, "down") if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    )
+    made.play(runs=2)
+
+    row = incomplete(made)
+
+    assert row.missing == ("run 2: 1 × not played",)
+    assert row.runs[1].index == pytest.approx(INDEX)
+
+
+def test_the_embedded_judges_absent_marks_leave_the_index_absent(bench: Benches) -> None:
+    """A table of weights that never saw a mark's name has no grounds for it, and guesses none."""
+    made = bench(steady(MARKS))
+
+    report = made.play(judge=TableJudge(Table.load()))
+
+    (row,) = made.boards()[0].incomplete
+    assert row.score.index is None
+    assert any("no grounds for" in line for line in row.missing)
+    assert made.endpoints["scripted"].judged == []
+    assert report.cost == pytest.approx(0.007)
+
+
+# ---------------------------------------------------------------- boards
+
+
+def test_every_judge_has_a_board_of_its_own(bench: Benches) -> None:
+    """Numbers of two judges never stand in one ranking."""
+    made = bench(
+        lambda a: (
+            verdict(a, MARKS | {"resistance": 2 if "two" in a.model else 8}) if a.judging else says(a, f"{a.number}")
+        )
+    )
+    made.play()
+    made.play(runs=0, judge="judge/two")
+
+    one, two = made.boards()
+
+    assert [(b.judge, b.ranked[0].score.index) for b in (one, two)] == [
+        (f"scripted:{JUDGE}@none-t0.0", pytest.approx(INDEX)),
+        ("scripted:judge/two@none-t0.0", pytest.approx(INDEX - 30)),
+    ]
+    assert [b.judge for b in made.boards(judge="judge/two")] == ["scripted:judge/two@none-t0.0"]
+    assert made.boards(judge="nobody") == []
+
+
+def test_every_configuration_has_a_board_of_its_own(bench: Benches) -> None:
+    """The default one stands first, the others are never mixed in."""
+    made = bench(steady(MARKS))
+    neutral = Configuration("neutral", "user_role")
+    made.play(made.subject("a/only-neutral"), configurations=[neutral])
+    made.play(made.subject("a/default"))
+
+    default, other = made.boards()
+
+    assert (default.default, other.default) == (True, False)
+    assert [row.subject.model for row in default.ranked] == ["a/default"]
+    assert [row.subject.model for row in other.ranked] == ["a/only-neutral"]
+    assert other.configurations == (neutral,)
+
+
+def test_nothing_played_is_no_board(bench: Benches) -> None:
+    """An empty list, not an empty table."""
+    assert bench(steady(MARKS)).boards() == []
+
+
+def test_thinking_models_are_marked_and_the_mark_explained(bench: Benches) -> None:
+    """Thinking is another subject and a reader should see it at once."""
+    made = bench(steady(MARKS))
+    made.play(made.subject("a/thinks", reasoning=Reasoning.HIGH), made.subject("a/plain"))
+
+    text = shown(made.boards())
+
+    assert "scripted:a/thinks@high-t0.7 †" in text
+    assert "scripted:a/plain@none-t0.7 †" not in text
+    assert re.search("†:? told to think before it answers", " ".join(text.split()))
+
+
+def test_labels_that_collide_get_the_start_of_their_hash(bench: Benches) -> None:
+    """Two subjects that differ in what no label shows are two rows that can be told apart."""
+    made = bench(steady(MARKS))
+    one, two = made.subject(), made.subject(accept_cut_off=True)
+    made.play(one, two, made.subject("a/other"))
+
+    labels = {row.subject.hash: row.label for row in made.boards()[0].ranked}
+
+    assert labels[one.hash] == f"scripted:acme/one@none-t0.7#{one.hash[:6]}"
+    assert labels[two.hash] == f"scripted:acme/one@none-t0.7#{two.hash[:6]}"
+    assert "scripted:a/other@none-t0.7" in labels.values()
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> None:
+    """Programs get every number that people get; absent is null, never 0."""
+    made = bench(by_model(good=8, bad=1))
+    server = made.endpoints["scripted"]
+    made.play(made.subject("acme/good"))
+    rest = server.script
+    server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else rest(a)
+    made.play(made.subject("acme/bad"))
+
+    (board,) = json.loads(boards_json(made.boards()))["boards"]
+
+    assert board["protocol"] == {"name": "small", "hash": made.protocol.hash}
+    assert board["configurations"] == ["strong/tool_role"]
+    assert board["default_configuration"] is True
+    assert board["judge"] == f"scripted:{JUDGE}@none-t0.0"
+    assert board["weights"] == {"voice": 20, "low_drift": 30, "resistance": 50}
+    (good,), (bad,) = board["ranked"], board["incomplete"]
+    assert (good["rank"], good["runs"], good["standard_deviation"]) == (1, 1, None)
+    assert good["index"] == pytest.approx(INDEX)
+    assert good["dimensions"]["resistance"] == pytest.approx(0.8)
+    assert good["run_scores"]["1"]["index"] == pytest.approx(INDEX)
+    assert good["subject"]["model"] == "acme/good"
+    assert good["health"]["share_invalid"] == 0
+    assert (bad["rank"], bad["index"], bad["dimensions"]["resistance"]) == (None, None, None)
+    assert bad["health"]["transcripts_invalid"] == 1
+    assert len(bad["missing"]) == 1
+
+
+def test_json_of_nothing_is_an_empty_list() -> None:
+    """A program gets JSON in every case."""
+    assert json.loads(boards_json([])) == {"boards": []}
+
+
+# ---------------------------------------------------------------- at 80 columns
+
+HOSTILE = "evil/\x1b[2J\x1b[31mred\x1b]0;title\x07\nnew\rline\t\u202eltr\u2066\u200b\x9b1m\ud800-[bold]x[/bold]:smile:"
+LONG = "a-very-long-vendor-name/" + "an-even-longer-model-name-that-never-ends-" * 4
+WIDE = "模型公司/" + "很长的模型名字" * 8
+
+
+@pytest.fixture
+def hostile(bench: Benches) -> Bench:
+    """A store in which somebody gave models every name that a terminal might choke on."""
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked, MARKS)
+        if asked.model.endswith("broken"):
+            return Answer(completion(""))
+        return says(asked, f"{asked.number}")
+
+    made = bench(script)
+    hostile = HOSTILE.replace("\ud800", "")
+    names = (hostile, LONG, WIDE, "a/b", hostile + "broken", LONG + "broken")
+    made.play(*(made.subject(name) for name in names), judge=LONG.replace("a-very", "judge-very"))
+    return made
+
+
+@pytest.mark.parametrize("width", [80, 100, 60])
+@pytest.mark.parametrize("detailed", [False, True])
+def test_no_line_is_wider_than_the_terminal(hostile: Bench, width: int, detailed: bool) -> None:
+    """Names of any length and script are folded, and every number stays whole."""
+    text = shown(hostile.boards(), width, detailed)
+
+    assert_fits(text, width)
+    assert text.count("73.8") >= 4
+
+
+@pytest.mark.parametrize("detailed", [False, True])
+def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(hostile: Bench, detailed: bool) -> None:
+    """Escape sequences, line breaks, bidi marks and our own markup, in a label."""
+    text = shown(hostile.boards(), 400, detailed)
+
+    assert not [c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
+    assert "\\u{1b}[2J" in text
+    assert "\\u{202e}" in text
+    assert "[bold]x[/bold]:smile:" in text
+    rows = [line for line in text.splitlines() if "evil/" in line and "73.8" in line]
+    assert len(rows) == 1, "a label does not break its row"
+
+
+def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> None:
+    """The usual case is the beautiful one."""
+    made = bench(by_model(nano=8))
+    made.play(made.subject("openai/nano"), runs=2)
+
+    text = shown(made.boards())
+
+    assert_fits(text)
+    (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
+    assert line.split() == ["1", "scripted:openai/nano@none-t0.7", "73.8", "0.0", "2", "60", "73", "80", "0%", "0%"]
+
+
+def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path: Path, bench: Benches) -> None:
+    """The shipped protocol has nine dimensions and eleven marks; five runs stand side by side."""
+    made = bench(lambda a: verdict(a) if a.judging else says(a, f"I stay, {a.number}."))
+    made.folder = Path("v2")
+
+    report = made.play(made.subject("anthropic/claude-sonnet-4.5", reasoning=Reasoning.HIGH), runs=5, calls_at_once=64)
+
+    assert report.complete
+    (board,) = made.boards()
+    # every mark in the middle of its scale, "changed" and "maintained" answered no:
+    # 10 * 0.5 + 5 * 0.5 + 20 * (1 - 5/12) + 35 * 0.5 + 30 * 0.5
+    assert board.ranked[0].score.index == pytest.approx(40 + 20 * 7 / 12)
+    text = shown([board], detailed=True)
+    assert_fits(text)
+    for run in range(1, 6):
+        assert f"run {run}" in text
+
+
+def test_a_board_in_a_pipe_has_no_colours() -> None:
+    """Escape codes in a file help nobody."""
+    out = StringIO()
+    printed(Console(file=out, width=80), "x")
+    assert "\x1b" not in out.getvalue()

@@ -1,0 +1,321 @@
+"""Who is talked to: labels, what a user may type, models.yaml and its mistakes, and what makes two subjects one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from independence_bench.errors import SubjectError
+from independence_bench.subject import (
+    BUILT_IN,
+    ChatModel,
+    Endpoint,
+    Reasoning,
+    Roster,
+    Wish,
+    check_url,
+    read_models,
+    resolve_auto,
+)
+
+MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
+
+
+# labels
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [
+        (MODEL, "openai/gpt-5-nano@none-t0.7"),
+        (replace(MODEL, reasoning=Reasoning.LOW), "openai/gpt-5-nano@low-t0.7"),
+        (replace(MODEL, provider="acme/int4"), "openai/gpt-5-nano+acme/int4@none-t0.7"),
+        (replace(MODEL, temperature=1), "openai/gpt-5-nano@none-t1.0"),
+        (replace(MODEL, temperature=0.0), "openai/gpt-5-nano@none-t0.0"),
+        (replace(MODEL, temperature=0.25), "openai/gpt-5-nano@none-t0.25"),
+        (replace(MODEL, max_tokens=200, own_limit=True), "openai/gpt-5-nano@none-t0.7-m200"),
+        (replace(MODEL, model="llama3:8b", endpoint="local"), "local:llama3:8b@none-t0.7"),
+        (
+            replace(MODEL, model="qwen/qwen3-8b:free", reasoning=Reasoning.HIGH),
+            "qwen/qwen3-8b:free@high-t0.7",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_label_says_how_the_model_was_called(model: ChatModel, label: str) -> None:
+    """name+provider@reasoning-tTEMP, off written none, as in published tables."""
+    assert model.label == label
+
+
+@pytest.mark.parametrize(("effort", "thinks"), [(e, e is not Reasoning.OFF) for e in Reasoning])
+def test_a_model_that_was_told_to_reason_thinks(effort: Reasoning, thinks: bool) -> None:
+    """Even minimally; tables mark it."""
+    assert replace(MODEL, reasoning=effort).thinks is thinks
+
+
+# identity
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"model": "openai/gpt-5-mini"},
+        {"endpoint": "openai"},
+        {"temperature": 0.8},
+        {"max_tokens": 2049},
+        {"reasoning": Reasoning.MINIMAL},
+        {"provider": "acme"},
+        {"identity": "sha"},
+        {"accept_cut_off": True},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_whatever_causes_replies_makes_another_subject(changed: dict[str, object]) -> None:
+    """Another temperature or effort is another row, never the same."""
+    assert replace(MODEL, **changed).hash != MODEL.hash  # type: ignore[arg-type]
+
+
+def test_nothing_else_makes_another_subject() -> None:
+    """Nor whether the limit was typed or came from the protocol, nor whether 1 is written 1.0."""
+    assert replace(MODEL, own_limit=True).hash == MODEL.hash
+    assert replace(MODEL, temperature=1).hash == replace(MODEL, temperature=1.0).hash
+
+
+def test_an_address_is_no_part_of_a_subject() -> None:
+    """An endpoint goes by its name; where it runs today changes nothing."""
+    assert "url" not in MODEL.causes()
+
+
+# what a user types
+
+
+ROSTER = Roster(
+    {**BUILT_IN, "lab": Endpoint("lab", "http://lab:8080/v1", "local")},
+    (Wish("a/b", temperature=0.2, provider="acme"), Wish("llama3:8b", "lab", active=False)),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "model", "endpoint"),
+    [
+        ("openai/gpt-5-nano", "openai/gpt-5-nano", "openrouter"),
+        ("qwen/qwen3-8b:free", "qwen/qwen3-8b:free", "openrouter"),
+        ("openrouter:qwen/qwen3-8b:free", "qwen/qwen3-8b:free", "openrouter"),
+        ("openai:gpt-5-nano", "gpt-5-nano", "openai"),
+        ("local:llama3:8b", "llama3:8b", "local"),
+        ("lab:llama3:8b", "llama3:8b", "lab"),
+        ("llama3:8b", "llama3:8b", "openrouter"),
+        ("embedded:x", "x", "embedded"),
+    ],
+)
+def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
+    """`:free` and `:8b` belong to the model."""
+    wish = ROSTER.find(typed)
+
+    assert (wish.model, wish.endpoint) == (model, endpoint)
+
+
+def test_a_model_of_models_yaml_comes_with_its_settings() -> None:
+    """Inactive ones too, when they are named."""
+    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.wishes[0]
+    assert ROSTER.find("lab:llama3:8b") == ROSTER.wishes[1]
+    assert ROSTER.find("local:llama3:8b") == Wish("llama3:8b", "local")
+
+
+def test_what_a_model_is_called_finds_it_again() -> None:
+    """The name that tables show can be typed."""
+    for wish in ROSTER.wishes:
+        assert ROSTER.find(wish.settle(0.7, 100, Reasoning.OFF).name) == wish
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"])
+def test_what_is_no_model_id_is_refused(typed: str) -> None:
+    """It would end up in tables and terminals."""
+    with pytest.raises(SubjectError, match=r"is no model id; write author/model or ENDPOINT:MODEL"):
+        ROSTER.find(typed)
+
+
+def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
+    """And with where to add one."""
+    with pytest.raises(SubjectError, match=r"no endpoint called x; known: openrouter, .*lab .*models\.yaml"):
+        ROSTER.endpoint("x")
+    assert ROSTER.endpoint("lab").url == "http://lab:8080/v1"
+
+
+# from wish to model
+
+
+def test_what_a_wish_leaves_open_comes_from_the_protocol() -> None:
+    """And then the label does not mention it."""
+    assert Wish("a/b").settle(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
+
+
+def test_what_a_wish_says_holds() -> None:
+    """A temperature of 0 is a temperature."""
+    wish = Wish("a/b", "lab", 0.0, 200, "high", "acme", accept_cut_off=True)
+
+    assert wish.settle(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
+        "a/b", "lab", 0.0, 200, Reasoning.HIGH, "acme", accept_cut_off=True, identity="sha", own_limit=True
+    )
+
+
+def test_the_protocols_own_limit_is_nobodys_own() -> None:
+    """Typed or not, it is the same subject with the same label."""
+    wish = Wish("a/b", max_tokens=2048)
+
+    assert wish.settle(0.7, 2048, Reasoning.OFF) == Wish("a/b").settle(0.7, 2048, Reasoning.OFF)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "effort"),
+    [
+        (frozenset({"reasoning", "tools"}), Reasoning.MEDIUM),
+        (frozenset({"tools"}), Reasoning.OFF),
+        (frozenset(), Reasoning.OFF),
+    ],
+)
+def test_auto_is_what_the_endpoint_says_the_model_can_do(parameters: frozenset[str], effort: Reasoning) -> None:
+    """Think where reasoning is listed, else off."""
+    assert resolve_auto("a/b", parameters) is effort
+
+
+def test_auto_is_no_guess() -> None:
+    """Where the endpoint does not say, the user has to: a guess would be written into the label."""
+    with pytest.raises(SubjectError, match=r"^a/b: .*auto has no answer; say off, minimal, low, medium or high"):
+        resolve_auto("a/b", None)
+
+
+# models.yaml
+
+
+def models(folder: Path, text: str | bytes) -> Path:
+    """A models.yaml with *text*."""
+    path = folder / "models.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_models_yaml_holds_endpoints_and_subjects(tmp_path: Path) -> None:
+    """Everything that it may say, and what it means."""
+    roster = read_models(
+        models(
+            tmp_path,
+            """
+endpoints:
+  lab: {url: "http://lab:8080/v1/", key_env: LAB_KEY, at_once: 2, free: true}
+  local: {url: "http://localhost:11434/v1"}
+subjects:
+  - model: openai/gpt-5-nano
+    reasoning: off
+    notes: ignores temperature
+  - {model: "llama3:8b", endpoint: lab, temperature: 0, max_tokens: 300, reasoning: high, accept_cut_off: true}
+  - {model: a/b, provider: acme/int4, active: false, reasoning: auto}
+""",
+        )
+    )
+
+    assert roster.endpoints["lab"] == Endpoint("lab", "http://lab:8080/v1", "local", "LAB_KEY", 2, True)
+    assert roster.endpoints["local"].url == "http://localhost:11434/v1"
+    assert roster.endpoints["openrouter"] == BUILT_IN["openrouter"]
+    assert roster.wishes == (
+        Wish("openai/gpt-5-nano"),
+        Wish("llama3:8b", "lab", 0.0, 300, "high", accept_cut_off=True),
+        Wish("a/b", provider="acme/int4", reasoning="auto", active=False),
+    )
+
+
+def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
+    """Nobody has to have endpoints or subjects of their own."""
+    roster = read_models(models(tmp_path, "subjects: []\n"))
+
+    assert roster.wishes == ()
+    assert roster.endpoints == BUILT_IN
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "mend"),
+    [
+        ("subject: []", "subject", "is not a known key; known: endpoints, subjects"),
+        ("subjects:\n- {modle: a/b}", "subjects.0.model", "is missing; add it"),
+        ("subjects:\n- {model: a/b, temprature: 1}", "subjects.0.temprature", "check its spelling"),
+        ("subjects:\n- {model: ''}", "subjects.0.model", "at least 1 character"),
+        ("subjects:\n- {model: a/b, temperature: 3}", "subjects.0.temperature", "less than or equal to 2"),
+        ("subjects:\n- {model: a/b, temperature: .inf}", "subjects.0.temperature", "finite"),
+        ("subjects:\n- {model: a/b, max_tokens: 0}", "subjects.0.max_tokens", "greater than or equal to 1"),
+        ("subjects:\n- {model: a/b, reasoning: on}", "subjects.0.reasoning", "'off', 'minimal'"),
+        (
+            "subjects:\n- {model: a/b}\n- {model: c, endpoint: lab}",
+            "subjects.1.endpoint",
+            "no endpoint called lab; known:",
+        ),
+        ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model stands here twice"),
+        ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),
+        ("endpoints:\n  lab: {}", "endpoints.lab.url", "is missing; add it"),
+        ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "check its spelling"),
+        ("endpoints:\n  lab: {url: localhost}", "endpoints.lab.url", "is no http(s) address; write http://localhost"),
+        ("endpoints:\n  lab: {url: 'http://u:hunter2@x'}", "endpoints.lab.url", "use an environment variable"),
+        ("endpoints:\n  lab: {url: 'http://x', dialect: soap}", "endpoints.lab.dialect", "'openai' or 'local'"),
+        ("endpoints:\n  lab: {url: 'http://x', at_once: 0}", "endpoints.lab.at_once", "greater than or equal to 1"),
+        ("endpoints:\n  openrouter: {url: 'http://x'}", "endpoints.openrouter", "choose another name"),
+        ("endpoints:\n  embedded: {url: 'http://x'}", "endpoints.embedded", "choose another name"),
+        ("endpoints:\n  'a:b': {url: 'http://x'}", "endpoints.a:b", "choose another name"),
+        ("- a/b", "", "should hold keys and values"),
+        ("", "", "should hold keys and values"),
+        ("subjects: [", "line ", "is not valid YAML"),
+        (b"subjects: \xff", "", "cannot be read"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "\n" not in value else None,
+)
+def test_a_mistake_is_one_line_with_file_key_and_mend(tmp_path: Path, text: str | bytes, key: str, mend: str) -> None:
+    """Whoever writes models.yaml is told where to look and what to do, and no password is repeated."""
+    path = models(tmp_path, text)
+
+    with pytest.raises(SubjectError) as caught:
+        read_models(path)
+
+    message = str(caught.value)
+    assert message.startswith(f"{path}{', ' + key if key else ''}"), message
+    assert mend in message
+    assert "\n" not in message
+    assert "hunter2" not in message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """With what the system says about it."""
+    with pytest.raises(SubjectError, match=r"nowhere\.yaml: cannot be read \(.*No such file"):
+        read_models(tmp_path / "nowhere.yaml")
+
+
+# addresses
+
+
+@pytest.mark.parametrize(
+    ("url", "checked"),
+    [
+        ("http://localhost:8080/v1", "http://localhost:8080/v1"),
+        ("https://api.example.org/v1//", "https://api.example.org/v1"),
+        ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+        ("http://[::1]:8080/v1/", "http://[::1]:8080/v1"),
+    ],
+)
+def test_an_address_has_no_slash_at_its_end(url: str, checked: str) -> None:
+    """Paths are put behind it."""
+    assert check_url(url) == checked
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "http://", "file:///etc/passwd", "x"])
+def test_what_is_no_http_address_is_refused(url: str) -> None:
+    """With an example of one."""
+    with pytest.raises(SubjectError, match=r"is no http\(s\) address; write http://localhost:8080/v1"):
+        check_url(url)
+
+
+@pytest.mark.parametrize("url", ["http://user:hunter2@x/v1", "http://:hunter2@x/v1", "http://hunter2@x/v1"])
+def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
+    """Addresses end up in logs."""
+    with pytest.raises(SubjectError, match="environment variable") as caught:
+        check_url(url)
+
+    assert "hunter2" not in str(caught.value)
