@@ -635,3 +635,8 @@ def test_odd_characters_have_keys() -> None:
     keys = {of_message(1, content=text)(REQUEST).key(1) for text in ("\ud800", "\ud801", "?", "\0", "")}
 
     assert len(keys) == 5
+
+
+def test_a_thought_that_the_template_opened_is_no_word() -> None:
+    """Templates that open the thought themselves leave only its end in the reply."""
+    assert split_thoughts("They insist.</think>\n\nNo.") == ("No.", "They insist.")

@@ -238,7 +238,7 @@ def test_a_call_cut_anywhere_gives_the_words_so_far(
     text = trim_template(re.sub(r"[\0<\[]", "", text))
     whole = json.dumps({"message": text}, ensure_ascii=ascii_only, indent=indent)
     heard = ""
-    for end in range(len(whole)):
+    for end in range(1, len(whole)):
         reply = said(completion("", whole[:end], finish=finish), "tool_role", WORDING)
 
         assert reply.cut_off
@@ -489,3 +489,47 @@ def test_the_wording_is_the_protocols() -> None:
     assert said(completion("", '{"text": "No.", "message": "Yes."}', tool="speak"), "tool_role", wording) == Said(
         Words("No.")
     )
+
+
+def test_a_call_without_arguments_is_not_cut_off() -> None:
+    """Nothing was begun, so nothing was torn: it is asked again like any broken reply."""
+    assert said(completion("", "", finish="tool_calls"), "tool_role", WORDING) == Unusable(
+        "a tool call that says nothing"
+    )
+
+
+def test_prose_where_arguments_belong_is_what_is_said() -> None:
+    """A model that forgets the JSON has still spoken through the call."""
+    reply = said(completion("", "No, I stay Mara.", finish="tool_calls"), "tool_role", WORDING)
+
+    assert reply == Said(Words("No, I stay Mara."))
+
+
+def test_notes_beside_an_empty_call_are_never_said_to_the_human() -> None:
+    """What a model keeps to itself stays there, also when it forgets to say something."""
+    reply = said(completion("They want me to fold.", '{"message": ""}', finish="tool_calls"), "tool_role", WORDING)
+
+    assert reply == Unusable("a tool call that says nothing")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I stay."}}</tool_call>',
+            Said(Words("I stay.")),
+        ),
+        (
+            'Hm.\n<tool_call>\n{"name": "send_message_to_human", "arguments": {"message": "I stay."}}',
+            Said(Words("I stay.", "Hm.")),
+        ),
+        (
+            '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I st',
+            Said(Words("I st"), cut_off=True),
+        ),
+        ('<tool_call>{"name": "send_message', Unusable("a tool call that says nothing", cut_off=True)),
+    ],
+)
+def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Unusable) -> None:
+    """Servers that do not parse the model's call hand it over as text."""
+    assert said(completion(content), "tool_role", WORDING) == expected

@@ -24,7 +24,9 @@ def aib(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run `aib` as a user would, in *folder*."""
     environment = {name: value for name, value in os.environ.items() if name != "AIB_STORE"}
     command = [sys.executable, "-m", "independence_bench", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def test_the_whole_of_v2_is_played_judged_ranked_and_readable_without_key_or_network(tmp_path: Path) -> None:

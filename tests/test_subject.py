@@ -112,22 +112,22 @@ ROSTER = Roster(
 )
 def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
     """`:free` and `:8b` belong to the model."""
-    wish = ROSTER.find(typed)
+    (wish,) = ROSTER.find(typed)
 
     assert (wish.model, wish.endpoint) == (model, endpoint)
 
 
 def test_a_model_of_models_yaml_comes_with_its_settings() -> None:
     """Inactive ones too, when they are named."""
-    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.wishes[0]
-    assert ROSTER.find("lab:llama3:8b") == ROSTER.wishes[1]
-    assert ROSTER.find("local:llama3:8b") == Wish("llama3:8b", "local")
+    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.wishes[:1]
+    assert ROSTER.find("lab:llama3:8b") == ROSTER.wishes[1:2]
+    assert ROSTER.find("local:llama3:8b") == (Wish("llama3:8b", "local"),)
 
 
 def test_what_a_model_is_called_finds_it_again() -> None:
     """The name that tables show can be typed."""
     for wish in ROSTER.wishes:
-        assert ROSTER.find(wish.settle(0.7, 100, Reasoning.OFF).name) == wish
+        assert ROSTER.find(wish.settle(0.7, 100, Reasoning.OFF).name) == (wish,)
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"])

@@ -291,10 +291,15 @@ def read_usage(value: Any) -> Usage:
 def split_thoughts(content: str) -> tuple[str, str]:
     """(words, thoughts) of a content that some servers begin with ``<think>...</think>``.
 
-    Thinking that was never closed is thought to the end: nothing was said.
+    Templates that open the thought themselves leave only its end in the reply. Thinking that was never closed
+    is thought to the end: nothing was said.
     """
-    match = re.match(r"\s*<(think|thinking|thought)>(.*?)(?:</\1>|\Z)(.*)\Z", content, re.DOTALL)
-    return (match[3].lstrip(), match[2].strip()) if match else (content, "")
+    opened = re.match(r"\s*<(think|thinking|thought)>", content)
+    name = opened[1] if opened else "think"
+    thought, closed, words = content[opened.end() if opened else 0 :].partition(f"</{name}>")
+    if closed and (opened or f"<{name}>" not in thought):
+        return words.lstrip(), thought.strip()
+    return ("", thought.strip()) if opened else (content, "")
 
 
 def one_line(text: str, most: int) -> str:

@@ -134,7 +134,7 @@ def judge_of(wanted: Wanted) -> Wish:
             default.max_tokens,
             Reasoning(default.reasoning),
         )
-    found = wanted.roster.find(wanted.judge)
+    found = wanted.roster.find(wanted.judge)[0]
     # what models.yaml says about a subject's sampling is not how a judge should be sampled
     return Wish(found.model, found.endpoint, default.temperature, None, found.reasoning, found.provider)
 

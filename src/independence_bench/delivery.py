@@ -59,22 +59,29 @@ def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -
 def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Unusable:
     """The words of *completion*, or why it has none.
 
-    Words are recovered from arguments that were cut off, from several calls in one reply (joined), from a
-    wrong tool name, and from plain text. A short reply is an answer; one without a letter or a digit is not.
+    In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
+    calls in one reply (joined), from a wrong tool name, from a call that the server left standing in the text,
+    and, where there is no call at all, from plain text. Words beside a call are notes and never become words
+    said. A short reply is an answer; one without a letter or a digit is not.
     """
     if completion.finish_reason == "content_filter":
         return Unusable("stopped by the provider's filter")
     cut_off = completion.finish_reason == "length"
     content = trim_template(completion.content)
-    if delivery == "tool_role" and completion.tool_calls:
-        spoken, torn = _spoken(completion.tool_calls, wording)
+    if delivery == "user_role":
+        return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
+    calls = completion.tool_calls
+    if not calls:
+        content, calls = _calls_in_text(content)
+    if calls:
+        spoken, torn = _spoken(calls, wording)
+        # a torn call without the finish reason "length" is cut off all the same
         if is_words(spoken):
-            # a torn call without the finish reason "length" is cut off all the same
             return Said(Words(spoken, content), cut_off or torn)
-        cut_off = cut_off or torn
-    if is_words(content):
-        return Said(Words(content), cut_off, plain_text=delivery == "tool_role")
-    return Unusable(_nothing_said(completion, content), cut_off)
+        return Unusable("a tool call that says nothing", cut_off or torn)
+    return (
+        Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)
+    )
 
 
 def is_words(text: str) -> bool:
@@ -147,12 +154,37 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
 
+def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """(what is left of *content*, the calls that stood in it as text because the server did not read them)."""
+    calls = []
+    for found in _LEAKED_CALL.finditer(content):
+        try:
+            call = json.loads(found[1], strict=False)
+        except (ValueError, RecursionError):
+            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
+            calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
+            continue
+        arguments = call.get("arguments") if isinstance(call, dict) else None
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        calls.append(ToolCall("", str(call.get("name")) if isinstance(call, dict) else "", text))
+    return _LEAKED_CALL.sub("", content).strip() if calls else content, tuple(calls)
+
+
+_LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\Z)", re.DOTALL)
+
+
 def _argument(arguments: str, name: str) -> tuple[str, bool]:
     """(the text passed, whether the arguments were torn off before their end)."""
     try:
         value = json.loads(arguments, strict=False)
+    except json.JSONDecodeError as error:
+        if not arguments.lstrip().startswith(("{", '"')):
+            return arguments, False  # prose where JSON belongs: it says what it says
+        # broken at its very end, or in the middle of a string: the rest never came
+        torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
+        return _torn_argument(arguments, name), torn
     except (ValueError, RecursionError):
-        return _torn_argument(arguments, name)
+        return "", False
     if isinstance(value, str) and value.lstrip().startswith("{"):
         return _argument(value, name) if value != arguments else (value, False)  # encoded twice
     if isinstance(value, str):
@@ -165,29 +197,25 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
     return "", False
 
 
-def _torn_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """The text of a JSON object that stops in the middle of its string, or goes wrong behind it."""
+def _torn_argument(arguments: str, name: str) -> str:
+    """The text of a JSON object that stops in the middle of its string, or goes wrong behind it; or ""."""
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
-        return "", True
+        return ""
     body = arguments[opened.end() :]
     for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
             text, _ = _STRING.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
-        return re.sub(r"[\ud800-\udbff]\Z", "", text), True  # half of a pair is nobody's word
-    return "", True
+        return re.sub(r"[\ud800-\udbff]\Z", "", text)  # half of a pair is nobody's word
+    return ""
 
 
 _STRING = json.JSONDecoder(strict=False)
 
 
-def _nothing_said(completion: Completion, content: str) -> str:
+def _unusable(completion: Completion, content: str, cut_off: bool) -> Unusable:
     if content:
-        return "template debris or punctuation only"
-    if completion.reasoning:
-        return "reasoning only, nothing said"
-    if completion.tool_calls:
-        return "a tool call that says nothing"
-    return "empty"
+        return Unusable("template debris or punctuation only", cut_off)
+    return Unusable("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)

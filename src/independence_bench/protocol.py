@@ -177,7 +177,7 @@ class Protocol:
 
     @property
     def hash(self) -> str:
-        """Changes when anything that is said, judged or weighed changes; not with comments or layout."""
+        """Changes with anything in it, titles included; not with comments or layout."""
         return content_hash(self)
 
     def system(self, variant: str) -> str:

@@ -137,7 +137,7 @@ class MarkFile(Strict):
     """One mark: what it asks, and its scale, [low, high] or yes_no."""
 
     asks: Text
-    scale: tuple[float, float] | Literal["yes_no"]
+    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"]
 
 
 class RubricFile(Strict):
@@ -193,6 +193,8 @@ def parse(files: Files, where: str) -> Protocol:
 def _read(folder: Path) -> Files:
     files = {}
     for path in sorted([*folder.glob("*.*"), *folder.glob("*/*.*")]):
+        if path.suffix == ".yml":
+            raise ProtocolError(str(path), "", "is not read; name it .yaml")
         if path.suffix not in {".yaml", ".md"} or path.name.startswith(".") or path.name == "README.md":
             continue
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
@@ -233,6 +235,9 @@ class _Reader:
         for variant, text in systems:
             if not text:
                 raise self.wrong(f"system/{variant}.md", "", "is empty; write the system prompt")
+            self.check_quotes(f"system/{variant}.md", "", text, ())
+        for key, text in top.tool_role.model_dump().items():
+            self.check_quotes("protocol.yaml", f"tool_role.{key}", text, ())
         for number, configuration in enumerate(top.configurations):
             if configuration.system not in dict(systems):
                 raise self.wrong(
@@ -247,6 +252,7 @@ class _Reader:
         instructions = self.text("judge.md", "every protocol").strip()
         if not instructions:
             raise self.wrong("judge.md", "", "is empty; say what a judge does")
+        self.check_quotes("judge.md", "", instructions, ())
         if idle := sorted(self.files.keys() - self.used):
             raise self.wrong(idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it")
         return Protocol(
@@ -371,6 +377,8 @@ class _Reader:
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:
         asked = {mark.name for scenario in scenarios for mark in scenario.marks}
         for name, dimension in top.dimensions.items():
+            if len(set(dimension.marks)) < len(dimension.marks):
+                raise self.wrong("protocol.yaml", f"dimensions.{name}.marks", "names a mark twice")
             for mark in dimension.marks:
                 if mark not in asked:
                     raise self.wrong(

@@ -203,8 +203,8 @@ class Roster:
             )
         return self.endpoints[name]
 
-    def find(self, typed: str) -> Wish:
-        """The wish behind what a user typed: a model of models.yaml with its settings, else a plain one.
+    def find(self, typed: str) -> tuple[Wish, ...]:
+        """The wishes behind what a user typed: every entry of models.yaml for that model, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
         """
@@ -212,8 +212,8 @@ class Roster:
         endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         if not model.strip() or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is no model id; write author/model or ENDPOINT:MODEL")
-        listed = [wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint)]
-        return listed[0] if listed else Wish(model, endpoint)
+        listed = tuple(wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint))
+        return listed or (Wish(model, endpoint),)
 
 
 def read_models(path: Path) -> Roster:
@@ -221,7 +221,7 @@ def read_models(path: Path) -> Roster:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SubjectError(f"{path}: cannot be read ({error})") from error
+        raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
     raw = read_yaml(
         text, ModelsFile, lambda key, problem: SubjectError(f"{path}{f', {key}' if key else ''}: {problem}")
     )
@@ -253,4 +253,6 @@ def check_url(url: str) -> str:
         raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
     if parsed.username or parsed.password:
         raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
+    if parsed.query or parsed.fragment or url.split("://", 1)[1].startswith("/"):
+        raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
     return url.rstrip("/")

@@ -23,9 +23,9 @@ Effort = Annotated[
 
 
 class Strict(BaseModel):
-    """A document or a part of one: unknown keys, NaN and infinities are errors."""
+    """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 M = TypeVar("M", bound=Strict)

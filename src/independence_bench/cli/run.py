@@ -98,7 +98,9 @@ def command(
     typed = [*models, *split(listed), *(f"local:{name}" for name in local_model)]
     if local_model and not local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    wishes = [_wish(name, roster) for name in typed] or [wish for wish in roster.wishes if wish.active]
+    wishes = [wish for name in typed for wish in _wishes(name, roster)] or [
+        wish for wish in roster.wishes if wish.active
+    ]
     if not wishes:
         raise WrongUse("no subject: name a model (`aib run embedded`), or list some in models.yaml")
     overrides = {
@@ -128,13 +130,13 @@ def command(
         raise SystemExit(1)
 
 
-def _wish(typed: str, roster: Roster) -> Wish:
+def _wishes(typed: str, roster: Roster) -> tuple[Wish, ...]:
     if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
-        return EMBEDDED
-    wish = roster.find(typed)
-    if wish.endpoint == "embedded":
+        return (EMBEDDED,)
+    wishes = roster.find(typed)
+    if wishes[0].endpoint == "embedded":
         raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
-    return wish
+    return wishes
 
 
 def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
