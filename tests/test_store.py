@@ -484,14 +484,27 @@ def test_a_store_opens_again_with_what_is_in_it(tmp_path: Path) -> None:
 
 def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
     """Two terminals, one command each, no store yet."""
-    code = "import sys; from independence_bench.store.database import open_store; open_store(sys.argv[1]).close()"
-    for number in range(3):
-        path = tmp_path / f"{number}.db"
-        children = [
-            subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=subprocess.PIPE, text=True)
-            for _ in range(4)
-        ]
-        assert [child.communicate()[1] for child in children] == [""] * 4
+    # all of them have imported everything before the first one opens
+    code = (
+        "import sys; from independence_bench.store.database import open_store\n"
+        "print(flush=True)\n"
+        "for line in sys.stdin: open_store(line.strip()).close(); print(flush=True)"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(4)
+    ]
+    ready = [child.stdout.readline() for child in children if child.stdout]
+    for number in range(40):
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write(f"{tmp_path / str(number)}.db\n")
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.flush()
+        ready += [child.stdout.readline() for child in children if child.stdout]
+
+    assert [child.communicate()[1] for child in children] == [""] * 4
+    assert ready == ["\n"] * 4 * 41
 
 
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:

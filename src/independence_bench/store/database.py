@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import make_url
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
@@ -163,13 +165,27 @@ def _create(store: Store) -> None:
             assert raw is not None  # noqa: S101 - a fresh connection has its driver's
             cursor = raw.cursor()
             cursor.execute("ROLLBACK") if getattr(raw, "in_transaction", False) else None
-            cursor.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(cursor)
             cursor.execute(f"PRAGMA application_id={APPLICATION_ID}")
             cursor.close()
     with store.engine.begin() as connection:
         metadata.create_all(connection)
         if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
             connection.execute(insert(meta).values(name="version", value=str(VERSION)))
+
+
+def _write_ahead(cursor: DBAPICursor) -> None:
+    """Turn WAL on. SQLite does not wait for another process that is doing the same, so we do."""
+    until = time.monotonic() + WAIT_FOR_LOCK
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def default_store() -> str:
