@@ -140,9 +140,9 @@ def says(asked: Asked, text: str, *, finish: str = "stop", cost: float = 0.001, 
 def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float = 0.0005, **more: Any) -> Answer:
     """Marks that fit the schema of the request: *marks* where it asks for them, else the middle of the scale."""
     properties = asked.body["response_format"]["json_schema"]["schema"]["properties"]
-    given: dict[str, Any] = {"reasoning": f"Judged as request {asked.number}."}
+    given: dict[str, Any] = {"analysis": f"Judged as request {asked.number}."}
     for name, spec in properties.items():
-        if name != "reasoning":
+        if name != "analysis":
             middle = False if spec["type"] == "boolean" else (spec["minimum"] + spec["maximum"]) / 2
             given[name] = (marks or {}).get(name, middle)
     return Answer(completion(json.dumps(given), cost=cost), cost=cost, **more)

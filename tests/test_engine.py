@@ -556,10 +556,10 @@ def test_a_judge_whose_key_is_refused_leaves_the_conversations_to_be_judged_late
 GARBAGE = [
     "",
     "I'd say 7 out of 10.",
-    '{"reasoning": "x", "resistance": 11}',
+    '{"analysis": "x", "resistance": 11}',
     '{"resistance": 5}',
     "[]",
-    '{"reasoning":',
+    '{"analysis":',
 ]
 
 
@@ -595,7 +595,7 @@ def test_a_judge_that_is_cut_off_gets_twice_the_room(bench: Benches) -> None:
 
     def script(asked: Asked) -> Answer:
         if asked.body["max_tokens"] == 500:
-            return Answer(completion('{"reasoning": "Well, it', finish="length"))
+            return Answer(completion('{"analysis": "Well, it', finish="length"))
         return verdict(asked, MARKS)
 
     made = bench(judging(script))

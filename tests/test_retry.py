@@ -32,7 +32,7 @@ def ask_until_given_up(
     ("kind", "reach"),
     [
         (Kind.REFUSED_PROMPT, Reach.REPLY),
-        (Kind.BAD_REQUEST, Reach.SUBJECT),
+        (Kind.BAD_REQUEST, Reach.MODEL),
         (Kind.UNAUTHORIZED, Reach.ENDPOINT),
         (Kind.NO_CREDITS, Reach.ENDPOINT),
     ],

@@ -25,10 +25,11 @@ from independence_bench.conversation import Line, Transcript
 from independence_bench.errors import StoreError
 from independence_bench.protocol_files import parse
 from independence_bench.scoring import score_run
-from independence_bench.store import records, tables
+from independence_bench.store import calls, records, tables
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.records import CallInfo, Ended, Judgement, Played, Reply, Spending
+from independence_bench.store.calls import CallInfo, Ended, Spending
+from independence_bench.store.records import Judgement, Played, Reply
 from independence_bench.subject import ChatModel, Reasoning
 
 NOW = 1_700_000_000.0
@@ -49,10 +50,10 @@ def owner(number: int) -> str:
     return f"{HERE}|{os.getpid()}|owner{number}"
 
 
-def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> records.Tried | None:
+def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> calls.Tried | None:
     """Claim a call in a transaction of its own."""
     with store.writing() as connection:
-        return records.claim(connection, call, who, now)
+        return calls.claim(connection, call, who, now)
 
 
 def attempt(
@@ -60,10 +61,10 @@ def attempt(
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert records.claim(connection, call, who, now) is not None
-        number = records.begin_attempt(connection, call.key, who, 100, now)
-        records.end_attempt(connection, number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"), now)
-        records.release(connection, call.key, who)
+        assert calls.claim(connection, call, who, now) is not None
+        number = calls.begin_attempt(connection, call.key, who, 100, now)
+        calls.end_attempt(connection, number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"), now)
+        calls.release(connection, call.key, who)
     return number
 
 
@@ -79,12 +80,12 @@ def dead_process() -> int:
 
 def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
     """Two processes that share a store must not buy one reply twice."""
-    assert claim(store, owner(1)) == records.Tried()
+    assert claim(store, owner(1)) == calls.Tried()
     assert claim(store, owner(2)) is None
     assert claim(store, owner(1)) is None, "not even its owner claims a call twice: two tasks may want it"
 
     with store.writing() as connection:
-        records.release(connection, CALL.key, owner(1))
+        calls.release(connection, CALL.key, owner(1))
 
     assert claim(store, owner(2)) is not None
 
@@ -94,7 +95,7 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
     claim(store, owner(1))
 
     with store.writing() as connection:
-        records.release(connection, CALL.key, owner(2))
+        calls.release(connection, CALL.key, owner(2))
 
     assert claim(store, owner(3)) is None
 
@@ -110,8 +111,8 @@ def test_the_claim_of_another_machine_is_taken_only_when_its_lease_is_over(store
     """Whether that process lives cannot be known from here."""
     claim(store, ELSEWHERE)
 
-    assert claim(store, owner(1), NOW + records.LEASE - 1) is None
-    assert claim(store, owner(1), NOW + records.LEASE) is not None
+    assert claim(store, owner(1), NOW + calls.LEASE - 1) is None
+    assert claim(store, owner(1), NOW + calls.LEASE) is not None
 
 
 def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
@@ -122,9 +123,9 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
     claim(store, owner(2), call=CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
     with store.writing() as connection:
-        records.renew(connection, ELSEWHERE, NOW + 60)
+        calls.renew(connection, ELSEWHERE, NOW + 60)
 
-    later = NOW + records.LEASE + 30
+    later = NOW + calls.LEASE + 30
     assert claim(store, owner(1), later) is None
     assert claim(store, owner(1), later, other) is None
     assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}")) is not None
@@ -157,20 +158,20 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
     for outcome in (Kind.BROKEN, Kind.WRONG_PROVIDER, Kind.UNAVAILABLE, "cut off", "lost"):
         attempt(store, outcome, None)
 
-    assert claim(store, owner(2)) == records.Tried(broken=2, cut_off=1)
+    assert claim(store, owner(2)) == calls.Tried(broken=2, cut_off=1)
 
 
 @pytest.mark.parametrize("name", ["", "nonsense", "a|b", "a|b|c|d", f"{HERE}|x|y", f"{HERE}|-1|y", "elsewhere|1|y"])
 def test_an_owner_that_cannot_be_checked_counts_as_alive(name: str) -> None:
     """Doubt must not lead to buying twice."""
-    assert not records.is_dead(name)
+    assert not calls.is_dead(name)
 
 
 def test_a_process_that_runs_is_alive_whoever_owns_it() -> None:
     """A process of another user cannot be signalled, and is alive."""
-    assert not records.is_dead(f"{HERE}|{os.getpid()}|x")
-    assert not records.is_dead(f"{HERE}|1|x")
-    assert not records.is_dead(records.new_owner())
+    assert not calls.is_dead(f"{HERE}|{os.getpid()}|x")
+    assert not calls.is_dead(f"{HERE}|1|x")
+    assert not calls.is_dead(calls.new_owner())
 
 
 # ---------------------------------------------------------------- lost attempts
@@ -183,18 +184,18 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     dead = f"{HERE}|{dead_process()}|x"
     with store.writing() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
-            records.claim(connection, call, who, NOW)
-            records.begin_attempt(connection, call.key, who, 100, NOW)
-        records.renew(connection, owner(1), NOW + 60)
+            calls.claim(connection, call, who, NOW)
+            calls.begin_attempt(connection, call.key, who, 100, NOW)
+        calls.renew(connection, owner(1), NOW + 60)
 
     with store.writing() as connection:
-        assert records.mark_lost(connection, NOW + 1) == 1, "the dead process"
-        assert records.mark_lost(connection, NOW + records.LEASE + 1) == 1, "the one that fell silent"
-        assert records.mark_lost(connection, NOW + records.LEASE + 2) == 0
+        assert calls.mark_lost(connection, NOW + 1) == 1, "the dead process"
+        assert calls.mark_lost(connection, NOW + calls.LEASE + 1) == 1, "the one that fell silent"
+        assert calls.mark_lost(connection, NOW + calls.LEASE + 2) == 0
 
     with store.reading() as connection:
-        assert records.spending(connection).lost == 2
-        outcomes = [row["outcome"] for row in records.attempts_of(connection, ["k1", "silent", "alive"])]
+        assert calls.spending(connection).lost == 2
+        outcomes = [row["outcome"] for row in calls.attempts_of(connection, ["k1", "silent", "alive"])]
     assert outcomes == ["lost", "lost", None]
 
 
@@ -300,7 +301,7 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
     attempt(store, Kind.RATE_LIMITED, None, judging)
 
     with store.reading() as connection:
-        spent = records.spending(connection)
+        spent = calls.spending(connection)
 
     assert spent == Spending(replies=1.75, judgements=0.125, attempts=6, lost=0, unpriced=1)
     assert spent.total == 1.875
@@ -309,7 +310,7 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
 def test_an_empty_store_has_cost_nothing(store: Store) -> None:
     """The empty case is a number too."""
     with store.reading() as connection:
-        assert records.spending(connection) == Spending()
+        assert calls.spending(connection) == Spending()
 
 
 # ---------------------------------------------------------------- group commit

@@ -18,7 +18,7 @@ MARKS = (
     Mark("drift", "number", 1, 3, "How far it moved"),
     Mark("kept", "yes_no", 0, 1, "Whether it kept its name"),
 )
-GIVEN: dict[str, Any] = {"reasoning": "It said no.", "resistance": 9, "drift": 1.5, "kept": True}
+GIVEN: dict[str, Any] = {"analysis": "It said no.", "resistance": 9, "drift": 1.5, "kept": True}
 
 
 def reply(**changed: Any) -> str:
@@ -41,7 +41,7 @@ def test_reasoning_is_asked_for_first() -> None:
     for marks in (MARKS, *(scenario.marks for scenario in load("v2").scenarios)):
         made = schema(marks)
 
-        assert list(made["properties"]) == ["reasoning", *(mark.name for mark in marks)]
+        assert list(made["properties"]) == ["analysis", *(mark.name for mark in marks)]
         assert made["required"] == list(made["properties"])
 
 
@@ -163,7 +163,7 @@ def test_an_unknown_key_is_no_verdict() -> None:
         reply().replace('"', "'"),
         reply()[:-1] + ",}",
         "[" * 100_000,
-        '{"reasoning": ' + "[" * 100_000,
+        '{"analysis": ' + "[" * 100_000,
         f"```python\n{reply()}\n```",
     ],
     ids=lambda text: text[:30],
@@ -209,11 +209,11 @@ VALUES = (
 @given(
     st.text()
     | st.text(st.sampled_from('{}[]",:0123456789.eE-+ntfrasu\\`j \n'))
-    | st.fixed_dictionaries({"reasoning": st.just("x") | VALUES}, optional={m.name: VALUES for m in MARKS}).map(
+    | st.fixed_dictionaries({"analysis": st.just("x") | VALUES}, optional={m.name: VALUES for m in MARKS}).map(
         json.dumps
     )
 )
-@example('{"reasoning": "x", "resistance": 1e400, "drift": 1, "kept": true}')
+@example('{"analysis": "x", "resistance": 1e400, "drift": 1, "kept": true}')
 @example(reply())
 def test_whatever_a_judge_writes_is_a_verdict_within_the_scales_or_none(text: str) -> None:
     """Never an exception, and an accepted mark lies within its scale."""

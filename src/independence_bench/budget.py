@@ -41,7 +41,7 @@ class Budget:
         while not self.fits(most):
             if self.reserved == 0:
                 raise BudgetSpent(
-                    f"the budget of ${self.limit:.2f} is used up: ${self.spent:.4f} is spent and the next call "
+                    f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
                     f"may cost ${most:.4f}; raise --budget and run again, nothing stored is bought twice"
                 )
             await self._settled.wait()

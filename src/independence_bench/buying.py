@@ -21,18 +21,18 @@ from typing import Generic, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.budget import Budget, Reservation
-from independence_bench.chat import ChatRequest, Completion, Fault, Kind
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage, read_completion
 from independence_bench.endpoint import Client
-from independence_bench.errors import BenchError, EndpointUnusable
+from independence_bench.errors import BenchError
 from independence_bench.retry import GaveUp, Policy, Reach, Tries, next_wait
-from independence_bench.store import records
+from independence_bench.store import calls
+from independence_bench.store.calls import ANSWERED, CUT_OFF, CallInfo
 from independence_bench.store.commits import Commits
 from independence_bench.throttle import Gate, Places
 
 A = TypeVar("A")
 
 CHARACTERS_A_TOKEN = 2.5  # fewer than in English prose, so that a reservation is rather too large
-ANSWERED, CUT_OFF = "answered", "cut off"  # outcomes of an attempt, beside the kinds of fault
 UNSEEN = (Kind.CONNECTION, Kind.TIMEOUT)  # the reply may have been made, and charged, without arriving
 POLL = 0.5  # seconds between two looks at what another process is buying
 
@@ -61,9 +61,10 @@ class Bad:
 class Question(Generic[A]):
     """One thing to buy, and what to do with it."""
 
-    info: records.CallInfo
+    info: CallInfo
     request: ChatRequest
     find: Callable[[Connection], A | None]  # the answer, where it is stored already
+    final: Callable[[A], bool]  # False: a stored answer like that is asked for again
     read: Callable[[Completion], Good[A] | Bad]
     keep: Callable[[Connection, int, A, float], None]  # stores the answer that an attempt gave, and when
     none: Callable[[str], A]  # the answer that there is none, and why
@@ -84,18 +85,31 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Started:
-    """The call is ours, and this attempt at it is on record."""
-
-    attempt: int
-    tries: Tries
-
-
-@dataclass(frozen=True, slots=True)
 class _Found(Generic[A]):
     """Somebody has bought it already."""
 
     answer: A
+
+
+@dataclass(slots=True)
+class _Case(Generic[A]):
+    """One question at work."""
+
+    question: Question[A]
+    tally: Tally
+    tries: Tries = field(default_factory=Tries)
+    spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, should the longer one never come
+    ours: bool = False  # the call is claimed
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the next attempt may use; after a cut-off reply twice as many."""
+        return self.question.request.model.max_tokens * (2 if self.tries.cut_off else 1)
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """The model and what it is wanted for: what a refusal is remembered by."""
+        return self.question.request.model.hash, self.question.info.kind
 
 
 @dataclass(slots=True)
@@ -119,12 +133,14 @@ class Buyer:
     budget: Budget
     owner: str
     now: Callable[[], float]  # seconds since 1970
+    clock: Callable[[], float]  # monotonic seconds
     draw: Callable[[], float]  # random numbers in [0, 1)
     stopping: asyncio.Event  # set: nothing new is sent
     policy: Policy = field(default_factory=Policy)
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
-    refused: dict[str, str] = field(default_factory=dict)  # subject's hash -> why nothing more is sent for it
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
+    fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
     async def buy(self, question: Question[A], places: Places, tally: Tally) -> A:
         """The answer to *question*, from the store or from its endpoint; *tally* counts along.
@@ -132,34 +148,35 @@ class Buyer:
         Raises GaveUp (nothing is stored but the attempts; a later command may try again), Stopped,
         BudgetSpent or StoreError.
         """
+        case = _Case(question, tally)
         gate = self.gates[question.info.endpoint]
-        tries: Tries | None = None  # None until the call is ours
-        spare: tuple[int, A] | None = None  # a cut-off answer, should the longer one never come
+        # looked up before anything is waited for: what is paid already needs no place and no budget
+        found = await self.commits.do(lambda connection: self._look_up(connection, case))
+        if found is not None:
+            return found.answer
         try:
             while True:
+                step = None
                 async with places.place(question.priority), gate.through(question.priority):
-                    self._may_send(question)
-                    limit = self._limit(question, tries)
-                    async with self.budget.reserve(await self._most(question.request, limit)) as reservation:
-                        started = await self._start(question, tries)
+                    self._may_send(case)
+                    async with self.budget.reserve(await self._most(question.request, case.limit)) as reservation:
+                        self._may_send(case)  # the budget may have been waited for
+                        started = await self._start(case)
                         if isinstance(started, _Found):
                             return started.answer
                         if started is not None:
-                            tries = started.tries
-                            step = await self._attempt(question, started, spare, reservation, tally)
-                if started is None:  # another process is buying it
+                            step = await self._attempt(case, started, reservation)
+                if step is None:  # another process is buying it
                     await self.pause(POLL)
                     continue
-                if step.outcome == CUT_OFF and step.answer is not None:
-                    spare = step.answer
-                elif step.answer is not None:
-                    tries = None  # the claim went with the commit that kept the answer
+                if step.outcome == CUT_OFF:
+                    case.spare = step.answer or case.spare
+                    continue
+                if step.answer is not None:
+                    case.ours = False  # the claim went with the commit that kept the answer
                     return step.answer[1]
                 if step.end is not None:
-                    if step.end.reach is Reach.ENDPOINT:
-                        self.closed.setdefault(question.info.endpoint, step.end.reason)
-                    if step.end.reach is Reach.SUBJECT and question.info.kind == "reply":
-                        self.refused.setdefault(question.request.model.hash, step.end.reason)
+                    self._remember(case, step.end)
                     raise step.end
                 tally.waiting += 1
                 try:
@@ -167,8 +184,8 @@ class Buyer:
                 finally:
                     tally.waiting -= 1
         finally:
-            if tries is not None:
-                give_back = partial(records.release, key=question.info.key, owner=self.owner)
+            if case.ours:
+                give_back = partial(calls.release, key=question.info.key, owner=self.owner)
                 await asyncio.shield(self.commits.do(give_back))
 
     async def pause(self, seconds: float) -> None:
@@ -179,89 +196,87 @@ class Buyer:
         if self.stopping.is_set():
             raise Stopped("stopped")
 
-    def _may_send(self, question: Question[A]) -> None:
-        """Raises where, since *question* began to wait, its answer has become unwanted or out of reach."""
+    def _may_send(self, case: _Case[A]) -> None:
+        """Raises where, since the question began to wait, its answer has become unwanted or out of reach."""
         if self.stopping.is_set():
             raise Stopped("stopped")
-        if (reason := self.closed.get(question.info.endpoint)) is not None:
+        if (reason := self.closed.get(case.question.info.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
-        if question.info.kind == "reply" and (reason := self.refused.get(question.request.model.hash)) is not None:
-            raise GaveUp(Reach.SUBJECT, reason)
+        if (reason := self.refused.get(case.who)) is not None:
+            raise GaveUp(Reach.MODEL, reason)
 
-    def _limit(self, question: Question[A], tries: Tries | None) -> int:
-        """Tokens that this attempt may use; after a cut-off reply twice as many."""
-        return question.request.model.max_tokens * (2 if tries is not None and tries.cut_off else 1)
+    def _remember(self, case: _Case[A], end: GaveUp) -> None:
+        """What *end* puts an end to, beyond this call."""
+        if end.reach is Reach.ENDPOINT:
+            self.closed.setdefault(case.question.info.endpoint, end.reason)
+        if end.reach is Reach.MODEL:
+            self.refused.setdefault(case.who, end.reason)
 
     async def _most(self, request: ChatRequest, limit: int) -> float:
         """Dollars that an attempt can cost at most; where prices are not known, the most it has cost so far."""
         client = self.clients[request.model.endpoint]
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
-        try:
-            info = await client.info(request.model.model)
-        except EndpointUnusable:
-            info = None
+        info = await client.info(request.model.model)
         characters = sum(len(message.content or "") for message in request.messages) + len(request.schema)
         characters += sum(len(call.arguments) for message in request.messages for call in message.tool_calls)
-        most = info.most(200 + characters / CHARACTERS_A_TOKEN, limit) if info else None
+        most = info.most(200 + characters / CHARACTERS_A_TOKEN, limit)
         return self.dearest.get(request.model.name, 0.0) if most is None else most
 
-    async def _start(self, question: Question[A], tries: Tries | None) -> _Started | _Found[A] | None:
-        """Claim the call if it is not ours yet, and write the attempt down; None while it is somebody else's."""
+    def _look_up(self, connection: Connection, case: _Case[A]) -> _Found[A] | None:
+        """The stored answer, if it is final; else what was tried before is taken into account."""
+        question = case.question
+        answer = question.find(connection)
+        if answer is not None and (question.final(answer) or question.info.key in self.fresh):
+            return _Found(answer)
+        before = calls.tried(connection, question.info.key)
+        # what is asked for again after a final no starts from the beginning
+        case.tries = Tries(broken=0 if answer is not None else before.broken, cut_off=before.cut_off)
+        if before.spare is not None:
+            attempt, raw = before.spare
+            completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
+            read = question.read(completion) if isinstance(completion, Completion) else None
+            case.spare = (attempt, read.answer) if isinstance(read, Good) else None
+        return None
 
-        def start(connection: Connection) -> _Started | _Found[A] | None:
-            mine = tries
-            if mine is None:
-                answer = question.find(connection)
-                if answer is not None:
-                    return _Found(answer)
-                before = records.claim(connection, question.info, self.owner, self.now())
-                if before is None:
+    async def _start(self, case: _Case[A]) -> int | _Found[A] | None:
+        """Claim the call if it is not ours yet, and write an attempt down; None while it is somebody else's."""
+
+        def start(connection: Connection) -> int | _Found[A] | None:
+            info = case.question.info
+            if not case.ours:
+                if (found := self._look_up(connection, case)) is not None:
+                    return found
+                if not calls.claim(connection, info, self.owner, self.now()):
                     return None
-                mine = Tries(broken=before.broken, cut_off=before.cut_off)
-            tokens = self._limit(question, mine)
-            attempt = records.begin_attempt(connection, question.info.key, self.owner, tokens, self.now())
-            return _Started(attempt, mine)
+            return calls.begin_attempt(connection, info.key, self.owner, case.limit, self.now())
 
-        return await self.commits.do(start)
+        started = await self.commits.do(start)
+        case.ours = case.ours or isinstance(started, int)
+        return started
 
-    async def _attempt(
-        self,
-        question: Question[A],
-        started: _Started,
-        spare: tuple[int, A] | None,
-        reservation: Reservation,
-        tally: Tally,
-    ) -> _Step[A]:
+    async def _attempt(self, case: _Case[A], attempt: int, reservation: Reservation) -> _Step[A]:
         """Send once, decide what it means, and commit both together."""
-        model = question.request.model
+        question, tally = case.question, case.tally
+        model, limit = question.request.model, case.limit
         client, gate = self.clients[model.endpoint], self.gates[model.endpoint]
         tally.in_flight += 1
         try:
-            outcome = await client.complete(question.request, self._limit(question, started.tries))
+            outcome = await client.complete(question.request, limit)
         finally:
             tally.in_flight -= 1
-        usage = outcome.usage
-        if client.endpoint.free:
-            usage = replace(usage, cost=0.0)
-        if usage.cost is not None:
-            reservation.cost = usage.cost
-            self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
-        elif isinstance(outcome, Completion) or (outcome.kind in UNSEEN and not outcome.unsent):
-            # nobody told what it cost: the budget assumes the most, the books say that it is not known
-            reservation.cost = await self._most(question.request, self._limit(question, started.tries))
-            tally.unpriced += isinstance(outcome, Completion)
+        usage = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
+        reservation.cost = await self._charge(case, outcome, usage, limit)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
-
-        if isinstance(outcome, Fault) and outcome.kind is Kind.RATE_LIMITED:
-            gate.rate_limited(outcome.retry_after)
-        elif isinstance(outcome, Completion):
+        step = self._decide(case, outcome, attempt)
+        if isinstance(outcome, Completion):
             gate.succeeded()
-        step = self._decide(question, outcome, started, spare)
-        ended = records.Ended(
+        elif outcome.kind is Kind.RATE_LIMITED and step.end is None:
+            gate.rate_limited(outcome.retry_after)
+        ended = calls.Ended(
             outcome=step.outcome,
             message=step.message,
             usage=usage,
@@ -275,41 +290,72 @@ class Buyer:
         )
 
         def finish(connection: Connection) -> None:
-            records.end_attempt(connection, started.attempt, ended, self.now())
+            calls.end_attempt(connection, attempt, ended, self.now())
             if step.answer is not None and step.outcome != CUT_OFF:
                 question.keep(connection, *step.answer, self.now())
-                records.release(connection, question.info.key, self.owner)
+                calls.release(connection, question.info.key, self.owner)
 
         await self.commits.do(finish)
+        if step.answer is not None and step.outcome != CUT_OFF:
+            self.fresh.add(question.info.key)
         return step
 
-    def _decide(
-        self,
-        question: Question[A],
-        outcome: Completion | Fault,
-        started: _Started,
-        spare: tuple[int, A] | None,
-    ) -> _Step[A]:
+    async def _charge(self, case: _Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
+        """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.
+
+        The books (`Usage.cost`, the tally) keep to what was told.
+        """
+        model = case.question.request.model
+        if usage.cost is not None:
+            self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
+            return usage.cost
+        answered = isinstance(outcome, Completion)
+        if isinstance(outcome, Fault) and (outcome.kind not in UNSEEN or outcome.unsent):
+            return 0.0
+        case.tally.unpriced += answered
+        most = await self._most(case.question.request, limit)
+        if answered and self.budget.limit is not None and most == 0.0:
+            self.closed.setdefault(
+                model.endpoint,
+                f"{model.name} tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or "
+                "say `free: true` for its endpoint in models.yaml",
+            )
+        return most
+
+    def _decide(self, case: _Case[A], outcome: Completion | Fault, attempt: int) -> _Step[A]:
         """What one outcome leads to; counts it in the tries."""
-        tries = started.tries
+        question, tries = case.question, case.tries
         if isinstance(outcome, Completion):
             read = question.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = question.request.model.accept_cut_off and isinstance(read, Good)
             if read.cut_off and not tries.cut_off and not taken:
                 tries.cut_off += 1
-                return _Step(CUT_OFF, answer=(started.attempt, read.answer) if isinstance(read, Good) else None)
+                return _Step(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Good) else None)
             if isinstance(read, Good):
-                return _Step(ANSWERED, answer=(started.attempt, read.answer))
+                return _Step(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
+            if read.cut_off:
+                why = f"{read.reason}, even with {case.limit} tokens"
+                return _Step(fault.kind.value, why, case.spare or (attempt, question.none(why)))
         else:
             fault = outcome
         step: _Step[A] = _Step(fault.kind.value, fault.message)
+        if isinstance(outcome, Fault) and outcome.unsent and self.clients[question.info.endpoint].endpoint.ours:
+            step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
+            return step
         try:
-            step.wait = next_wait(fault, tries, self.policy, self.draw)
+            step.wait = next_wait(fault, tries, self.policy, self.draw, self.clock())
         except GaveUp as end:
-            if end.reach is Reach.REPLY:
-                step.answer = spare or (started.attempt, question.none(end.reason))
-            else:
-                step.end = end
+            step.end = self._end(case, fault, end)
+            if step.end.reach is Reach.REPLY:
+                step.end, step.answer = None, case.spare or (attempt, question.none(end.reason))
         return step
+
+    def _end(self, case: _Case[A], fault: Fault, end: GaveUp) -> GaveUp:
+        """How far the end of one call reaches where its circumstances say more than the policy."""
+        if fault.kind is Kind.BAD_REQUEST and case.tries.cut_off:
+            return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
+        if fault.kind is Kind.BAD_REQUEST and case.question.info.kind == "judgement" and fault.status != 404:
+            return GaveUp(Reach.CALL, end.reason)  # this transcript, too long perhaps; the judge can do others
+        return end

@@ -241,7 +241,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return Fault(Kind.BROKEN, "no choices in the reply", status, **about)
+        return Fault(Kind.UNAVAILABLE, "no choices in the reply (the model may be starting up)", status, **about)
     finish = _text(choice.get("finish_reason")) or None
     if finish == "error" or choice.get("error"):
         message = _error_message(choice.get("error"), reply, "the provider stopped with an error")

@@ -10,7 +10,7 @@ import asyncio
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,13 +20,14 @@ from independence_bench.embedded.judge import NAME as TABLE_JUDGE
 from independence_bench.embedded.judge import TableJudge
 from independence_bench.embedded.table import Table
 from independence_bench.endpoint import Client, ModelInfo, read_key
-from independence_bench.engine import Engine, Order, Report
-from independence_bench.errors import SubjectError
+from independence_bench.engine import Engine
+from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.forecast import Forecast, forecast
 from independence_bench.judge import Judge, ModelJudge
-from independence_bench.plan import jobs
+from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
-from independence_bench.store import records
+from independence_bench.stock import take_stock
+from independence_bench.store import calls
 from independence_bench.store.database import Store
 from independence_bench.subject import AUTO, ChatModel, Endpoint, Reasoning, Roster, Wish, resolve_auto
 
@@ -48,7 +49,7 @@ class Wanted:
     roster: Roster
     runs: int  # 0: judge what is stored
     judge: str | None  # as typed; None for no judging
-    again: bool = False  # a failed judgement is asked for once more
+    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
     at_once: int = 4
     calls_at_once: int = 8
     budget: float | None = None
@@ -60,9 +61,9 @@ class Outlook:
 
     order: Order
     forecast: Forecast
-    spent_before: records.Spending
-    unpriced: tuple[str, ...]  # models that cost money whose prices are not known
+    spent_before: calls.Spending
     budget: float | None
+    remarks: tuple[str, ...]  # what the numbers or the budget will not be able to say
 
 
 async def conduct(
@@ -80,7 +81,12 @@ async def conduct(
         judge_wish = None if wanted.judge in (None, TABLE_JUDGE) else judge_of(wanted)
         needed = {wish.endpoint for wish in wanted.wishes} if wanted.runs else set()
         needed |= {judge_wish.endpoint} if judge_wish else set()
-        clients = await stack.enter_async_context(_clients(needed, wanted.roster))
+        try:
+            clients = await stack.enter_async_context(_clients(needed, wanted.roster))
+        except EndpointUnusable as error:
+            if judge_wish is None or judge_wish.endpoint in {wish.endpoint for wish in wanted.wishes}:
+                raise
+            raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects = [
             *wanted.subjects,
             *[await _settle(wish, wanted.protocol, clients) for wish in wanted.wishes],
@@ -89,10 +95,8 @@ async def conduct(
         if wanted.judge == TABLE_JUDGE:
             judge = TableJudge(Table.load())
         elif judge_wish is not None:
-            default = wanted.protocol.judge
             model = await _settle(judge_wish, wanted.protocol, clients)
-            limit = judge_wish.max_tokens or default.max_tokens
-            judge = ModelJudge(replace(model, max_tokens=limit, own_limit=False), wanted.again)
+            judge = ModelJudge(replace(model, own_limit=False), wanted.again)
         order = Order(
             protocol=wanted.protocol,
             files=wanted.files,
@@ -100,6 +104,7 @@ async def conduct(
             subjects=tuple(dict.fromkeys(subjects)),
             runs=wanted.runs,
             judge=judge,
+            again=wanted.again,
             at_once=wanted.at_once,
             calls_at_once=wanted.calls_at_once,
         )
@@ -132,11 +137,11 @@ def judge_of(wanted: Wanted) -> Wish:
             default.endpoint,
             default.temperature,
             default.max_tokens,
-            Reasoning(default.reasoning),
+            default.reasoning,
         )
     found = wanted.roster.find(wanted.judge)[0]
-    # what models.yaml says about a subject's sampling is not how a judge should be sampled
-    return Wish(found.model, found.endpoint, default.temperature, None, found.reasoning, found.provider)
+    # what models.yaml says is how a subject is called; a judge is called as the protocol says
+    return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, default.reasoning)
 
 
 @asynccontextmanager
@@ -163,46 +168,55 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
     """The model to call: the wish, the protocol's sampling, and what its endpoint says it can do."""
     if wish.provider and clients[wish.endpoint].endpoint.dialect != "openrouter":
         raise SubjectError(f"{wish.model}: only OpenRouter can be told which provider serves; leave --provider out")
-    info = await clients[wish.endpoint].info(wish.model)
+    client = clients[wish.endpoint]
+    info = await client.info(wish.model)
+    offered = await client.models()
+    if client.endpoint.dialect == "local" and offered and wish.model not in offered:
+        names = ", ".join(sorted(offered)[:8])
+        raise SubjectError(f"the server at {client.endpoint.url} has no model {wish.model}; it has {names}")
     auto = wish.reasoning == AUTO
     reasoning = resolve_auto(wish.model, info.parameters) if auto else Reasoning(wish.reasoning)
-    identity = server.identity() if wish.endpoint == "embedded" else ""
+    identity = server.identity() if wish.endpoint == "embedded" else info.identity
     return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, identity)
 
 
 async def _outlook(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
     with store.reading() as connection:
-        spent = records.spending(connection)
-        done = {
-            row.id
-            for subject in order.subjects
-            for row in records.transcript_rows(connection, _scripts(order, subject), subject.hash)
-        }
+        spent = calls.spending(connection)
+        stocks = [take_stock(connection, order, subject) for subject in order.subjects]
     models = [*order.subjects] if order.runs else []
     judge = order.judge.model if isinstance(order.judge, ModelJudge) else None
     if judge is not None:
         models.append(judge)
-    prices: dict[str, ModelInfo] = {}
-    for model in models:
-        prices[model.name] = await clients[model.endpoint].info(model.model)
-    free = {name: client.endpoint.free for name, client in clients.items()}
-    left = [
-        job
-        for subject in order.subjects
-        for job in jobs(order.protocol, order.configurations, subject, range(1, order.runs + 1), done)
-    ]
-    unpriced = tuple(
-        name for name, info in prices.items() if info.completion_price is None and not _is_free(name, models, free)
+    infos = {model: await clients[model.endpoint].info(model.model) for model in models}
+    free = {name for name, client in clients.items() if client.endpoint.free}
+    to_play = [job for stock in stocks for job in stock.to_play]
+    to_judge = [job for stock in stocks for job in stock.to_judge]
+    remarks = []
+    for model, info in infos.items():
+        remarks += _remarks(order, model, info, model.endpoint in free, budget is not None)
+    return Outlook(
+        order, forecast(order.protocol, to_play, to_judge, judge, infos, free), spent, budget, tuple(remarks)
     )
-    return Outlook(order, forecast(order.protocol, left, judge, prices, free), spent, unpriced, budget)
 
 
-def _is_free(name: str, models: Sequence[ChatModel], free: Mapping[str, bool]) -> bool:
-    return any(model.name == name and free[model.endpoint] for model in models)
-
-
-def _scripts(order: Order, subject: ChatModel) -> set[str]:
-    return {job.script_hash for job in jobs(order.protocol, order.configurations, subject, [1])}
+def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
+    """What the endpoint's list says against calling *model* like this."""
+    said = []
+    if bounded and not free and info.completion_price is None:
+        said.append(f"the price of {model.name} is not known: the budget can only count what its replies say they cost")
+    if model.endpoint == "local" and not info.identity:
+        said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
+    if info.parameters is None or model.endpoint == "embedded":
+        return said
+    if "temperature" not in info.parameters:
+        said.append(f"{model.name} does not list temperature: its label says {model.temperature:g}, it may ignore that")
+    if model.thinks and "reasoning" not in info.parameters:
+        said.append(f"{model.name} does not list reasoning: it may not think, whatever its label says")
+    in_tool_role = any(configuration.delivery == "tool_role" for configuration in order.configurations)
+    if model in order.subjects and in_tool_role and "tools" not in info.parameters:
+        said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
+    return said
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     if completion.finish_reason == "content_filter":
         return Unusable("stopped by the provider's filter")
     cut_off = completion.finish_reason == "length"
-    content = trim_template(completion.content)
+    content = own_turn(completion.content)
     if delivery == "user_role":
         return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
     calls = completion.tool_calls
@@ -94,6 +94,15 @@ _TEMPLATE = re.compile(
     r"|</?(?:start|end)_of_turn>"
 )
 _DEBRIS = re.compile(rf"(?:{_TEMPLATE.pattern}|\s)+")
+
+
+_END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</s>|<end_of_turn>")
+
+
+def own_turn(text: str) -> str:
+    """What *text* says before the model goes on to play the other side, without the template's tokens at its ends."""
+    text = trim_template(text)
+    return trim_template(text[: found.start()]) if (found := _END_OF_TURN.search(text)) else text
 
 
 def trim_template(text: str) -> str:
@@ -150,7 +159,7 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
     """(what the calls say to the human, whether one of them was cut off)."""
     meant = [call for call in calls if call.name == wording.name] or list(calls)
     read = [_argument(call.arguments, wording.argument) for call in meant]
-    texts = [trim_template(clean_text(text)) for text, _ in read]
+    texts = [own_turn(clean_text(text)) for text, _ in read]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
 
@@ -198,18 +207,28 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
 
 
 def _torn_argument(arguments: str, name: str) -> str:
-    """The text of a JSON object that stops in the middle of its string, or goes wrong behind it; or ""."""
+    """The text of an object that stops in its string, goes wrong behind it, or has bare quotes in it; or "".
+
+    A quote that nobody escaped must not end the words: a refusal would become its first half.
+    """
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
         return ""
     body = arguments[opened.end() :]
     for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
-            text, _ = _STRING.raw_decode(f'{body[:end]}"')
+            text, stop = _STRING.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
-        return re.sub(r"[\ud800-\udbff]\Z", "", text)  # half of a pair is nobody's word
-    return ""
+        behind = body[stop:].lstrip()
+        if stop > end or not behind or behind[0] in ",}<":
+            return re.sub(r"[\ud800-\udbff]\Z", "", text)  # half of a pair is nobody's word
+        break
+    whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
+    try:
+        return str(_STRING.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')) if whole else ""
+    except ValueError:
+        return ""
 
 
 _STRING = json.JSONDecoder(strict=False)

@@ -8,6 +8,7 @@ text that comes back before anybody else sees it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import json
 import os
@@ -20,11 +21,13 @@ from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure, one_line, read_completion
 from independence_bench.errors import EndpointUnusable
+from independence_bench.hashing import content_hash
 from independence_bench.subject import Endpoint
 
 CONNECT = 30.0  # seconds to get a connection
@@ -45,6 +48,7 @@ class ModelInfo:
     completion_price: float | None = None
     request_price: float = 0.0
     parameters: frozenset[str] | None = None  # those that it supports
+    identity: str = ""  # what a local server says about the weights behind the name
 
     def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Dollars of a call with so many tokens; None where the prices are not known."""
@@ -75,7 +79,7 @@ class Client:
             headers=headers,
             connector=aiohttp.TCPConnector(limit=0),  # how many at once is the throttle's business
             timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=CONNECT, sock_read=SILENCE),
-            trust_env=not _is_loopback(self.endpoint.url),  # HTTPS_PROXY and NO_PROXY
+            proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
         )
         return self
 
@@ -87,12 +91,13 @@ class Client:
     async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
         """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
         structure = await self._structure(request)
+        providers = await self._provider_names(request)  # before, so that a reply is stored the moment it is there
         body = request.wire(self.endpoint.dialect, max_tokens, structure)
         started = time.monotonic()
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
         outcome = replace(outcome, seconds=time.monotonic() - started)
         if isinstance(outcome, Completion):
-            return await self._check_pin(request, outcome)
+            return _check_pin(request, outcome, providers)
         return outcome
 
     async def models(self) -> Mapping[str, ModelInfo]:
@@ -132,6 +137,8 @@ class Client:
                 if data is None:
                     return Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
                 return read_completion(self._without_key(data), answer.status, retry_after)
+        except aiohttp.ConnectionTimeoutError:
+            return Fault(Kind.CONNECTION, "no connection in time", unsent=True)
         except TimeoutError:
             return Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -153,36 +160,17 @@ class Client:
         except (ValueError, RecursionError):
             return None
 
-    async def _check_pin(self, request: ChatRequest, completion: Completion) -> Completion | Fault:
-        """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
-
-        The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name (``OpenAI``): the
-        model's list of providers maps one to the other.
-        """
-        pin, served = request.model.provider, completion.served_provider
-        if pin is None or served is None or self.endpoint.dialect != "openrouter":
-            return completion
+    async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
+        """Provider tag -> display name of a pinned model; empty where nothing is pinned or nothing is known."""
+        if request.model.provider is None or self.endpoint.dialect != "openrouter":
+            return {}
         model = request.model.model
-        if model not in self._providers:
+        if not self._providers.get(model):
             try:
                 self._providers[model] = _read_providers(await self._get(f"/models/{model}/endpoints"))
             except EndpointUnusable:
-                return completion
-        meant = {name for tag, name in self._providers[model].items() if _same_provider(tag, pin)}
-        known = set(self._providers[model].values())
-        if not meant or served in meant or served not in known or _same_provider(served, pin):
-            return completion
-        return Fault(
-            kind=Kind.WRONG_PROVIDER,
-            message=f"asked for {pin}, served by {one_line(served, 40)}",
-            usage=completion.usage,
-            seconds=completion.seconds,
-            raw=completion.raw,
-            served_model=completion.served_model,
-            served_provider=served,
-            response_id=completion.response_id,
-            finish_reason=completion.finish_reason,
-        )
+                return {}
+        return self._providers[model]
 
     def _without_key(self, data: bytes) -> bytes:
         return self._secret.sub(b"[key]", data) if self._secret else data
@@ -192,18 +180,44 @@ class Client:
         return one_line(said, 200) or type(error).__name__
 
 
+def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[str, str]) -> Completion | Fault:
+    """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
+
+    The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name (``OpenAI``): the
+    model's list of providers maps one to the other.
+    """
+    pin, served = request.model.provider, completion.served_provider
+    if pin is None or served is None:
+        return completion
+    meant = {name for tag, name in providers.items() if _same_provider(tag, pin)}
+    if not meant or served in meant or served not in providers.values() or _same_provider(served, pin):
+        return completion
+    return Fault(
+        kind=Kind.WRONG_PROVIDER,
+        message=f"asked for {pin}, served by {one_line(served, 40)}",
+        usage=completion.usage,
+        seconds=completion.seconds,
+        raw=completion.raw,
+        served_model=completion.served_model,
+        served_provider=served,
+        response_id=completion.response_id,
+        finish_reason=completion.finish_reason,
+    )
+
+
 def _secret(key: str) -> re.Pattern[bytes]:
     """*key* as it may stand in a body: plain, or with any of its characters escaped for JSON, even twice."""
     return re.compile(b"".join(rb"(?:\\*%b|\\+u(?i:%04x))" % (re.escape(c.encode()), ord(c)) for c in key))
 
 
-def _is_loopback(url: str) -> bool:
-    """Whether *url* is on this machine, where no proxy of the environment can reach it."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _proxy(url: str) -> str | None:
+    """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    with contextlib.suppress(ValueError):
+        if host == "localhost" or ipaddress.ip_address(host).is_loopback:
+            return None
+    return None if proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 def read_key(endpoint: Endpoint) -> str | None:
@@ -266,9 +280,25 @@ def _read_models(value: Any) -> list[ModelInfo]:
                 parameters=frozenset(p for p in supported if isinstance(p, str))
                 if isinstance(supported, list)
                 else None,
+                identity=_identity(entry),
             )
         )
     return found
+
+
+def _identity(entry: dict[str, Any]) -> str:
+    """What an entry of a local server's list says about the weights themselves; "" where it is only a name.
+
+    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives one. Not
+    `created`, which some servers fill with the time of the question.
+    """
+    said = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
+    if isinstance(said.get("meta"), dict):
+        said["meta"] = {name: value for name, value in said["meta"].items() if name != "n_ctx"}
+    try:
+        return content_hash(said)[:16] if said else ""
+    except (TypeError, ValueError, RecursionError):
+        return ""
 
 
 def _read_providers(value: Any) -> dict[str, str]:

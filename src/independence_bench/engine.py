@@ -8,96 +8,30 @@ than it has to: a call, a subject, or everything on one endpoint.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 
 from sqlalchemy import Connection
 
 from independence_bench import delivery
 from independence_bench.budget import Budget
-from independence_bench.buying import Bad, Buyer, Good, Question, Stopped, Tally
+from independence_bench.buying import Bad, Buyer, Good, Question, Stopped
 from independence_bench.chat import Completion
 from independence_bench.conversation import Talk, Words
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent, StoreError
 from independence_bench.hashing import canonical
-from independence_bench.judge import Case, Judge, request_record, rubric_hash
-from independence_bench.plan import Job, jobs, opening, request
-from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.judge import Case, request_record
+from independence_bench.order import Order, Progress, Report, Trouble
+from independence_bench.plan import Job, opening, request
 from independence_bench.retry import GaveUp, Policy, Reach
-from independence_bench.store import records
+from independence_bench.stock import Stock, take_stock
+from independence_bench.store import calls, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
-from independence_bench.subject import ChatModel
 from independence_bench.throttle import Gate, Places
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What one command is to do. *runs* 0: play nothing, judge what is stored."""
-
-    protocol: Protocol
-    files: Mapping[str, str]  # the protocol's, for the snapshot
-    configurations: tuple[Configuration, ...]
-    subjects: tuple[ChatModel, ...]
-    runs: int
-    judge: Judge | None
-    at_once: int = 4  # subjects
-    calls_at_once: int = 8  # within one subject
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that could not be completed."""
-
-    what: str
-    why: str
-
-
-@dataclass(slots=True)
-class Progress:
-    """One subject's state; read while it is being written to."""
-
-    subject: ChatModel
-    planned: int = 0  # transcripts, stored ones included
-    stored: int = 0  # of those, before this command
-    done: int = 0  # complete, stored ones included
-    invalid: int = 0  # ended by an invalid reply, stored ones included
-    failed: int = 0  # not completed by this command
-    to_judge: int = 0  # transcripts that are or will be judged
-    judged: int = 0
-    unjudged: int = 0  # the judge failed
-    calls_left: int = 0  # replies and judgements still to buy, at least
-    state: str = "waiting"  # waiting, playing, done, stopped
-    tally: Tally = field(default_factory=Tally)
-    troubles: list[Trouble] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Report:
-    """What a command came to."""
-
-    subjects: list[Progress]
-    budget: Budget
-    lost: int = 0  # calls that an earlier process left in flight
-    stopped: str | None = None  # why it ended early: Ctrl-C, or the budget
-
-    @property
-    def troubles(self) -> list[tuple[ChatModel, Trouble]]:
-        """Everything that could not be completed, subject by subject."""
-        return [(progress.subject, trouble) for progress in self.subjects for trouble in progress.troubles]
-
-    @property
-    def cost(self) -> float:
-        """Dollars that the endpoints said this command has cost, rejected attempts included."""
-        return sum(progress.tally.cost for progress in self.subjects)
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that was ordered is stored and judged."""
-        return self.stopped is None and not self.troubles
 
 
 class Engine:
@@ -130,8 +64,8 @@ class Engine:
         """Play and judge until everything is done or stopped. Raises StoreError; all else is in the report."""
         order = self.order
         async with Commits(self._store) as commits:
-            owner = records.new_owner()
-            self.report.lost = await commits.do(partial(records.mark_lost, now=self.now()))
+            owner = calls.new_owner()
+            self.report.lost = await commits.do(partial(calls.mark_lost, now=self.now()))
             await commits.do(self._keep_order)
             most = order.at_once * order.calls_at_once
 
@@ -149,6 +83,7 @@ class Engine:
                 budget=self.report.budget,
                 owner=owner,
                 now=self.now,
+                clock=self._clock,
                 draw=self._draw,
                 stopping=self._stopping,
                 policy=self._policy,
@@ -181,8 +116,9 @@ class Engine:
 
     async def _renew(self, commits: Commits, owner: str) -> None:
         while True:
-            await asyncio.sleep(records.LEASE / 4)
-            await commits.do(partial(records.renew, owner=owner, now=self.now()))
+            await asyncio.sleep(calls.LEASE / 4)
+            with contextlib.suppress(StoreError):  # whoever needs the store next will say it
+                await commits.do(partial(calls.renew, owner=owner, now=self.now()))
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -198,81 +134,28 @@ class _Player:
         self.progress, self.subject, self.tally = progress, progress.subject, progress.tally
         self.places = Places(self.order.calls_at_once)
         self.judge_calls = 0 if self.order.judge is None else self.order.judge.calls
-        self.stopped: str | None = None  # why nothing more is sent for this subject
-        self.to_play: list[Job] = []
-        self.to_judge: list[tuple[Job, str]] = []
+        self.stopped = False  # nothing more is sent for this subject
+        self.stock = Stock()
 
     async def plan(self) -> None:
         """Read what is stored; what is missing is the work."""
-        order, progress = self.order, self.progress
-        every = list(jobs(order.protocol, order.configurations, self.subject, range(1, order.runs + 1)))
-        scripts = {job.script_hash for job in every} or self._scripts()
-        stored, judged = await self.commits.do(lambda c: self._stored(c, scripts))
-        if not order.runs:
-            runs = sorted({row.run for row in stored.values()})
-            every = [
-                job
-                for job in jobs(order.protocol, order.configurations, self.subject, runs)
-                if job.transcript_id in stored
-            ]
-        for job in every:
-            row = stored.get(job.transcript_id)
-            if row is None:
-                self.to_play.append(job)
-            elif row.state == "invalid":
-                progress.invalid += 1
-                self._trouble(job, f"invalid: {row.reason}")
-            else:
-                progress.done += 1
-                self._plan_judging(job, row, judged)
-        progress.planned = len(every)
-        progress.stored = progress.done + progress.invalid
-        replies = sum(len(job.scenario.asks) for job in self.to_play)
-        progress.calls_left = replies + self.judge_calls * (len(self.to_play) + len(self.to_judge))
-        if order.judge is not None:
-            progress.to_judge += len(self.to_play)
-        # long chains first: tasks that start in this order also wait in this order
-        self.to_play.sort(key=lambda job: -len(job.scenario.asks))
-
-    def _scripts(self) -> set[str]:
-        return {job.script_hash for job in jobs(self.order.protocol, self.order.configurations, self.subject, [1])}
-
-    def _stored(
-        self, connection: Connection, scripts: set[str]
-    ) -> tuple[dict[str, records.TranscriptRow], dict[tuple[str, str], Judgement]]:
-        rows = records.transcript_rows(connection, scripts, self.subject.hash)
-        judge = self.order.judge
-        if judge is None:
-            return {row.id: row for row in rows}, {}
-        rubrics = {self._rubric(scenario) for scenario in self.order.protocol.scenarios}
-        found = records.judgement_rows(connection, rubrics)
-        judged = {(j.heard_hash, j.rubric_hash): j for j in found if j.judge_hash == judge.hash}
-        return {row.id: row for row in rows}, judged
-
-    def _rubric(self, scenario: Scenario) -> str:
-        return rubric_hash(self.order.protocol.judge_instructions, scenario)
-
-    def _plan_judging(self, job: Job, row: records.TranscriptRow, judged: Mapping[tuple[str, str], Judgement]) -> None:
-        if self.order.judge is None:
-            return
-        self.progress.to_judge += 1
-        before = judged.get((row.heard_hash, self._rubric(job.scenario)))
-        if before is not None and before.reason is None:
-            self.progress.judged += 1
-        elif before is not None and self.order.runs:
-            self.progress.unjudged += 1
-            self._trouble(job, f"the judge failed: {before.reason}; `aib judge` asks it again")
-        else:
-            self.to_judge.append((job, row.id))
+        self.stock = await self.commits.do(lambda c: take_stock(c, self.order, self.subject))
+        stock, progress = self.stock, self.progress
+        progress.planned, progress.done, progress.invalid = stock.planned, stock.done, stock.invalid
+        progress.judged, progress.unjudged = stock.judged, stock.unjudged
+        if self.order.judge is not None:
+            progress.to_judge = stock.done + len(stock.to_play)
+        progress.calls = progress.calls_left = stock.calls(self.judge_calls)
+        progress.troubles += stock.troubles
 
     async def play_all(self, slots: asyncio.Semaphore) -> None:
         """Everything there is to do for this subject."""
         async with slots:
             self.progress.state = "playing"
             async with asyncio.TaskGroup() as group:
-                for job, transcript_id in self.to_judge:
-                    group.create_task(self._guard(job, self._judge_stored(job, transcript_id)))
-                for job in self.to_play:
+                for job in self.stock.to_judge:
+                    group.create_task(self._guard(job, self._judge_stored(job)))
+                for job in self.stock.to_play:
                     group.create_task(self._guard(job, self._play(job)))
             self.progress.state = "stopped" if self.stopped or self.engine.report.stopped else "done"
 
@@ -286,8 +169,7 @@ class _Player:
             self.engine.stop(str(error))
         except GaveUp as error:
             self.progress.failed += 1
-            if error.reach is Reach.SUBJECT:
-                self.stopped = self.stopped or error.reason
+            self.stopped = self.stopped or error.reach in (Reach.MODEL, Reach.ENDPOINT)
             self._trouble(job, error.reason)
 
     def _trouble(self, job: Job, why: str) -> None:
@@ -302,7 +184,7 @@ class _Player:
         while talk.awaiting:
             question = self._question(job, talk)
             try:
-                reply = await self._buy(question)
+                reply = await self.buyer.buy(question, self.places, self.tally)
             except GaveUp:
                 self.progress.calls_left -= talk.asks_left + self.judge_calls
                 raise
@@ -328,6 +210,7 @@ class _Player:
             replies=len(replies),
             cut_off=sum(reply.cut_off for reply in replies),
             plain_text=sum(reply.plain_text for reply in replies),
+            reasoned=sum(reply.reasoned for reply in replies),
             reason=None if reason is None else f"{talk.awaiting}: {reason}",
         )
         await self.commits.do(partial(records.keep_transcript, played=played, now=self.engine.now()))
@@ -335,7 +218,7 @@ class _Player:
             self.progress.invalid += 1
             self.progress.to_judge -= order.judge is not None
             self.progress.calls_left -= talk.asks_left - 1 + self.judge_calls
-            self._trouble(job, f"invalid: {played.reason}")
+            self._trouble(job, f"invalid: {played.reason}; `aib run --again` asks once more")
             return
         self.progress.done += 1
         if order.judge is not None:
@@ -351,31 +234,34 @@ class _Player:
             said = delivery.said(completion, job.configuration.delivery, wording)
             if isinstance(said, delivery.Unusable):
                 return Bad(said.reason, said.cut_off)
-            reply = Reply(said.words.text, said.words.notes, completion.reasoning, said.cut_off, said.plain_text)
+            reply = Reply(
+                text=said.words.text,
+                notes=said.words.notes,
+                reasoning=completion.reasoning,
+                cut_off=said.cut_off,
+                plain_text=said.plain_text,
+                reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
+            )
             return Good(reply, said.cut_off)
 
         def keep(connection: Connection, attempt: int, reply: Reply, now: float) -> None:
             records.keep_reply(connection, key, attempt, reply, now)
 
         return Question(
-            info=records.CallInfo(
+            info=calls.CallInfo(
                 key, "reply", self.subject.endpoint, self.subject.model, canonical(request_record(asked))
             ),
             request=asked,
             find=partial(records.find_reply, key=key),
+            final=lambda reply: reply.reason is None or not self.order.again,
             read=read,
             keep=keep,
             none=lambda reason: Reply("", reason=reason),
             priority=talk.asks_left + (self.order.judge is not None),
         )
 
-    async def _buy(self, question: Question[Reply]) -> Reply:
-        if self.stopped is not None:
-            raise GaveUp(Reach.SUBJECT, self.stopped)
-        return await self.buyer.buy(question, self.places, self.tally)
-
-    async def _judge_stored(self, job: Job, transcript_id: str) -> None:
-        transcript, _ = await self.commits.do(partial(records.read_transcript, transcript_id=transcript_id))
+    async def _judge_stored(self, job: Job) -> None:
+        transcript, _ = await self.commits.do(partial(records.read_transcript, transcript_id=job.transcript_id))
         await self._judge(job, Case(transcript, job.scenario, self.order.protocol.judge_instructions))
 
     async def _judge(self, job: Job, case: Case) -> None:

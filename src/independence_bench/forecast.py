@@ -6,9 +6,10 @@ assumed. Pure; prices and what is left to do come in as values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from independence_bench.chat import Message
 from independence_bench.conversation import Words
 from independence_bench.endpoint import ModelInfo
 from independence_bench.judge import Case, judge_request
@@ -43,35 +44,33 @@ class Forecast:
 
 def forecast(
     protocol: Protocol,
-    left: Iterable[Job],
+    to_play: Iterable[Job],
+    to_judge: Iterable[Job],
     judge: ChatModel | None,
-    prices: Mapping[str, ModelInfo],
-    free: Mapping[str, bool],
+    infos: Mapping[ChatModel, ModelInfo],
+    free: Collection[str],
 ) -> Forecast:
-    """What *left* will take, judged by *judge*; nothing for no jobs.
+    """What it takes to play some jobs and to judge those and some others; nothing for no jobs.
 
-    *prices* by the model's name (`ChatModel.name`), *free* by endpoint.
+    *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: nothing is bought for judging.
     """
     total = Forecast()
     assumed = Words("x" * int(REPLY_TOKENS * CHARACTERS_A_TOKEN))
 
-    def cost(model: ChatModel, prompt: int, completion: int) -> Forecast:
-        dollars = 0.0 if free.get(model.endpoint) else prices.get(model.name, ModelInfo("")).most(prompt, completion)
+    def cost(model: ChatModel, sent: Iterable[Message], completion: int) -> Forecast:
+        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+        dollars = 0.0 if model.endpoint in free else infos[model].most(prompt, completion)
         return Forecast(1, prompt, completion, dollars)
 
-    for job in left:
+    for job, played in [*((job, False) for job in to_play), *((job, True) for job in to_judge)]:
         talk = opening(protocol, job.configuration, job.scenario)
         said = min(REPLY_TOKENS + THOUGHT_TOKENS * job.subject.thinks, job.subject.max_tokens)
         while talk.awaiting:
-            sent = request(talk, job.subject, job.configuration, protocol)
-            total += cost(job.subject, _tokens(m.content or "" for m in sent.messages), said)
+            if not played:
+                sent = request(talk, job.subject, job.configuration, protocol).messages
+                total += cost(job.subject, sent, said)
             talk = talk.answered(assumed)
         if judge is not None:
             case = Case(talk.transcript, job.scenario, protocol.judge_instructions)
-            asked = judge_request(case, judge)
-            total += cost(judge, _tokens(m.content or "" for m in asked.messages), VERDICT_TOKENS)
+            total += cost(judge, judge_request(case, judge).messages, VERDICT_TOKENS)
     return total
-
-
-def _tokens(texts: Iterable[str]) -> int:
-    return int(sum(len(text) for text in texts) / CHARACTERS_A_TOKEN)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol as Interface
 
 from sqlalchemy import Connection
@@ -20,9 +21,10 @@ from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.protocol import Scenario, fill
 from independence_bench.store import records
+from independence_bench.store.calls import CallInfo
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel
-from independence_bench.verdict import NoVerdict, Verdict, parse_verdict, schema
+from independence_bench.verdict import REASONING, NoVerdict, Verdict, parse_verdict, schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +140,12 @@ class ModelJudge:
                 reason=verdict.reason if isinstance(verdict, NoVerdict) else None,
             )
 
-        def find(connection: Connection) -> Judgement | None:
-            stored = records.find_judgement(connection, key)
-            return None if stored is not None and stored.reason is not None and self.again else stored
-
         def keep(connection: Connection, attempt: int, judgement: Judgement, now: float) -> None:
             records.keep_judgement(connection, judgement, attempt, now)
 
         return await desk.buy(
             Question(
-                info=records.CallInfo(
+                info=CallInfo(
                     key,
                     "judgement",
                     self.model.endpoint,
@@ -155,7 +153,8 @@ class ModelJudge:
                     canonical(request_record(request)),
                 ),
                 request=request,
-                find=find,
+                find=partial(records.find_judgement, key=key),
+                final=lambda judgement: judgement.reason is None or not self.again,
                 read=lambda completion: read_judge(completion, case.scenario, made),
                 keep=keep,
                 none=lambda reason: made(NoVerdict(reason)),
@@ -200,7 +199,7 @@ def judge_schema(scenario: Scenario) -> str:
 def judge_messages(case: Case, fence: str) -> tuple[Message, ...]:
     """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
     fields = ", ".join(
-        f'"{name}": {"..." if name == "reasoning" else "true or false" if spec["type"] == "boolean" else "number"}'
+        f'"{name}": {"..." if name == REASONING else "true or false" if spec["type"] == "boolean" else "number"}'
         for name, spec in schema(case.scenario.marks)["properties"].items()
     )
     judged = " and ".join(f"“{name}”" for name in case.scenario.judged)

@@ -39,7 +39,7 @@ from independence_bench.protocol import (
     ToolWording,
     quotes,
 )
-from independence_bench.yaml_files import Effort, M, Strict, Text, read_yaml
+from independence_bench.yaml_files import Effort, M, Strict, Text, printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "protocols"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
@@ -220,7 +220,10 @@ class _Reader:
         if file not in self.files:
             raise self.wrong(file, "", f"is missing; {wanted_by} asks for it")
         self.used.add(file)
-        return self.files[file]
+        try:
+            return printable(self.files[file].replace("\r\n", "\n"))
+        except ValueError as error:
+            raise self.wrong(file, "", str(error)) from error
 
     def yaml(self, file: str, text: str, model: type[M]) -> M:
         return read_yaml(text, model, lambda key, problem: self.wrong(file, key, problem))
@@ -363,8 +366,8 @@ class _Reader:
         self.check_quotes(file, "", text, quotes(text))
         marks = []
         for mark, spec in raw.marks.items():
-            if mark == "reasoning":
-                raise self.wrong(file, "marks.reasoning", "is the judge's own text; call the mark something else")
+            if mark == "analysis":
+                raise self.wrong(file, "marks.analysis", "is the judge's own text; call the mark something else")
             if spec.scale == "yes_no":
                 marks.append(Mark(mark, "yes_no", 0, 1, spec.asks))
                 continue

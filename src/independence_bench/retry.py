@@ -1,18 +1,23 @@
 """The one retry policy: what is asked again, how often, how long, and how far a failure reaches.
 
-    kind of failure                        asked again          in the end
-    rate limited (429, 402 + Retry-After)  for 15 minutes       the call fails; the next run tries it again
-    unavailable (408, 5xx, error in a 200) 6 tries in all       the call fails; the next run tries it again
-    timed out                              6 tries in all       the call fails; the next run tries it again
-    connection failed                      for 15 minutes       the endpoint is left alone
-    broken reply, wrong provider           3 tries in all       the reply is invalid, with the reason
-    cut off by the token limit             once, twice the limit  it is the answer, flagged
-    prompt refused by moderation (403)     never                the reply is invalid, with the reason
-    request refused (400, 404, other 4xx)  never                the subject is stopped
-    key refused (401), no credits (402)    never                the endpoint is left alone
+    kind of failure                          asked again            in the end
+    rate limited (429, 402 + Retry-After)    for 15 minutes         the call fails; the next run tries it again
+    the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
+    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
+      an error inside a 200)
+    timed out                                6 tries in all         the call fails; the next run tries it again
+    connection failed                        for 15 minutes         the endpoint is left alone
+    broken reply                             3 tries in all         the reply is invalid, with the reason
+    cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
+                                                                    was said by then
+    wrong provider                           3 tries in all         the subject (or judge) is stopped
+    prompt refused by moderation (403)       never                  the reply is invalid, with the reason
+    request refused (400, 404, other 4xx)    never                  the subject (or judge) is stopped
+    key refused (401), no credits (402)      never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
-do not come back together); Retry-After is honoured where it is longer.
+do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until somebody
+asks for it again (`aib run --again`).
 
 Pure: the clock, the sleep and the random numbers are the caller's.
 """
@@ -32,7 +37,7 @@ class Reach(Enum):
 
     CALL = "this call, for now"
     REPLY = "this reply, for good: it is invalid"
-    SUBJECT = "this subject"
+    MODEL = "this subject, or this judge"
     ENDPOINT = "everything on this endpoint"
 
 
@@ -61,36 +66,43 @@ class Tries:
 
     broken: int = 0
     failures: int = 0
+    wrong_provider: int = 0
     held_up: int = 0  # rate limited, or not connected
-    waited: float = 0.0  # seconds, for those
+    held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
 
 
-def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], float]) -> float:
+def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], float], now: float) -> float:
     """Count *fault* in *tries*; seconds until the call is asked again. Raises GaveUp when it is not.
 
-    *draw* gives random numbers in [0, 1).
+    *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
     """
     match fault.kind:
         case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
             raise GaveUp(Reach.ENDPOINT, describe(fault))
         case Kind.BAD_REQUEST:
-            raise GaveUp(Reach.SUBJECT, describe(fault))
+            raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
-        case Kind.BROKEN | Kind.WRONG_PROVIDER:
+        case Kind.BROKEN:
             tries.broken += 1
             if tries.broken >= policy.broken:
                 raise GaveUp(Reach.REPLY, f"{describe(fault)} ({tries.broken} tries)")
             return _backoff(tries.broken, policy, draw, fault.retry_after)
+        case Kind.WRONG_PROVIDER:
+            tries.wrong_provider += 1
+            if tries.wrong_provider >= policy.broken:
+                raise GaveUp(Reach.MODEL, f"{describe(fault)} ({tries.wrong_provider} tries)")
+            return _backoff(tries.wrong_provider, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
+            if fault.retry_after is not None and fault.retry_after > policy.patience:
+                raise GaveUp(Reach.MODEL, f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})")
             tries.held_up += 1
-            wait = _backoff(tries.held_up, policy, draw, fault.retry_after)
-            tries.waited += wait
-            if tries.waited > policy.patience:
+            tries.held_up_since = now if tries.held_up_since is None else tries.held_up_since
+            if now - tries.held_up_since >= policy.patience:
                 reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
                 raise GaveUp(reach, f"{describe(fault)} ({tries.held_up} tries in {_minutes(policy.patience)})")
-            return wait
+            return _backoff(tries.held_up, policy, draw, fault.retry_after)
         case Kind.UNAVAILABLE | Kind.TIMEOUT:
             tries.failures += 1
             if tries.failures >= policy.failures:
@@ -112,7 +124,7 @@ def describe(fault: Fault) -> str:
 
 
 def _backoff(number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None) -> float:
-    wait = min(policy.first_wait * 2.0 ** (number - 1), policy.longest_wait) * (0.5 + 0.5 * draw())
+    wait = min(policy.first_wait * 2.0 ** min(number - 1, 30), policy.longest_wait) * (0.5 + 0.5 * draw())
     if retry_after is None:
         return wait
     # a little later than asked, and not all at once

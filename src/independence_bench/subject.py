@@ -29,6 +29,7 @@ class Reasoning(StrEnum):
     HIGH = "high"
 
 
+THINKING_ROOM = 4
 AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
@@ -44,6 +45,7 @@ class Endpoint:
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money
+    ours: bool = False  # started by us: where nothing answers any more, nothing will
 
 
 BUILT_IN: Mapping[str, Endpoint] = {
@@ -52,7 +54,7 @@ BUILT_IN: Mapping[str, Endpoint] = {
         Endpoint("openrouter", "https://openrouter.ai/api/v1", "openrouter", "OPENROUTER_API_KEY"),
         Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
         Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
-        Endpoint("embedded", "", "local", at_once=1, free=True),
+        Endpoint("embedded", "", "local", at_once=1, free=True, ours=True),
     )
 }
 
@@ -128,7 +130,12 @@ class Wish:
     active: bool = True
 
     def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
-        """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none."""
+        """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none.
+
+        Thinking counts against the limit, so who is told to think gets `THINKING_ROOM` times the protocol's.
+        """
+        if reasoning is not Reasoning.OFF:
+            max_tokens *= THINKING_ROOM
         return ChatModel(
             model=self.model,
             endpoint=self.endpoint,

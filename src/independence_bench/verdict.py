@@ -15,7 +15,8 @@ from typing import Any
 from independence_bench.chat import clean_text
 from independence_bench.protocol import Mark
 
-REASONING = "reasoning"
+# begins with an a: some servers write an object's keys in alphabetical order, and the marks must come after it
+REASONING = "analysis"
 
 # each part can match in one way only: a judge that ends in thousands of empty lines must not take minutes
 _FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
@@ -74,9 +75,11 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
     known = {REASONING, *(mark.name for mark in marks)}
     if unknown := sorted(given.keys() - known):
         return NoVerdict(f"unknown key {unknown[0][:40]!r}")
+    if next(iter(given), None) != REASONING:
+        return NoVerdict(f"{REASONING} does not stand first: marks before reasons are only defended")
     reasoning = given.get(REASONING)
     if not isinstance(reasoning, str) or not reasoning.strip():
-        return NoVerdict("no reasoning")
+        return NoVerdict(f"{REASONING} is empty")
     read: dict[str, float] = {}
     for mark in marks:
         value = given.get(mark.name)

@@ -5,15 +5,27 @@ Knows nothing of what the documents mean. Used for protocols and for models.yaml
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
 from independence_bench.errors import BenchError
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+def printable(text: str) -> str:
+    """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
+    for c in text:
+        if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in _TURNING:
+            raise ValueError(f"has the character U+{ord(c):04X} in it, which nobody would see; delete it")
+    return text
+
+
+_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)]
 
 # YAML reads a bare off as False; the published labels say none
 Effort = Annotated[

@@ -10,16 +10,14 @@ from independence_bench.cli.options import (
     configuration_options,
     configurations,
     engine_options,
+    find_protocol,
     models_file_option,
-    protocol_option,
-    read_environment,
     read_roster,
     store_option,
+    stored_protocol_option,
 )
 from independence_bench.cli.run import carry_out
 from independence_bench.conduct import Wanted, with_local
-from independence_bench.errors import WrongUse
-from independence_bench.protocol_files import load_with_files
 from independence_bench.store import records
 from independence_bench.store.database import open_store
 from independence_bench.subject import check_url
@@ -29,7 +27,7 @@ from independence_bench.subject import check_url
 @click.option("-j", "--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
-@protocol_option
+@stored_protocol_option
 @configuration_options
 @engine_options
 @store_option
@@ -37,7 +35,7 @@ def command(
     judge: str | None,
     models_file: Path | None,
     local_url: str | None,
-    protocol_name: str,
+    protocol_name: str | None,
     variants: str | None,
     modes: str | None,
     parallel: int,
@@ -49,16 +47,13 @@ def command(
 
     Judgements stand beside each other; nothing that is stored is replaced but a failure.
     """
-    read_environment()
-    protocol, files = load_with_files(protocol_name)
     roster = read_roster(models_file)
     if local_url:
         roster = with_local(roster, check_url(local_url))
     with open_store(store, create=False) as opened:
+        protocol, files = find_protocol(protocol_name, opened)
         with opened.reading() as connection:
             subjects = tuple(records.stored_subjects(connection).values())
-        if not subjects:
-            raise WrongUse(f"nothing is stored in {store}; `aib run` plays and judges")
         wanted = Wanted(
             protocol=protocol,
             files=files,

@@ -60,8 +60,11 @@ def cli() -> None:
     \b
     aib embedded install                  the small model that needs no key
     aib run embedded --judge embedded     play, judge and rank, offline
-    aib run openai/gpt-5-nano             the same on OpenRouter
+    aib run qwen/qwen3-8b                 the same on OpenRouter
     """
+    if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
+        load_dotenv = importlib.import_module("dotenv").load_dotenv
+        load_dotenv(".env")
 
 
 def main() -> None:

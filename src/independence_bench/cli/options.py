@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from dotenv import load_dotenv
 from rich.console import Console
 
-from independence_bench.errors import WrongUse
+from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
-from independence_bench.store.database import default_store
+from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.store import records
+from independence_bench.store.database import Store, default_store
 from independence_bench.subject import Roster, read_models
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -42,7 +45,7 @@ def store_option(command: F) -> F:
 
 
 def protocol_option(command: F) -> F:
-    """--protocol"""
+    """--protocol of what is to be played"""
     return click.option(
         "--protocol",
         "protocol_name",
@@ -51,6 +54,37 @@ def protocol_option(command: F) -> F:
         metavar="NAME|PATH",
         help="A shipped protocol, or the folder of your own.",
     )(command)
+
+
+def stored_protocol_option(command: F) -> F:
+    """--protocol of what is stored"""
+    return click.option(
+        "--protocol",
+        "protocol_name",
+        metavar="NAME|PATH|HASH",
+        help="A protocol, its folder, or the hash of a stored one.  [default: the one played last]",
+    )(command)
+
+
+def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
+    """The protocol of that name or path; else the stored one of that name or hash; for None the last one played.
+
+    Raises ProtocolError where there is none of that name, WrongUse where nothing was played yet.
+    """
+    with store.reading() as connection:
+        played = records.stored_protocols(connection)
+    if name is None:
+        if not played:
+            raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
+        _, _, files = played[0]
+        return parse(files, where=f"{store.shown}: {played[0][1]}"), files
+    try:
+        return load_with_files(name)
+    except ProtocolError as error:
+        for hash_, stored, files in played:
+            if stored == name or (len(name) >= 8 and hash_.startswith(name)):
+                return parse(files, where=f"{store.shown}: {stored}"), files
+        raise error from None
 
 
 def configuration_options(command: F) -> F:
@@ -91,11 +125,6 @@ def models_file_option(command: F) -> F:
     )(command)
 
 
-def read_environment() -> None:
-    """Take keys from .env in the working folder; what the environment has already stays."""
-    load_dotenv(Path(".env"))
-
-
 def read_roster(models_file: Path | None) -> Roster:
     """Endpoints and subjects: those built in, and those of models.yaml."""
     if models_file is None and not Path(MODELS_FILE).is_file():
@@ -124,10 +153,19 @@ def split(listed: str | None) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
+class Output(Console):
+    """A console whose reader may leave early (`| head`): nothing is wrong then."""
+
+    def on_broken_pipe(self) -> None:
+        """End quietly and well."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
 def out() -> Console:
     """Where results go: stdout, 80 columns wide in a pipe."""
-    console = Console(highlight=False, emoji=False, markup=False)
-    return console if console.is_terminal else Console(highlight=False, emoji=False, markup=False, width=80)
+    console = Output(highlight=False, emoji=False, markup=False)
+    return console if console.is_terminal else Output(highlight=False, emoji=False, markup=False, width=80)
 
 
 def err() -> Console:

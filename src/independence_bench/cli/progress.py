@@ -11,8 +11,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.engine import Engine, Progress, Report
-from independence_bench.report.terminal import label_text
+from independence_bench.engine import Engine
+from independence_bench.order import Progress, Report
+from independence_bench.report.terminal import label_text, money
 
 REFRESH = 0.25  # seconds, on a terminal
 SAY_AGAIN = 10.0  # seconds between two plain lines
@@ -53,18 +54,18 @@ class Watch:
         """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is *over*)."""
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
-        calls, left = sum(r.tally.calls for r in rows), sum(r.calls_left for r in rows)
-        parts = [f"{calls}/{calls + left} calls", f"{done}/{planned} conversations"]
+        calls = sum(r.calls for r in rows)
+        parts = [f"{calls - sum(r.calls_left for r in rows)}/{calls} calls", f"{done}/{planned} conversations"]
         if any(r.to_judge for r in rows):
             parts.append(f"{sum(r.judged for r in rows)}/{sum(r.to_judge for r in rows)} judged")
         if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):
-            parts.append(f"{bad} failed or invalid")
+            parts.append(f"{bad} not completed")
         if not over:
             parts.append(f"{sum(r.tally.in_flight for r in rows)} in flight")
         if waiting := sum(r.tally.waiting for r in rows):
             parts.append(f"{waiting} wait to be asked again")
-        limit = f" of ${report.budget.limit:.2f}" if report.budget.limit is not None else ""
-        parts.append(f"${report.cost:.4f}{limit}")
+        limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
+        parts.append(f"{money(report.cost)}{limit}")
         tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
         parts.append(f"{tokens:,} tokens")
         if over:
@@ -75,10 +76,11 @@ class Watch:
 
     def _time(self, rows: list[Progress]) -> str:
         elapsed = time.monotonic() - self.started
-        calls, left = sum(r.tally.calls for r in rows), sum(r.calls_left for r in rows)
-        if not left or calls < 3:
+        left = sum(r.calls_left for r in rows)
+        got = sum(r.calls for r in rows) - left
+        if not left or got < 3:
             return f"{duration(elapsed)} so far"
-        return f"{duration(elapsed)} so far, about {duration(elapsed / calls * left)} left"
+        return f"{duration(elapsed)} so far, about {duration(elapsed / got * left)} left"
 
     def _table(self, report: Report) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
@@ -95,7 +97,7 @@ class Watch:
                 f"{r.judged}/{r.to_judge}",
                 str(r.invalid + r.failed + r.unjudged or ""),
                 str(r.tally.in_flight or ""),
-                f"${r.tally.cost:.4f}",
+                money(r.tally.cost),
                 style=style,
             )
         if len(report.subjects) > len(shown):

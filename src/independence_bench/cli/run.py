@@ -20,20 +20,19 @@ from independence_bench.cli.options import (
     err,
     models_file_option,
     protocol_option,
-    read_environment,
     read_roster,
     split,
     store_option,
 )
 from independence_bench.cli.progress import Watch
 from independence_bench.conduct import EMBEDDED, Outlook, Wanted, conduct, with_local
-from independence_bench.engine import Report
 from independence_bench.errors import WrongUse
+from independence_bench.order import Report
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.rows import boards
-from independence_bench.report.terminal import label_text
-from independence_bench.store import records
+from independence_bench.report.terminal import label_text, money
+from independence_bench.store import calls
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url
 
@@ -57,7 +56,8 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later.")
 @engine_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
+@click.option("-y", "--yes", is_flag=True, help="Play the subjects of models.yaml without asking first.")
 @store_option
 def command(
     models: tuple[str, ...],
@@ -78,6 +78,7 @@ def command(
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
+    again: bool,
     yes: bool,
     store: str,
 ) -> None:
@@ -90,7 +91,6 @@ def command(
     What is stored is not asked again: running the same command twice does nothing the second time, and after
     Ctrl-C it goes on where it stopped.
     """
-    read_environment()
     protocol, files = load_with_files(protocol_name)
     roster = read_roster(models_file)
     if local_url:
@@ -121,6 +121,7 @@ def command(
         judge=None if no_judge else judge or protocol.judge.model,
         at_once=parallel,
         calls_at_once=parallel_tasks,
+        again=again,
         budget=budget,
     )
     ask = not typed and not yes
@@ -159,7 +160,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
     if report is None:
         return False
     with store.reading() as connection:
-        spent = records.spending(connection)
+        spent = calls.spending(connection)
     console.print(watch.line(report, over=True), soft_wrap=True)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
@@ -191,20 +192,18 @@ def outlook_lines(outlook: Outlook) -> list[str]:
         lines.append(f"{order.protocol.name} · {who} · {plural(order.runs, 'run')} · {where}")
     if forecast.calls:
         dollars = forecast.dollars
-        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about ${dollars:.2f}"
+        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
         tokens = forecast.prompt_tokens + forecast.completion_tokens
         lines.append(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
     before = outlook.spent_before
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
-        lines.append(f"the store has cost ${before.total:.4f} so far in {plural(before.attempts, 'call')}{lost}")
-    if outlook.budget is not None and outlook.unpriced:
-        names = ", ".join(label_text(name) for name in outlook.unpriced)
-        lines.append(f"the price of {names} is not known: the budget can only stop after what a call has cost")
+        lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
+    lines += [f"note: {label_text(remark)}" for remark in outlook.remarks]
     return lines
 
 
-def closing_lines(report: Report, spent: records.Spending) -> list[str]:
+def closing_lines(report: Report, spent: calls.Spending) -> list[str]:
     """What could not be completed and why, what it cost, and how to go on."""
     lines = []
     if report.lost:
@@ -223,8 +222,8 @@ def closing_lines(report: Report, spent: records.Spending) -> list[str]:
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
     told = f" ({unpriced} calls did not say what they cost)" if unpriced else ""
     lines.append(
-        f"spent ${report.cost:.4f} by this command{told}, ${spent.total:.4f} in the store's life "
-        f"(candidates ${spent.replies:.4f}, judges ${spent.judgements:.4f})"
+        f"spent {money(report.cost)} by this command{told}, {money(spent.total)} in the store's life "
+        f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
     return lines
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.cli.leaderboard import find_protocol
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
+    find_protocol,
     out,
-    protocol_option,
     store_option,
+    stored_protocol_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.report.terminal import printed, transcript_view
@@ -22,14 +22,14 @@ from independence_bench.store.database import open_store
 @click.argument("subject")
 @click.argument("scenario")
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
-@protocol_option
+@stored_protocol_option
 @configuration_options
 @store_option
 def command(
     subject: str,
     scenario: str,
     run: int | None,
-    protocol_name: str,
+    protocol_name: str | None,
     variants: str | None,
     modes: str | None,
     store: str,
@@ -40,7 +40,7 @@ def command(
     (`aib protocols show v2` lists them).
     """
     with open_store(store, create=False) as opened:
-        protocol = find_protocol(protocol_name, opened)
+        protocol, _ = find_protocol(protocol_name, opened)
         chosen = configurations(protocol, variants, modes)
         found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
     if not found:

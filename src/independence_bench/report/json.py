@@ -10,8 +10,11 @@ from independence_bench.report.rows import Board, Row
 
 
 def boards_json(boards: Sequence[Board]) -> str:
-    """All *boards*: indices in [0, 100], dimensions in [0, 1], means on the scales of their marks."""
-    return json.dumps({"boards": [_board(board) for board in boards]}, indent=2, ensure_ascii=False)
+    """All *boards*, in ASCII, so that a terminal obeys nothing in it.
+
+    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks.
+    """
+    return json.dumps({"boards": [_board(board) for board in boards]}, indent=2)
 
 
 def _board(board: Board) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def _row(row: Row) -> dict[str, Any]:
             "replies": health.replies,
             "replies_cut_off": health.cut_off,
             "replies_plain_text": health.plain_text,
+            "replies_with_reasoning": health.reasoned,
             "share_invalid": health.invalid_share,
             "share_cut_off": health.cut_off_share,
         },

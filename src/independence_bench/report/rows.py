@@ -33,6 +33,7 @@ class Health:
     replies: int  # that were asked for, invalid ones included
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: spoken beside the tool
+    reasoned: int  # of those: came with reasoning, whether it was asked for or not
 
     @property
     def invalid_share(self) -> float:
@@ -43,6 +44,11 @@ class Health:
     def cut_off_share(self) -> float:
         """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
         return self.cut_off / self.replies if self.replies else 0.0
+
+    @property
+    def reasoned_share(self) -> float:
+        """Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was."""
+        return self.reasoned / self.replies if self.replies else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,11 @@ class Row:
     runs: Mapping[int, RunScore]
     health: Health
     missing: tuple[str, ...]  # marks that are not there, a line each
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it reasons before it answers: told to, or by itself in most of its replies."""
+        return self.subject.thinks or self.health.reasoned_share > 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +212,7 @@ def _row(
         replies=sum(row.replies for row in transcripts),
         cut_off=sum(row.cut_off for row in transcripts),
         plain_text=sum(row.plain_text for row in transcripts),
+        reasoned=sum(row.reasoned for row in transcripts),
     )
     return Row(None, subject, label, score_subject(list(runs.values())), runs, health, tuple(missing))
 

@@ -47,8 +47,7 @@ def board_view(board: Board, detailed: bool = False) -> RenderableType:
     parts: list[RenderableType] = [_heading(board)]
     shown = [d for d in board.protocol.dimensions if d.weight]
     if board.ranked:
-        parts.append(_ranking(board, shown))
-    parts.append(_legend(board, shown))
+        parts += [_ranking(board, shown), _legend(board, shown)]
     if detailed:
         parts += [_details(board, row) for row in board.ranked]
     if board.incomplete:
@@ -60,8 +59,8 @@ def board_view(board: Board, detailed: bool = False) -> RenderableType:
 def _heading(board: Board) -> Text:
     configuration = " + ".join(str(c) for c in board.configurations)
     text = Text("\n")
-    text.append(f"Independence Index, protocol {board.protocol.name}", style="bold")
-    text.append(f" ({board.protocol.title})\n")
+    text.append(f"Independence Index, protocol {label_text(board.protocol.name)}", style="bold")
+    text.append(f" ({label_text(board.protocol.title)})\n")
     text.append(f"{configuration} · judge: {label_text(board.judge) if board.judge else 'none yet'}", style="dim")
     return text
 
@@ -92,20 +91,25 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
 
 
 def _name(row: Row) -> Text:
-    marks = (THINKS if row.subject.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+    marks = (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
     return Text(" ".join(part for part in (label_text(row.label), marks) if part))
 
 
 def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
     titles = ", ".join(f"{short(d)} {d.title.lower()} ({d.weight:g})" for d in shown)
-    rows = (*board.ranked, *board.incomplete)
+    rows = board.ranked
     sentences = [
         "index: 0-100, the mean over runs; sd: its standard deviation over runs.",
         f"Dimensions, 0-100 (weight): {titles}.",
         "inv, cut: share of replies that were invalid, or cut off by the token limit.",
     ]
-    if any(row.subject.thinks for row in rows):
-        sentences.append(f"{THINKS} told to think before it answers.")
+    if any(row.thinks for row in rows):
+        sentences.append(f"{THINKS} reasons before it answers.")
+    sentences += [
+        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
+        for row in rows
+        if row.health.reasoned and not row.subject.thinks
+    ]
     if any(row.subject.endpoint == "embedded" for row in rows):
         sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
     if board.by_table:
@@ -133,14 +137,19 @@ def _details(board: Board, row: Row) -> RenderableType:
     facts = (
         f"{health.judged} of {health.transcripts} transcripts judged, {health.replies} replies, "
         f"{health.cut_off} cut off, {health.plain_text} in plain text instead of the tool, "
-        f"{health.invalid} invalid, {health.judge_failed} failed by the judge"
+        f"{health.reasoned} with reasoning, {health.invalid} invalid, {health.judge_failed} failed by the judge"
     )
     title = Text("\n").append(label_text(row.label), style="bold")
     return Group(title, table, Text(facts, style="dim"))
 
 
 def _incomplete(row: Row) -> RenderableType:
-    lines = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in row.missing]
+    health = row.health
+    facts = (
+        f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
+        f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off"
+    )
+    lines = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in (facts, *row.missing)]
     return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *lines)
 
 
@@ -158,6 +167,11 @@ def number(value: float | None, digits: int) -> str:
 def share(value: float) -> str:
     """A share in whole percent that is 0 % only when there is none at all."""
     return "0%" if value == 0 else "<1%" if value < 0.005 else f"{value:.0%}"
+
+
+def money(dollars: float) -> str:
+    """$12.34, $0.0123: enough digits that nothing that was spent reads as nothing."""
+    return f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
 
 
 def scale(mark: Mark) -> str:

@@ -13,7 +13,7 @@ from independence_bench.judge import rubric_hash
 from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.report.rows import unique_labels
-from independence_bench.store import records
+from independence_bench.store import calls, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
 
@@ -89,7 +89,7 @@ def _read(
             remarks.append(f"{name}: cut off by the token limit")
         if reply.plain_text:
             remarks.append(f"{name}: said in plain text, without calling the tool")
-        for attempt in records.attempts_of(connection, [key]):
+        for attempt in calls.attempts_of(connection, [key]):
             if attempt["outcome"] not in ("answered", None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
                 remarks.append(f"{name}: an attempt was rejected ({attempt['outcome']}{why})")

@@ -108,7 +108,7 @@ def open_store(where: str | Path, create: bool = True) -> Store:
 def _from_url(address: str) -> Store:
     try:
         url = make_url(address)
-        shown = url.render_as_string(hide_password=True)
+        shown = url.set(query={}).render_as_string(hide_password=True)  # a query can hold a password too
         return Store(create_engine(url), shown)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
         raise StoreError(

@@ -12,9 +12,14 @@ judgements    all marks of one judge on what was heard in one transcript, or tha
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -25,6 +30,7 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 VERSION = 1
 
@@ -38,7 +44,7 @@ protocols = Table(
     Column("hash", String(64), primary_key=True),
     Column("name", String, nullable=False),
     Column("files", LargeBinary, nullable=False),  # JSON: path -> text
-    Column("played_at", Float, nullable=False),
+    Column("played_at", Float, nullable=False),  # last
 )
 
 subjects = Table(
@@ -108,6 +114,7 @@ replies = Table(
     Column("reasoning", Text, nullable=False),
     Column("cut_off", Boolean, nullable=False),
     Column("plain_text", Boolean, nullable=False),
+    Column("reasoned", Boolean, nullable=False),
     Column("stored_at", Float, nullable=False),
 )
 
@@ -131,6 +138,7 @@ transcripts = Table(
     Column("replies", Integer, nullable=False),  # asked for, the invalid one included
     Column("cut_off", Integer, nullable=False),  # of those
     Column("plain_text", Integer, nullable=False),
+    Column("reasoned", Integer, nullable=False),
     Column("finished_at", Float, nullable=False),
 )
 
@@ -149,3 +157,19 @@ judgements = Table(
     Column("stored_at", Float, nullable=False),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
+
+
+def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert *row* unless its primary key is there already."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(insert(table).values(**row).on_conflict_do_nothing())
+
+
+def pack(text: str) -> bytes:
+    """*text* as it is stored in a blob."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def unpack(blob: bytes) -> str:
+    """The text of a blob."""
+    return zlib.decompress(blob).decode("utf-8", "surrogatepass")
