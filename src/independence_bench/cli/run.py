@@ -84,7 +84,7 @@ def command(
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
-    MODEL is a model on OpenRouter (openai/gpt-5-nano), ENDPOINT:MODEL for another endpoint (openai:gpt-5-nano,
+    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
     local:NAME, or one of models.yaml), or `embedded` for the small local one. Without any, the active
     subjects of models.yaml are played, after showing what that will cost.
 

@@ -71,7 +71,7 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
     table.add_column("subject", overflow="fold", ratio=1)
     table.add_column("index", justify="right", style="bold")
     table.add_column("sd", justify="right")
-    table.add_column("runs", justify="right")
+    table.add_column("n", justify="right")
     for dimension in shown:
         table.add_column(short(dimension), justify="right")
     table.add_column("inv", justify="right")
@@ -99,7 +99,7 @@ def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
     titles = ", ".join(f"{short(d)} {d.title.lower()} ({d.weight:g})" for d in shown)
     rows = board.ranked
     sentences = [
-        "index: 0-100, the mean over runs; sd: its standard deviation over runs.",
+        "index: 0-100, the mean over n runs; sd: its standard deviation over runs.",
         f"Dimensions, 0-100 (weight): {titles}.",
         "inv, cut: share of replies that were invalid, or cut off by the token limit.",
     ]
