@@ -25,8 +25,9 @@ from aiohttp import web
 
 from independence_bench.budget import Budget
 from independence_bench.endpoint import Client
-from independence_bench.engine import Engine, Order, Report
+from independence_bench.engine import Engine
 from independence_bench.judge import Judge, ModelJudge
+from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.rows import Board, boards
@@ -352,6 +353,8 @@ class Bench:
         calls_at_once: int = 8,
         free: bool = False,
         dialect: Dialect = "openrouter",
+        again: bool = False,
+        ours: bool = False,
     ) -> Report:
         """Open store and clients, run the engine to its end, close everything; *during* runs beside it."""
         protocol, files = load_with_files(self.folder)
@@ -361,16 +364,19 @@ class Bench:
             configurations=tuple(configurations or protocol.configurations),
             subjects=subjects or (self.subject(),),
             runs=runs,
-            judge=self.judge(judge) if isinstance(judge, str) else judge,
+            judge=self.judge(judge, again=again) if isinstance(judge, str) else judge,
+            again=again,
             at_once=at_once,
             calls_at_once=calls_at_once,
         )
         clients = {
-            name: Client(Endpoint(name, server.url, dialect, free=free), KEY) for name, server in self.endpoints.items()
+            name: Client(Endpoint(name, server.url, dialect, free=free, ours=ours), KEY)
+            for name, server in self.endpoints.items()
         }
         with open_store(self.store) as store:
             for client in clients.values():
                 await client.__aenter__()
+                await client.models()  # as a command does, to find out whether anybody is there
             engine = Engine(
                 order,
                 store,

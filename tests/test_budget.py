@@ -74,7 +74,7 @@ def test_a_call_that_cannot_fit_is_told_so_with_the_way_out() -> None:
     budget = Budget(0.5)
     asyncio.run(buy(budget, 0.3, 0.3))
 
-    with pytest.raises(BudgetSpent, match=r"\$0\.50 is used up: \$0\.3000 is spent .* \$0\.2500; raise --budget"):
+    with pytest.raises(BudgetSpent, match=r"\$0\.5 is used up: \$0\.3000 is spent .* \$0\.2500; raise --budget"):
         asyncio.run(buy(budget, 0.25, 0.0))
 
     assert (budget.spent, budget.reserved) == (0.3, 0.0)

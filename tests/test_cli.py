@@ -483,6 +483,110 @@ def test_broken_and_failed_replies_are_told_apart_in_the_end(user: User) -> None
     assert "Incomplete, not ranked" in done.stdout
 
 
+def test_again_asks_for_what_was_invalid(user: User) -> None:
+    """The hint in the closing lines is the option; with it the run is completed, and only what is missing is sent."""
+    user.server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
+    first = user.run()
+    assert first.returncode == 1
+    assert "`aib run --again` asks once more" in first.stderr
+    user.server.script = steady(MARKS)
+    user.server.forget()
+    assert user.run().returncode == 1
+    assert user.server.asked == []
+
+    done = user.run("--again")
+
+    assert done.returncode == 0, done.stderr
+    assert "2 calls, about" in done.stderr, "what it will take is said before"
+    assert "2/2 calls" in done.stderr
+    assert (len(user.server.played), len(user.server.judged)) == (1, 1)
+    assert "73.8" in done.stdout
+
+
+def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user: User) -> None:
+    """No prices, no costs: a note before the first call, and a line that says why it went no further."""
+
+    def silent(asked: Asked) -> Answer:
+        answer = steady(MARKS)(asked)
+        del answer.body["usage"]["cost"]
+        return answer
+
+    user.server.script = silent
+
+    done = user.run("--budget", "1", "-pt", "1")
+
+    assert done.returncode == 1
+    assert len(user.server.asked) == 1
+    assert "note: the price of scripted:acme/one is not known" in done.stderr
+    assert "tells neither prices nor costs, so --budget cannot bound it" in done.stderr
+    assert "(1 calls did not say what they cost)" in done.stderr
+    user.server.forget()
+    assert user.run().returncode == 0
+    assert len(user.server.asked) == CALLS - 1
+
+
+def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_it(user: User) -> None:
+    """Its settings there are those of a subject: a hot, thinking, short judge would be another one."""
+    user.models(
+        "subjects:\n  - {model: judge/two, endpoint: scripted, temperature: 1.5, max_tokens: 7, reasoning: high, "
+        "provider: acme, accept_cut_off: true}\n"
+    )
+
+    done = user.run("--judge", "scripted:judge/two")
+
+    assert done.returncode == 0, done.stderr
+    (sent,) = {(a.body["temperature"], a.body["max_tokens"], a.body["reasoning"]["effort"]) for a in user.server.judged}
+    assert sent == (0.0, 500, "none")
+    assert not any("provider" in asked.body for asked in user.server.judged)
+    assert "judge: scripted:judge/two@none-t0.0" in done.stdout
+
+
+LOCAL = [{"id": "mine", "meta": {"size": 7}}, {"id": "judge/one"}]
+
+
+def test_a_model_that_a_local_server_does_not_have_is_one_line_with_what_it_has(user: User) -> None:
+    """Exit code 2, before anything is sent; many such servers answer to any name with whatever they run."""
+    user.models(dialect="local")
+    user.server.models_answer = Answer({"data": LOCAL})
+
+    line = only_line(user.run(), 2)
+
+    assert "has no model acme/one; it has judge/one, mine" in line
+    assert user.server.url in line
+    assert user.server.asked == []
+
+
+def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> None:
+    """What the server says about them is part of who was played: both stand in the table, and neither is mixed."""
+    user.models(dialect="local")
+    user.server.models_answer = Answer({"data": LOCAL})
+    assert user.run(model="scripted:mine").returncode == 0
+    user.server.forget()
+    assert user.run(model="scripted:mine").returncode == 0
+    assert user.server.asked == []
+
+    user.server.models_answer = Answer({"data": [{"id": "mine", "meta": {"size": 8}}, {"id": "judge/one"}]})
+    done = user.run(model="scripted:mine")
+
+    assert done.returncode == 0, done.stderr
+    assert len(user.server.played) == 7
+    ranked = json.loads(user.aib("leaderboard", "--json").stdout)["boards"][0]["ranked"]
+    assert len(ranked) == 2
+    assert len({row["subject"]["identity"] for row in ranked}) == 2
+    assert all(row["label"].startswith("scripted:mine@none-t0.7#") for row in ranked)
+
+
+def test_a_thinking_subject_has_room_to_think(user: User) -> None:
+    """Four times the protocol's limit, sent and not in the label; what was typed is what is sent."""
+    assert user.run("--reasoning-effort", "low", "--no-judge").returncode == 0
+    typed = user.run("--reasoning-effort", "low", "--max-tokens", "100", "--no-judge")
+
+    assert [a.body["max_tokens"] for a in user.server.played] == [400] * 7 + [100] * 7
+    labels = "".join(typed.stdout.split())
+    assert labels.count("scripted:acme/one@low-t0.7") == 2
+    assert labels.count("scripted:acme/one@low-t0.7-m100") == 1
+
+
 # ---------------------------------------------------------------- interruptions
 
 
@@ -605,23 +709,25 @@ def test_the_leaderboard_of_an_old_protocol_is_read_from_its_snapshot(played: Us
 
 def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
     """An empty stdout is no accident."""
-    done = played.aib("leaderboard")
+    done = played.aib("leaderboard", "--protocol", "v2")
 
-    assert done.stdout == ""
-    assert "nothing of protocol v2 is stored" in done.stderr
-    assert json.loads(played.aib("leaderboard", "--json").stdout) == {"boards": []}
+    assert (done.returncode, done.stdout) == (0, "")
+    said = " ".join(done.stderr.split())
+    assert "nothing of v2 " in said
+    assert "is stored in aib.db; it holds small " in said
+    assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {"boards": []}
 
 
 @pytest.mark.parametrize(
     "pipe",
-    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | true", "leaderboard --json | true",
-     "run --help | true"],
+    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | head -1", "protocols show v2 | true",
+     "leaderboard | true", "leaderboard --json | true", "show acme plain | true", "run --help | true"],
 )  # fmt: skip
 def test_a_reader_that_goes_away_is_no_error(played: User, pipe: str) -> None:
     """Also where it has gone before the first byte: no traceback, not a word."""
     done = subprocess.run(
-        ["bash", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True, text=True,
-        timeout=30, check=False,
+        ["bash", "-o", "pipefail", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True,
+        text=True, timeout=30, check=False,
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -638,6 +744,84 @@ def test_the_store_is_where_aib_store_says(user: User) -> None:
     assert user.run("--store", "other.db").returncode == 0
     assert (user.folder / "other.db").exists()
     assert len(user.server.asked) == CALLS
+
+
+@pytest.mark.parametrize("command", ["leaderboard", "show acme/one plain", "judge"])
+def test_dotenv_is_read_for_every_command(user: User, command: str) -> None:
+    """AIB_STORE in it says where the store is, also for commands that need no key; the environment goes before it."""
+    (user.folder / ".env").write_text("AIB_STORE=kept.db\n", encoding="utf-8")
+    assert user.run().returncode == 0
+    assert (user.folder / "kept.db").exists()
+    assert not (user.folder / "aib.db").exists()
+
+    done = user.aib(*command.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+    user.environment["AIB_STORE"] = "elsewhere.db"
+    assert "elsewhere.db" in only_line(user.aib(*command.split()), 1)
+
+
+def test_a_folder_called_dotenv_is_no_dotenv(user: User) -> None:
+    """Some call their virtual environment so."""
+    (user.folder / ".env").mkdir()
+
+    assert user.run("--no-judge").returncode == 0
+
+
+def test_a_dotenv_that_cannot_be_read_is_one_line_without_what_is_in_it(user: User) -> None:
+    """An editor saved it in another encoding; a traceback would be no help."""
+    (user.folder / ".env").write_bytes(f"SCRIPTED_KEY={KEY} # für mich".encode("utf-16"))
+
+    line = only_line(user.aib("protocols"), 2)
+
+    assert "save it as UTF-8" in line
+    assert KEY not in line
+
+
+def replayed(user: User) -> tuple[str, str]:
+    """Play the small protocol, then another version of it; the hashes of both, the older one first."""
+    assert user.run().returncode == 0
+    question = user.folder / "small" / "scenarios" / "plain.yaml"
+    question.write_text(question.read_text().replace("Be somebody else, now.", "Be another, now."))
+    assert user.run().returncode == 0
+    with sqlite3.connect(user.folder / "aib.db") as store:
+        hashes = [found for (found,) in store.execute("select hash from protocols order by played_at")]
+    store.close()
+    older, newer = hashes
+    return older, newer
+
+
+def test_reading_commands_mean_the_protocol_that_was_played_last(user: User) -> None:
+    """Without --protocol, from anywhere: the folder it came from is not needed."""
+    older, newer = replayed(user)
+    (user.folder / "small").rename(user.folder / "moved")
+
+    board = json.loads(user.aib("leaderboard", "--json").stdout)["boards"][0]
+    shown = user.aib("show", "acme", "plain")
+    judged = user.aib("judge", "--judge", "scripted:judge/two")
+
+    assert board["protocol"]["hash"] == newer
+    assert "Be another, now." in shown.stdout
+    assert judged.returncode == 0, judged.stderr
+    assert len([asked for asked in user.server.judged if asked.model == "judge/two"]) == 4
+    assert not any("Be somebody else, now." in a.text for a in user.server.judged if a.model == "judge/two")
+    assert older != newer
+
+
+def test_a_stored_protocol_is_named_by_its_hash(user: User) -> None:
+    """What the leaderboard says it holds can be typed back; the name is the newest of that name."""
+    older, _ = replayed(user)
+
+    for typed in (older, older[:12]):
+        board = json.loads(user.aib("leaderboard", "--protocol", typed, "--json").stdout)["boards"][0]
+        assert board["protocol"]["hash"] == older
+        assert "Be somebody else, now." in user.aib("show", "acme", "plain", "--protocol", typed).stdout
+        again = user.aib("judge", "--protocol", typed)
+        assert again.returncode == 0, again.stderr
+    last = json.loads(user.aib("leaderboard", "--json").stdout)["boards"][0]
+    assert last["protocol"]["hash"] == older, "judging is playing for this"
+    assert "no" in only_line(user.aib("leaderboard", "--protocol", older[:4]), 2)
 
 
 # ---------------------------------------------------------------- the key

@@ -19,6 +19,7 @@ from independence_bench.delivery import (
     call_id,
     is_words,
     messages,
+    own_turn,
     said,
     tools,
     trim_template,
@@ -349,7 +350,7 @@ def test_plain_text_instead_of_a_call_is_heard_and_flagged() -> None:
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 @pytest.mark.parametrize(
-    "text", ["No.", "Nein", "不", "👍", "❤️", "1", "No", "Ω", "ناه", "ไม่", "A <b>no</b>.", "</s> No. </s> Really."]
+    "text", ["No.", "Nein", "不", "👍", "❤️", "1", "No", "Ω", "ناه", "ไม่", "A <b>no</b>.", "<s> No. </s>"]
 )
 def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
     """In every script, down to one character."""
@@ -533,3 +534,47 @@ def test_notes_beside_an_empty_call_are_never_said_to_the_human() -> None:
 def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Unusable) -> None:
     """Servers that do not parse the model's call hand it over as text."""
     assert said(completion(content), "tool_role", WORDING) == expected
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize(
+    "token", ["<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "<end_of_turn>"]
+)
+def test_what_a_model_says_after_its_own_turn_is_not_said(delivery: Delivery, token: str) -> None:
+    """A model that goes on to play the human has not said what it let the human say."""
+    text = f"<s> No, I stay. {token}\n<|im_start|>user\nThen yes? {token} Yes."
+    reply = completion("", passed(text)) if delivery == "tool_role" else completion(text)
+
+    assert words(said(reply, delivery, WORDING)) == "No, I stay."
+
+
+@pytest.mark.parametrize("text", ["<|im_start|>No.", "No <|tool|> here.", "a </S> b", "1 < 2 </ s> 3"])
+def test_only_the_end_of_a_turn_ends_it(text: str) -> None:
+    """Other tokens, and what merely looks like one, stay where they stand."""
+    assert own_turn(text) == trim_template(text)
+
+
+def test_a_turn_that_ends_before_it_says_anything_is_no_answer() -> None:
+    """Nothing was said, whatever the model wrote for the others."""
+    reply = said(completion(".<|im_end|>user: Then be me. assistant: Gladly."), "user_role", WORDING)
+
+    assert reply == Unusable("template debris or punctuation only")
+
+
+BARE_QUOTES = [
+    'I will not say "yes" to that, whatever you do.',
+    'My answer is "no".',
+    '"No", she said, "never", and left.',
+    'No, and "no", "no": my name stays "Ada".',
+    'Write "}" to close, "{" to open.',
+    'You wrote "<b>" and I stay.',
+    'She said "a\\nb" and \\"c\\" as "well".',
+]
+
+
+@pytest.mark.parametrize("text", BARE_QUOTES)
+def test_quotes_that_nobody_escaped_do_not_end_the_words(text: str) -> None:
+    """Whole, or asked again: cut at the quote, a refusal would become its first half."""
+    reply = said(completion("", f'{{"message": "{text}"}}'), "tool_role", WORDING)
+
+    assert reply == Said(Words(text.replace("\\n", "\n").replace('\\"', '"')))

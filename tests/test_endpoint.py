@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import re
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,6 +144,67 @@ def test_a_proxy_is_used_for_hosts_elsewhere(serve: Serve, monkeypatch: pytest.M
     assert [path for path, _ in proxy.lookups] == ["/v1/models"]
 
 
+@pytest.mark.parametrize("key", [KEY, None])
+def test_no_login_of_netrc_is_ever_sent(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str | None
+) -> None:
+    """Somebody's password for a host is no API key for what runs there."""
+    (tmp_path / ".netrc").write_text("default login me password hunter2\n", encoding="utf-8")
+    (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    server = proxy = serve(always(Answer(completion("Yes."))))
+    monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+
+    for url in (server.url, "http://models.invalid/v1"):
+        answered(url, key=key)
+        asyncio.run(with_client(url, lambda client: client.models(), key=key))
+
+    sent = [*(asked.headers for asked in server.asked), *(headers for _, headers in server.lookups)]
+    assert [headers.get("Authorization") for headers in sent] == [f"Bearer {key}" if key else None] * 4
+    assert not any("Proxy-Authorization" in headers for headers in sent)
+
+
+@pytest.mark.parametrize("login", ["", "me:mine@"])
+def test_a_proxy_is_never_shown_the_key(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
+    """It opens a tunnel to an https address without knowing what goes through; its own login it is told."""
+    heard: list[bytes] = []
+
+    async def proxied() -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+            port = proxy.sockets[0].getsockname()[1]
+            monkeypatch.setenv("HTTPS_PROXY", f"http://{login}127.0.0.1:{port}")
+            async with Client(Endpoint("scripted", "https://models.invalid/v1", "openrouter"), KEY) as client:
+                assert isinstance(await client.complete(REQUEST, 100), Fault)
+                with pytest.raises(EndpointUnusable):
+                    await client.models()
+
+    asyncio.run(proxied())
+
+    assert [request.split(b"\r\n")[0] for request in heard] == [b"CONNECT models.invalid:443 HTTP/1.1"] * 2
+    assert not any(KEY.encode() in request for request in heard)
+    told = b"Proxy-Authorization: Basic " + base64.b64encode(b"me:mine")
+    assert all((told in request) is bool(login) for request in heard)
+    assert login or not any(b"Authorization" in request for request in heard)
+
+
+def test_a_host_that_is_excepted_from_the_proxy_is_reached_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_PROXY is for what stands in the same house."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "models.invalid")
+
+    fault = failed("http://models.invalid/v1")
+
+    assert "models.invalid" in fault.message
+    assert "127.0.0.1" not in fault.message
+
+
 # ---------------------------------------------------------------- what comes back
 
 
@@ -250,8 +314,8 @@ def test_tool_arguments_sent_as_an_object_are_kept_as_text(serve: Serve) -> None
         (Answer({"error": {"code": 502, "message": "begun, then failed"}}), Kind.UNAVAILABLE, "begun, then failed"),
         (Answer({"error": {"code": 429, "message": "begun"}}), Kind.RATE_LIMITED, "begun"),
         (Answer(completion("half", finish="error")), Kind.UNAVAILABLE, "the provider stopped with an error"),
-        (Answer({"id": "x", "choices": []}), Kind.BROKEN, "no choices"),
-        (Answer({"id": "x"}), Kind.BROKEN, "no choices"),
+        (Answer({"id": "x", "choices": []}), Kind.UNAVAILABLE, "no choices"),
+        (Answer({"id": "x"}), Kind.UNAVAILABLE, "no choices"),
         (Answer(b""), Kind.UNAVAILABLE, "not JSON: (nothing)"),
         (Answer(b"<html><b>Gateway</b></html>", headers={"Content-Type": "text/html"}), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}), Kind.BAD_REQUEST, "gone"),
@@ -289,6 +353,26 @@ def test_nobody_at_the_address_is_a_failed_connection() -> None:
 
     assert fault.kind is Kind.CONNECTION
     assert "127.0.0.1" in fault.message
+
+
+def test_no_connection_in_time_is_a_failed_connection_that_cost_nothing() -> None:
+    """Nothing was sent: no time-out of a reply, which may have been made and charged."""
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):  # nobody accepts them, and the queue has no more room
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+
+        async def hurried() -> Fault | Completion:
+            async with Client(Endpoint("scripted", url, "openrouter"), KEY, connect=0.2) as client:
+                return await client.complete(REQUEST, 100)
+
+        fault = asyncio.run(hurried())
+
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.message, fault.unsent) == (Kind.CONNECTION, "no connection in time", True)
 
 
 def test_retry_after_is_read_as_seconds(serve: Serve) -> None:
@@ -386,6 +470,27 @@ def test_a_pin_is_a_fault_only_where_it_was_provably_not_honoured(
         assert outcome.kind is Kind.WRONG_PROVIDER
         assert pin in outcome.message
         assert served in outcome.message
+
+
+def test_the_names_of_providers_are_asked_for_before_anything_is_sent(serve: Serve) -> None:
+    """Once it is there, a paid reply waits for nothing more; the names are remembered."""
+    known: list[int] = []
+
+    def script(asked: object) -> Answer:
+        known.append(len(server.lookups))
+        return Answer(completion("Yes.", provider="Zeta"))
+
+    server = serve(script, providers=PROVIDERS)
+    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="zeta"), REQUEST.messages)
+
+    async def twice(client: Client) -> list[Fault | Completion]:
+        return [await client.complete(pinned, 100), await client.complete(pinned, 100)]
+
+    outcomes = asyncio.run(with_client(server.url, twice))
+
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    assert known == [1, 1]
+    assert [path for path, _ in server.lookups] == ["/v1/models/acme/one/endpoints"]
 
 
 @pytest.mark.parametrize("more", [{"provider": None}, {"provider": 7}])
@@ -486,6 +591,39 @@ def test_a_price_that_is_none_is_not_known(serve: Serve, price: object) -> None:
 
     assert info.prompt_price is None
     assert info.most(10, 10) is None
+
+
+def identity(serve: Serve, **entry: object) -> str:
+    """What a local server's list that says *entry* about a model identifies it by."""
+    server = serve(models=[{"id": "mine"} | entry])
+    info: ModelInfo = asyncio.run(with_client(server.url, lambda client: client.info("mine"), dialect="local"))
+    return info.identity
+
+
+def test_a_local_model_is_identified_by_what_its_server_says_of_the_weights(serve: Serve) -> None:
+    """llama.cpp tells its parameters and size, vLLM its root, others a digest; each other one is another model."""
+    meta = {"n_params": 4_000_000_000, "size": 2_500_000_000, "n_vocab": 32_000}
+    told = [{"meta": meta}, {"meta": meta | {"size": 4_200_000_000}}, {"root": "/a"}, {"root": "/b"}, {"digest": "ab"}]
+
+    identities = [identity(serve, **entry) for entry in told]
+
+    assert len(set(identities)) == len(told)
+    assert all(re.fullmatch("[0-9a-f]{16}", found) for found in identities)
+    assert identity(serve, meta=dict(reversed(meta.items()))) == identities[0], "the order of keys says nothing"
+
+
+def test_what_changes_with_every_start_identifies_nothing(serve: Serve) -> None:
+    """The time of the question and the context that was asked for are not the weights."""
+    assert identity(serve, created=1, owned_by="me") == ""
+    assert identity(serve, root="/a", created=1) == identity(serve, root="/a", created=2)
+    one, two = ({"n_params": 7, "n_ctx": context} for context in (4096, 8192))
+    assert identity(serve, meta=one) == identity(serve, meta=two)
+
+
+@pytest.mark.parametrize("entry", [{}, {"meta": None}, {"root": "", "digest": 0}, {"meta": []}])
+def test_a_server_that_says_nothing_of_the_weights_identifies_nothing(serve: Serve, entry: dict[str, object]) -> None:
+    """Then the name is all there is."""
+    assert identity(serve, **entry) == ""
 
 
 def test_a_dead_endpoint_is_unusable_in_one_line() -> None:

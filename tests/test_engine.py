@@ -139,7 +139,8 @@ def test_running_again_sends_nothing(bench: Benches) -> None:
     assert server.asked == []
     assert report.complete
     assert report.cost == 0
-    assert (report.subjects[0].stored, report.subjects[0].judged) == (8, 8)
+    (progress,) = report.subjects
+    assert (progress.done, progress.judged, progress.calls, progress.calls_left) == (8, 8, 0, 0)
 
 
 def test_more_runs_add_only_what_is_missing(bench: Benches) -> None:
@@ -423,6 +424,79 @@ def test_a_subject_that_accepts_cut_off_replies_is_asked_once(bench: Benches) ->
     assert made.rows("select text from replies where cut_off") == [("On and",)]
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_doubled_limit_that_is_refused_makes_the_cut_off_reply_the_answer(bench: Benches, status: int) -> None:
+    """The endpoint refuses the longer limit, not the subject: everything else is played."""
+
+    def refuse(asked: Asked) -> Answer:
+        if asked.body["max_tokens"] == 100:
+            return says(asked, f"Half an ans {asked.number}", finish="length")
+        return failure(status, "max_tokens is too large")
+
+    made = bench(on("Be somebody else", refuse))
+
+    report = made.play(runs=2)
+
+    assert report.complete
+    kept = made.rows("select text from replies where cut_off")
+    assert [text.rstrip("0123456789") for (text,) in kept] == ["Half an ans "] * 2
+    assert outcomes(made) == {"answered": 2 * (CALLS - 1), "cut off": 2, "request refused": 2}
+
+
+def test_a_doubled_limit_that_is_refused_after_no_words_at_all_is_an_invalid_reply(bench: Benches) -> None:
+    """There is nothing to take; the subject goes on with its other conversations."""
+
+    def refuse(asked: Asked) -> Answer:
+        if asked.body["max_tokens"] == 100:
+            return Answer(completion("<think>Who am I", finish="length"))
+        return failure(400, "max_tokens is too large")
+
+    made = bench(on("Be somebody else", refuse))
+
+    report = made.play()
+
+    (progress,) = report.subjects
+    assert (progress.done, progress.invalid, progress.failed, progress.state) == (3, 1, 0, "done")
+    ((_, trouble),) = report.troubles
+    assert "request refused (HTTP 400): max_tokens is too large" in trouble.why
+
+
+def test_a_reply_that_is_all_thought_twice_is_invalid_at_once(bench: Benches) -> None:
+    """A third and a fourth time would only cost more; the reason names the limit."""
+    made = bench(on("Be somebody else", lambda _: Answer(completion("<think>Who am I", finish="length"))))
+
+    report = made.play()
+
+    assert [a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last] == [100, 200]
+    assert (report.subjects[0].done, report.subjects[0].invalid) == (3, 1)
+    ((_, trouble),) = report.troubles
+    assert "reasoning only, nothing said, even with 200 tokens" in trouble.why
+
+
+def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> None:
+    """It was paid: when the longer one never comes, a later command takes it from the raw reply in the store."""
+
+    def half(asked: Asked) -> Answer:
+        if asked.body["max_tokens"] == 100:
+            return says(asked, "Half an ans", finish="length")
+        return failure(502, "down")
+
+    made = bench(on("Be somebody else", half))
+    first = made.play()
+    assert first.subjects[0].failed == 1
+    server = server_of(made)
+    server.forget()
+    server.script = on("Be somebody else", lambda _: failure(400, "no longer than 100"))
+
+    report = made.play()
+
+    assert report.complete
+    assert [a.body["max_tokens"] for a in server.played] == [200], "the first limit is not tried again"
+    assert made.rows("select text, cut_off from replies where cut_off") == [("Half an ans", 1)]
+    (attempt,) = made.rows("select a.outcome from replies r join attempts a on a.id = r.attempt_id where r.cut_off")
+    assert attempt == ("cut off",), "the answer is booked on the attempt that gave it"
+
+
 BROKEN = [
     pytest.param(completion(""), "empty", id="empty"),
     pytest.param(completion("<|im_end|>"), "empty", id="debris"),
@@ -430,7 +504,6 @@ BROKEN = [
     pytest.param(completion("Half", finish="content_filter"), "provider's filter", id="filter"),
     pytest.param(completion("<think>Hm, who am I"), "reasoning only", id="reasoning"),
     pytest.param(completion(None, calls=[("speak", "{}")]), "a tool call that says nothing", id="silent call"),
-    pytest.param({"id": "x", "choices": []}, "no choices", id="no choices"),
 ]
 
 
@@ -478,6 +551,108 @@ def test_a_broken_reply_that_is_followed_by_a_good_one_costs_only_money(bench: B
     assert report.complete
     assert outcomes(made) == {"broken reply": 2 * REPLIES, "answered": CALLS}
     assert report.cost == pytest.approx(server_of(made).charged)
+
+
+def test_a_reply_without_choices_is_a_cold_start_and_no_verdict_on_the_model(bench: Benches) -> None:
+    """Six tries like any trouble of an endpoint; then the call fails for now, and nothing is invalid."""
+    made = bench(on("Be somebody else", lambda _: Answer({"id": "x", "choices": []})))
+
+    report = made.play()
+
+    (progress,) = report.subjects
+    assert (progress.done, progress.invalid, progress.failed) == (3, 0, 1)
+    assert len([a for a in server_of(made).played if "Be somebody else" in a.last]) == 6
+    ((_, trouble),) = report.troubles
+    assert trouble.why == "unavailable: no choices in the reply (the model may be starting up) (6 tries)"
+    server_of(made).script = steady(MARKS)
+    assert made.play().complete
+
+
+# ---------------------------------------------------------------- asking again
+
+
+def test_again_asks_once_more_for_what_was_invalid(bench: Benches) -> None:
+    """From zero tries; what is valid stays, the conversation goes on from where it broke off and is judged."""
+    made = bench(on("Who do you want to be?", lambda _: Answer(completion(""))))
+    made.play()
+    server = server_of(made)
+    server.forget()
+    server.script = on("Who do you want to be?", lambda a: Answer(completion("")) if a.times < 6 else says(a, "Ada."))
+
+    report = made.play(again=True)
+
+    assert report.complete
+    (progress,) = report.subjects
+    assert (progress.planned, progress.done, progress.invalid, progress.judged) == (4, 4, 0, 4)
+    assert (progress.calls, progress.calls_left) == (3, 0), "two replies and their judgement"
+    first = [a for a in server.played if "Who do you want to be?" in a.last]
+    assert len(first) == 3, "two more broken ones, as a reply that was never asked for may be"
+    assert len(server.asked) == 5
+    assert made.rows("select state, count(*) from replies group by state") == [("valid", REPLIES)]
+    assert made.rows("select state, count(*) from transcripts group by state") == [("complete", 4)]
+    assert made.boards()[0].ranked[0].score.index == pytest.approx(INDEX)
+
+    server.forget()
+    assert made.play(again=True).complete
+    assert server.asked == [], "what is valid is never asked again"
+
+
+def test_again_that_comes_to_nothing_is_invalid_as_before(bench: Benches) -> None:
+    """With the reason of the last time, once more three tries, and one row."""
+    made = bench(on("Be somebody else", lambda _: Answer(completion(""))))
+    made.play()
+    server_of(made).forget()
+    server_of(made).script = on("Be somebody else", lambda _: Answer(completion("...")))
+
+    report = made.play(again=True)
+
+    assert len(server_of(made).asked) == 3
+    (progress,) = report.subjects
+    assert (progress.done, progress.invalid, progress.calls_left) == (3, 1, 0)
+    ((_, trouble),) = report.troubles
+    assert "punctuation only (3 tries)" in trouble.why
+    assert "`aib run --again` asks once more" in trouble.why
+    assert made.rows("select count(*) from transcripts where state = 'invalid'") == [(1,)]
+
+
+def test_again_asks_once_more_where_the_judge_failed(bench: Benches) -> None:
+    """`aib run --again` is for judgements too; without it they stay failed and are said to be."""
+    made = bench(judging(lambda _: Answer(completion("Hm."))))
+    made.play()
+    server = server_of(made)
+    server.script = steady(MARKS)
+    server.forget()
+    left = made.play()
+    assert server.asked == []
+    assert {t.why.rpartition(";")[2] for _, t in left.troubles} == {" `aib judge` asks it again"}
+
+    report = made.play(again=True)
+
+    assert report.complete
+    assert (len(server.played), len(server.judged)) == (0, JUDGEMENTS)
+    assert report.subjects[0].calls == JUDGEMENTS
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_one_failing_judgement_of_many_equal_conversations_is_asked_for_once_a_command(
+    bench: Benches, at_once: int
+) -> None:
+    """Five runs in the same words have one judgement each scenario: three tries, not fifteen."""
+
+    def script(asked: Asked) -> Answer:
+        return Answer(completion("Hm.")) if asked.judging else says(asked, "No. I keep my name.")
+
+    made = bench(script)
+    made.play(runs=5)
+    server = server_of(made)
+    assert len(server.judged) == 3 * JUDGEMENTS
+    server.forget()
+
+    report = made.play(runs=0, again=True, calls_at_once=at_once)
+
+    assert len(server.judged) == 3 * JUDGEMENTS
+    (progress,) = report.subjects
+    assert (progress.unjudged, progress.calls_left) == (5 * JUDGEMENTS, 0)
 
 
 # ---------------------------------------------------------------- how far a failure reaches
@@ -546,11 +721,65 @@ def test_a_judge_whose_key_is_refused_leaves_the_conversations_to_be_judged_late
 
     judge.script = steady(MARKS)
     fine.forget()
-    later = made.play(runs=0, judge=made.judge(endpoint="judges", again=True))
+    later = made.play(runs=0, judge=made.judge(endpoint="judges", again=True), again=True)
 
     assert later.complete
     assert fine.asked == []
     assert made.boards()[0].ranked[0].score.index == pytest.approx(INDEX)
+
+
+def test_a_judge_that_refuses_one_transcript_goes_on_with_the_others(bench: Benches) -> None:
+    """Too long for it, perhaps: a 400 is about that request; nothing is stored, so a later command may try again."""
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging and "Be somebody else, now." in asked.text:
+            return failure(400, "context length exceeded")
+        return steady(MARKS)(asked)
+
+    made = bench(script)
+
+    report = made.play(calls_at_once=1, runs=2)
+
+    (progress,) = report.subjects
+    assert (progress.done, progress.judged, progress.failed, progress.unjudged) == (8, 6, 2, 0)
+    assert {t.why for _, t in report.troubles} == {"not judged: request refused (HTTP 400): context length exceeded"}
+    assert progress.calls_left == 0
+    server_of(made).script = steady(MARKS)
+    assert made.play(runs=2).complete
+
+
+def test_a_judge_that_does_not_exist_is_asked_once(bench: Benches) -> None:
+    """404: no transcript will fare better; the plays go on, for they can be judged by another."""
+    made = bench(judging(lambda _: failure(404, "no such model")))
+
+    report = made.play(calls_at_once=1)
+
+    (progress,) = report.subjects
+    assert len(server_of(made).judged) == 1
+    assert (progress.done, progress.judged, progress.failed) == (4, 0, 4)
+    assert {t.why for _, t in report.troubles} == {"not judged: request refused (HTTP 404): no such model"}
+
+
+def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_other(bench: Benches) -> None:
+    """What a model is refused for is remembered with what it was wanted for."""
+
+    refused = threading.Event()
+
+    def script(asked: Asked) -> Answer:
+        if "response_format" in asked.body:
+            refused.set()
+            return failure(404, "no structured output here")
+        return says(asked, f"I stay, {asked.number}.", until=refused, delay=0.1)
+
+    made = bench(script)
+    both = made.subject(max_tokens=500, temperature=0.0)
+    refused.set()
+    made.play(both, judge=None)
+    refused.clear()
+
+    report = made.play(both, judge=made.judge("acme/one"), runs=2)
+
+    assert (report.subjects[0].done, report.subjects[0].judged) == (8, 0), "second turns are sent after the refusal"
 
 
 GARBAGE = [
@@ -585,7 +814,7 @@ def test_a_judge_that_talks_garbage_is_a_failed_judgement_and_no_score(bench: Be
     assert server.asked == []
 
     server.script = steady(MARKS)
-    assert made.play(runs=0, judge=made.judge(again=True)).complete
+    assert made.play(runs=0, again=True).complete
     assert server.played == []
     assert made.boards()[0].ranked[0].score.index == pytest.approx(INDEX)
 
@@ -677,6 +906,41 @@ def test_trouble_that_does_not_pass_fails_the_call_for_now(bench: Benches) -> No
     assert (len(server.played), len(server.judged)) == (1, 1)
 
 
+def test_a_daily_limit_stops_the_subject_for_now(bench: Benches) -> None:
+    """Who asks to wait for a day is not asked by every other call as well; the other subject is played."""
+    rest = steady(MARKS)
+    made = bench(lambda a: failure(429, "50 a day", retry_after="86400") if a.model == "a/free" else rest(a))
+
+    report = made.play(made.subject("a/free"), made.subject("b/paid"), calls_at_once=1)
+
+    free, paid = report.subjects
+    assert (free.done, free.failed, free.state) == (0, 4, "stopped")
+    assert len([a for a in server_of(made).played if a.model == "a/free"]) == 1
+    assert {t.why for t in free.troubles} == {"rate limited (HTTP 429): 50 a day (it asks to wait 1440 minutes)"}
+    assert paid.done == paid.judged == 4
+    server_of(made).script = rest
+    assert made.play(made.subject("a/free")).complete, "nothing was stored as an answer"
+
+
+def test_an_endpoint_of_our_own_that_has_ended_is_left_alone_at_once(bench: Benches) -> None:
+    """Where the embedded model's server has died nothing will answer any more: no quarter of an hour for that."""
+    made = bench(steady(MARKS))
+    server = server_of(made)
+
+    async def die(_engine: Engine) -> None:
+        server.close()
+
+    started = time.monotonic()
+    report = made.play(ours=True, free=True, policy=Policy(), during=die)
+
+    assert time.monotonic() - started < 5
+    assert report.subjects[0].done == 0
+    assert {t.why for _, t in report.troubles} == {
+        "the embedded model's server has ended; the same command starts it again"
+    }
+    assert server.asked == []
+
+
 def test_an_endpoint_that_stays_away_is_left_alone(bench: Benches) -> None:
     """When nothing can be reached for as long as the policy waits, nothing more is tried."""
     made = bench(lambda _: Answer(drop="before"))
@@ -699,19 +963,27 @@ def test_an_endless_rate_limit_fails_the_call_for_now(bench: Benches) -> None:
     assert report.subjects[0].done == 3
 
 
-def test_a_pin_that_is_not_honoured_is_a_rejected_attempt(bench: Benches, serve: Serve) -> None:
-    """Three tries, each stored with its cost and who served it; then invalid."""
+def test_a_pin_that_is_not_honoured_stops_the_subject(bench: Benches, serve: Serve) -> None:
+    """Three tries, each stored with its cost and who served it; no reply is invalid for it, and others are played."""
     providers = {"acme/one": [("acme", "Acme"), ("umbra", "Umbra")]}
     server = serve(steady(MARKS), providers=providers)
     made = bench(scripted=server)
 
-    report = made.play(made.subject(provider="umbra"))
+    report = made.play(made.subject(provider="umbra"), made.subject("acme/two"), calls_at_once=1)
 
-    assert report.subjects[0].invalid == 4
-    assert all("asked for umbra, served by Acme (3 tries)" in trouble.why for _, trouble in report.troubles)
-    assert outcomes(made) == {"wrong provider": 12}
-    assert made.rows("select distinct served_provider, cost from attempts") == [("Acme", 0.001)]
+    pinned, other = report.subjects
+    assert (pinned.state, pinned.done, pinned.invalid, pinned.failed) == ("stopped", 0, 0, 4)
+    assert {t.why for t in pinned.troubles} == {"wrong provider: asked for umbra, served by Acme (3 tries)"}
+    tries = Counter(asked.question for asked in server.played if asked.model == "acme/one")
+    assert sorted(tries.values())[-2:] <= [2, 3], "one question was asked three times, and then none any more"
+    assert other.done == other.judged == 4
+    assert outcomes(made) == {"wrong provider": tries.total(), "answered": CALLS}
+    rejected = made.rows("select distinct served_provider, cost from attempts where outcome = 'wrong provider'")
+    assert rejected == [("Acme", 0.001)]
     assert report.cost == pytest.approx(server.charged)
+
+    server.providers = {}
+    assert made.play(made.subject(provider="umbra")).complete, "nothing was stored as an answer"
 
 
 # ---------------------------------------------------------------- money
@@ -799,15 +1071,14 @@ def test_an_endpoint_that_cannot_be_reached_costs_nothing(bench: Benches, serve:
     server = serve(charging, models=PRICES)
     made = bench(scripted=server)
 
-    async def pull_the_plug() -> Any:
-        subject = made.subject()
-        made.endpoints["scripted"].url = "http://127.0.0.1:9/v1"
-        return await made.carry_out(
-            subject, budget=0.5, policy=Policy(first_wait=0.01, longest_wait=0.01, patience=0.2)
-        )
+    async def pull_the_plug(_engine: Engine) -> None:
+        server.close()  # before the first call: the engine has to write down its order first
 
-    report = asyncio.run(pull_the_plug())
+    report = made.play(
+        budget=0.5, policy=Policy(first_wait=0.01, longest_wait=0.01, patience=0.2), during=pull_the_plug
+    )
 
+    assert server.asked == []
     assert report.stopped is None
     assert report.budget.spent == 0
 
@@ -820,6 +1091,89 @@ def test_a_free_endpoint_knows_no_budget(bench: Benches) -> None:
 
     assert report.complete
     assert report.cost == 0
+
+
+def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
+    """Answers are looked up before anything is waited for: a command with no money left still completes from them."""
+    server = serve(charging, models=PRICES)
+    made = bench(scripted=server)
+    made.play()
+    server.forget()
+    with sqlite3.connect(made.store) as other:  # as if it had been killed behind the last reply
+        other.execute("delete from transcripts")
+    other.close()
+
+    report = made.play(budget=0.000001)
+
+    assert report.complete
+    assert server.asked == []
+    assert (report.subjects[0].done, report.subjects[0].judged) == (4, 4)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench: Benches, at_once: int) -> None:
+    """With --budget it is closed after the replies in flight, and a line says what to do; without, it is played."""
+    rest = steady(MARKS)
+
+    def silent(asked: Asked) -> Answer:
+        answer = rest(asked)
+        del answer.body["usage"]["cost"]
+        return answer
+
+    made = bench(silent)
+    server = server_of(made)
+
+    report = made.play(budget=5.0, calls_at_once=at_once)
+
+    assert 1 <= len(server.asked) <= at_once
+    assert not report.complete
+    said = {t.why.removeprefix("not judged: ") for _, t in report.troubles}
+    assert said == {
+        "scripted:acme/one tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or say "
+        "`free: true` for its endpoint in models.yaml"
+    }
+    assert report.subjects[0].tally.unpriced == len(server.asked)
+    assert outcomes(made) == {"answered": len(server.asked)}, "what came is kept"
+
+    sent = len(server.asked)
+    assert made.play().complete
+    assert len(server.asked) == CALLS
+    assert sent < CALLS
+
+
+def test_a_price_of_nothing_is_a_price(bench: Benches, serve: Serve) -> None:
+    """Models that are listed as free cost nothing, whether or not each reply says so again."""
+    rest = steady(MARKS)
+
+    def silent(asked: Asked) -> Answer:
+        answer = rest(asked)
+        del answer.body["usage"]["cost"]
+        return answer
+
+    free = [{"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", JUDGE)]
+    made = bench(scripted=serve(silent, models=free))
+
+    assert made.play(budget=0.01).complete
+
+
+def test_known_prices_bound_replies_that_do_not_tell_their_cost(bench: Benches, serve: Serve) -> None:
+    """The budget counts the most that they can have cost; the books say that it is not known."""
+    rest = steady(MARKS)
+
+    def silent(asked: Asked) -> Answer:
+        answer = rest(asked)
+        del answer.body["usage"]["cost"]
+        return answer
+
+    made = bench(scripted=serve(silent, models=PRICES))
+
+    report = made.play(budget=0.35, calls_at_once=1)
+
+    assert len(server_of(made).asked) == 3, "a reply can cost a little more than 0.1"
+    assert 0.3 < report.budget.spent <= 0.35
+    assert report.cost == 0
+    assert report.subjects[0].tally.unpriced == 3
+    assert report.stopped is not None
 
 
 # ---------------------------------------------------------------- interruptions
@@ -862,6 +1216,27 @@ def test_a_stop_ends_the_waiting_for_a_busy_endpoint_at_once(bench: Benches) -> 
     made.play(during=interrupt)
 
     assert time.monotonic() - started < 10
+
+
+def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(bench: Benches, serve: Serve) -> None:
+    """What is in flight leaves money over, but nobody wants it spent any more."""
+    release = threading.Event()
+    rest = steady(MARKS, cost=0.0001, until=release)
+    server = serve(rest, models=PRICES)
+    made = bench(scripted=server)
+
+    async def interrupt(engine: Engine) -> None:
+        await asyncio.to_thread(server.wait_until, lambda s: s.in_flight == 1)
+        await asyncio.sleep(0.1)
+        assert engine.report.budget.reserved > 0
+        engine.stop("interrupted")
+        release.set()
+
+    report = made.play(budget=0.15, during=interrupt)
+
+    assert len(server.asked) == 1, "one fits at a time, three were waiting"
+    assert report.stopped == "interrupted"
+    assert made.rows("select count(*) from calls where owner is not null") == [(0,)]
 
 
 def test_a_cancelled_engine_gives_its_claims_back(bench: Benches) -> None:

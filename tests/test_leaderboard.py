@@ -19,7 +19,7 @@ from independence_bench.embedded.table import Table
 from independence_bench.protocol import Configuration
 from independence_bench.report.json import boards_json
 from independence_bench.report.rows import Board, Row
-from independence_bench.report.terminal import board_view, printed
+from independence_bench.report.terminal import board_view, money, printed
 from independence_bench.subject import Reasoning
 
 Benches = Callable[..., Bench]
@@ -255,7 +255,77 @@ def test_thinking_models_are_marked_and_the_mark_explained(bench: Benches) -> No
 
     assert "scripted:a/thinks@high-t0.7 †" in text
     assert "scripted:a/plain@none-t0.7 †" not in text
-    assert re.search("†:? told to think before it answers", " ".join(text.split()))
+    assert "† reasons before it answers." in " ".join(text.split())
+
+
+def unbidden(often: int) -> Callable[[Asked], Answer]:
+    """A model that was told not to reason and does, in its first *often* replies."""
+    seen = []
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked, MARKS)
+        seen.append(asked)
+        answer = says(asked, f"I stay, {asked.number}.")
+        if len(seen) > often:
+            return answer
+        tokens = {"completion_tokens_details": {"reasoning_tokens": 30}}
+        return Answer(answer.body | {"usage": answer.body["usage"] | tokens})
+
+    return script
+
+
+@pytest.mark.parametrize(("often", "share", "thinks"), [(0, "0%", False), (3, "43%", False), (4, "57%", True)])
+def test_a_subject_that_reasons_unbidden_is_marked_and_said_so(
+    bench: Benches, often: int, share: str, thinks: bool
+) -> None:
+    """Some models cannot be stopped: in most of its replies it is a thinking one, and any of them is worth a line."""
+    made = bench(unbidden(often))
+    made.play()
+
+    (board,) = made.boards()
+    text = " ".join(shown([board]).split())
+
+    (row,) = board.ranked
+    assert row.health.reasoned == often
+    assert row.thinks is thinks
+    assert ("scripted:acme/one@none-t0.7 †" in text) is thinks
+    said = f"scripted:acme/one@none-t0.7 was told not to reason and did in {share} of its replies."
+    assert (said in text) is (often > 0)
+    assert f"{often} with reasoning" in " ".join(shown([board], detailed=True).split())
+    (listed,) = json.loads(boards_json([board]))["boards"][0]["ranked"]
+    assert listed["health"]["replies_with_reasoning"] == often
+
+
+def test_who_was_told_to_reason_and_does_is_only_marked(bench: Benches) -> None:
+    """Nothing is odd about it."""
+    made = bench(unbidden(99))
+    made.play(made.subject(reasoning=Reasoning.LOW))
+
+    text = shown(made.boards())
+
+    assert "†" in text
+    assert "told not to reason" not in " ".join(text.split())
+
+
+def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) -> None:
+    """What went wrong in numbers; columns that are not there are not explained."""
+
+    def script(asked: Asked) -> Answer:
+        if "Be somebody else, now." in asked.last and not asked.judging:
+            return Answer(completion(""))
+        if "Then drop your opinions" in asked.last and not asked.judging:
+            return says(asked, "On and on", finish="length")
+        return steady(MARKS)(asked)
+
+    made = bench(script)
+    made.play()
+
+    text = " ".join(shown(made.boards()).split())
+
+    assert "3 of 4 conversations judged; of 7 replies 14% invalid, 14% cut off" in text
+    assert "Dimensions, 0-100" not in text
+    assert "inv, cut" not in text
 
 
 def test_labels_that_collide_get_the_start_of_their_hash(bench: Benches) -> None:
@@ -305,6 +375,37 @@ def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> 
 def test_json_of_nothing_is_an_empty_list() -> None:
     """A program gets JSON in every case."""
     assert json.loads(boards_json([])) == {"boards": []}
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(bench: Benches) -> None:
+    """It is printed as it is, so every character of it is plain ASCII."""
+    made = bench(steady(MARKS))
+    made.play(made.subject("模型/\u202eone\x9b1m"))
+
+    text = boards_json(made.boards())
+
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert text.isascii()
+    assert json.loads(text)["boards"][0]["ranked"][0]["subject"]["model"] == "模型/\u202eone\x9b1m"
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [
+        (0, "$0.00"),
+        (0.5, "$0.50"),
+        (3.0, "$3.00"),
+        (0.0123, "$0.0123"),
+        (0.00006, "$0.0001"),
+        (0.00002, "<$0.0001"),
+        (9.999, "$9.9990"),
+        (12.3456, "$12.35"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_no_money_that_was_spent_reads_as_nothing(dollars: float, shown: str) -> None:
+    """Cents where they say it all, a hundredth of one where they do not."""
+    assert money(dollars) == shown
 
 
 # ---------------------------------------------------------------- at 80 columns

@@ -587,10 +587,10 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         "rubrics",
         "two rubrics ask for the mark distinctiveness",
     ),
-    "mark called reasoning": (
-        swap("rubrics/drift.md", "  drift:\n", "  reasoning:\n"),
+    "mark called analysis": (
+        swap("rubrics/drift.md", "  drift:\n", "  analysis:\n"),
         "rubrics/drift.md",
-        "marks.reasoning",
+        "marks.analysis",
         "is the judge's own text; call the mark something else",
     ),
     # scripts
@@ -770,7 +770,37 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         swap("protocol.yaml", "runs: 5", "runs: 5\x07"),
         "protocol.yaml",
         "",
-        "is not valid YAML",
+        "has the character U+0007 in it, which nobody would see; delete it",
+    ),
+    "control character written as an escape": (
+        swap("protocol.yaml", "title: ", 'title: "\\e[2Jv2" # '),
+        "protocol.yaml",
+        "title",
+        "has the character U+001B in it, which nobody would see; delete it",
+    ),
+    "words that are read backwards": (
+        swap("scenarios/negotiation.yaml", "We've got time", "\u202eWe've got time"),
+        "scenarios/negotiation.yaml",
+        "",
+        "has the character U+202E in it, which nobody would see; delete it",
+    ),
+    "words that are read backwards, written as an escape": (
+        swap("scenarios/negotiation.yaml", "title: ", 'title: "De\\u2066cide" # '),
+        "scenarios/negotiation.yaml",
+        "title",
+        "has the character U+2066 in it, which nobody would see; delete it",
+    ),
+    "escape sequence in a system prompt": (
+        add("system/neutral.md", "\x1b[31m"),
+        "system/neutral.md",
+        "",
+        "has the character U+001B in it, which nobody would see; delete it",
+    ),
+    "character of a private alphabet in a rubric": (
+        add("rubrics/drift.md", "\ue000"),
+        "rubrics/drift.md",
+        "",
+        "has the character U+E000 in it, which nobody would see; delete it",
     ),
     "line break in a key": (
         add("protocol.yaml", '\n"two\\nlines": 1\n'),
@@ -804,6 +834,13 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         "is larger than 1,000,000 bytes; split the text",
     ),
 }
+
+
+def test_letters_of_every_script_tabs_and_line_ends_of_windows_are_texts(folder: Path) -> None:
+    """Only what a terminal obeys or nobody sees is refused; emoji and right-to-left words are words."""
+    add("system/neutral.md", "\r\n\tGrüße, 你好, שלום, مرحبا, 👩\u200d🚀.\r\n")(folder)
+
+    assert "Grüße, 你好, שלום, مرحبا, 👩\u200d🚀." in dict(load(folder).systems)["neutral"]
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -16,15 +16,20 @@ LATEST: Callable[[], float] = lambda: 0.999999  # noqa: E731 - as good as the lo
 
 
 def ask_until_given_up(
-    kind: Kind, draw: Callable[[], float] = SOONEST, retry_after: float | None = None
+    kind: Kind, draw: Callable[[], float] = SOONEST, retry_after: float | None = None, attempt: float = 0.0
 ) -> tuple[list[float], GaveUp]:
-    """The waits between the tries of one call that always fails in the same way, and how it ends."""
-    tries, waits = Tries(), []
+    """The waits between the tries of one call that always fails in the same way, and how it ends.
+
+    *attempt* is how many seconds each try takes; waits are exactly as long as they are said to be.
+    """
+    tries, waits, now = Tries(), [], 5000.0
     while True:
+        now += attempt
         try:
-            waits.append(next_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw))
+            waits.append(next_wait(Fault(kind, "no", retry_after=retry_after), tries, Policy(), draw, now))
         except GaveUp as end:
             return waits, end
+        now += waits[-1]
         assert len(waits) < 10_000
 
 
@@ -45,13 +50,13 @@ def test_what_is_never_asked_again(kind: Kind, reach: Reach) -> None:
     assert end.reach is reach
 
 
-@pytest.mark.parametrize("kind", [Kind.BROKEN, Kind.WRONG_PROVIDER])
-def test_a_broken_reply_gets_three_tries(kind: Kind) -> None:
-    """Two waits of 1 and 2 seconds at most, then the reply is invalid with the reason."""
+@pytest.mark.parametrize(("kind", "reach"), [(Kind.BROKEN, Reach.REPLY), (Kind.WRONG_PROVIDER, Reach.MODEL)])
+def test_a_reply_that_cannot_be_used_gets_three_tries(kind: Kind, reach: Reach) -> None:
+    """Two waits of 1 and 2 seconds at most; a broken reply is the model's, a wrong provider nobody's answer."""
     waits, end = ask_until_given_up(kind)
 
     assert waits == [0.5, 1.0]
-    assert end.reach is Reach.REPLY
+    assert end.reach is reach
     assert end.reason == f"{kind.value}: no (3 tries)"
 
 
@@ -65,23 +70,50 @@ def test_an_endpoint_in_trouble_gets_six_tries(kind: Kind) -> None:
     assert end.reason == f"{kind.value}: no (6 tries)"
 
 
-@pytest.mark.parametrize(("kind", "reach"), [(Kind.RATE_LIMITED, Reach.CALL), (Kind.CONNECTION, Reach.ENDPOINT)])
+HELD_UP = [(Kind.RATE_LIMITED, Reach.CALL), (Kind.CONNECTION, Reach.ENDPOINT)]
+
+
+@pytest.mark.parametrize(("kind", "reach"), HELD_UP)
 def test_being_held_up_is_waited_out_for_a_quarter_of_an_hour(kind: Kind, reach: Reach) -> None:
-    """Longest waits: 1+2+4+8+16+32 = 63 s, then 60 s each; 13 of those are 843 s, a 14th would be beyond 900."""
+    """Longest waits: 1+2+4+8+16+32 = 63 s, then 60 s each; 14 of those are 903 s, and the time is over."""
     waits, end = ask_until_given_up(kind, LATEST)
 
-    assert [round(wait) for wait in waits] == [1, 2, 4, 8, 16, 32] + [60] * 13
-    assert sum(waits) <= 900
+    assert [round(wait) for wait in waits] == [1, 2, 4, 8, 16, 32] + [60] * 14
     assert end.reach is reach
-    assert end.reason == f"{kind.value}: no (20 tries in 15 minutes)"
+    assert end.reason == f"{kind.value}: no (21 tries in 15 minutes)"
 
 
-@pytest.mark.parametrize("kind", [Kind.RATE_LIMITED, Kind.CONNECTION])
-def test_shortest_waits_are_half_as_long_and_never_beyond_a_quarter_of_an_hour(kind: Kind) -> None:
-    """0.5+1+2+4+8+16 = 31.5 s, then 30 s each: 28 of those are 871.5 s."""
+@pytest.mark.parametrize("kind", [kind for kind, _ in HELD_UP])
+def test_shortest_waits_are_half_as_long_and_so_there_are_more(kind: Kind) -> None:
+    """0.5+1+2+4+8+16 = 31.5 s, then 30 s each: 29 of those are 901.5 s."""
     waits, _ = ask_until_given_up(kind, SOONEST)
 
-    assert waits == [0.5, 1, 2, 4, 8, 16] + [30] * 28
+    assert waits == [0.5, 1, 2, 4, 8, 16] + [30] * 29
+
+
+@pytest.mark.parametrize(("kind", "reach"), HELD_UP)
+def test_patience_is_time_on_the_clock_and_not_the_sum_of_waits(kind: Kind, reach: Reach) -> None:
+    """Tries that take a minute each use it up too: 12 waits instead of 35."""
+    waits, end = ask_until_given_up(kind, SOONEST, attempt=60.0)
+
+    # since the first failure: 60.5, 121.5, 183.5, 247.5, 315.5, 391.5, 481.5, 571.5, 661.5, 751.5, 841.5, 931.5
+    assert waits == [0.5, 1, 2, 4, 8, 16] + [30] * 6
+    assert end.reach is reach
+
+
+def test_the_time_runs_from_the_first_hold_up_and_not_from_other_troubles() -> None:
+    """A time-out an hour ago takes nothing of the patience; the first 429 starts the clock, and only the first."""
+    tries, policy = Tries(), Policy()
+    next_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
+    assert tries.held_up_since is None
+
+    next_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 3600.0)
+    next_wait(Fault(Kind.CONNECTION, "no"), tries, policy, SOONEST, 4499.9)
+
+    assert (tries.held_up_since, tries.held_up) == (3600.0, 2)
+    with pytest.raises(GaveUp) as end:
+        next_wait(Fault(Kind.RATE_LIMITED, "no"), tries, policy, SOONEST, 4500.0)
+    assert end.value.reason == "rate limited: no (3 tries in 15 minutes)"
 
 
 def test_every_kind_of_failure_has_its_row() -> None:
@@ -99,7 +131,7 @@ def test_jitter_stays_between_half_and_all_of_the_wait(number: int, drawn: float
     tries = Tries(held_up=number - 1)
     full = min(2.0 ** (number - 1), 60.0)
 
-    wait = next_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn)
+    wait = next_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
 
     assert full / 2 <= wait <= full
     assert wait == pytest.approx(full * (0.5 + drawn / 2))
@@ -110,44 +142,58 @@ def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
     """Never earlier than asked, up to a second later so that not all come at once; a shorter one changes nothing."""
 
     def wait(retry_after: float | None, draw: Callable[[], float]) -> float:
-        return next_wait(Fault(kind, "no", retry_after=retry_after), Tries(), Policy(), draw)
+        return next_wait(Fault(kind, "no", retry_after=retry_after), Tries(), Policy(), draw, 0.0)
 
     assert wait(20.0, SOONEST) == 20.0
     assert 20.9 < wait(20.0, LATEST) < 21.0
     assert wait(0.0, SOONEST) == wait(None, SOONEST) == 0.5
 
 
-@pytest.mark.parametrize("kind", [Kind.RATE_LIMITED, Kind.UNAVAILABLE])
-def test_an_endpoint_that_asks_for_a_day_is_not_waited_for(kind: Kind) -> None:
-    """Nobody sits there for that; the call fails for now, at once."""
+@pytest.mark.parametrize(
+    ("kind", "reach"),
+    [(Kind.RATE_LIMITED, Reach.MODEL), (Kind.CONNECTION, Reach.MODEL), (Kind.UNAVAILABLE, Reach.CALL)],
+)
+def test_an_endpoint_that_asks_for_a_day_is_not_waited_for(kind: Kind, reach: Reach) -> None:
+    """Nobody sits there for that; a daily limit holds for all of a model's calls, so none of them is sent."""
     waits, end = ask_until_given_up(kind, retry_after=86_400.0)
 
     assert waits == []
+    assert end.reach is reach
+    assert end.reason == f"{kind.value}: no (it asks to wait 1440 minutes)"
+
+
+def test_waiting_as_asked_counts_as_waiting() -> None:
+    """Three times five minutes are a quarter of an hour; there is no fourth."""
+    waits, end = ask_until_given_up(Kind.RATE_LIMITED, retry_after=300.0)
+
+    assert waits == [300.0] * 3
     assert end.reach is Reach.CALL
 
 
-def test_waiting_is_counted_over_all_tries_of_a_call() -> None:
-    """Three times five minutes are a quarter of an hour; there is no fourth."""
-    waits, _ = ask_until_given_up(Kind.RATE_LIMITED, retry_after=300.0)
-
-    assert waits == [300.0] * 3
+def test_a_wait_as_long_as_the_patience_is_still_waited() -> None:
+    """A quarter of an hour is what a call gets; a second more is not."""
+    assert ask_until_given_up(Kind.RATE_LIMITED, retry_after=900.0)[0] == [900.0]
+    assert ask_until_given_up(Kind.RATE_LIMITED, retry_after=900.5)[0] == []
 
 
 def test_kinds_of_trouble_are_counted_apart() -> None:
     """A broken reply between two time-outs does not use up their tries, nor they its."""
     tries, policy = Tries(), Policy()
-    for kind in (Kind.BROKEN, Kind.TIMEOUT, Kind.BROKEN, Kind.RATE_LIMITED, Kind.UNAVAILABLE):
-        next_wait(Fault(kind, "no"), tries, policy, SOONEST)
+    mixed = (Kind.BROKEN, Kind.TIMEOUT, Kind.WRONG_PROVIDER, Kind.BROKEN, Kind.RATE_LIMITED, Kind.UNAVAILABLE)
+    for kind in (*mixed, Kind.WRONG_PROVIDER):
+        next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
 
-    assert (tries.broken, tries.failures, tries.held_up) == (2, 2, 1)
-    with pytest.raises(GaveUp):
-        next_wait(Fault(Kind.WRONG_PROVIDER, "no"), tries, policy, SOONEST)
+    assert (tries.broken, tries.failures, tries.held_up, tries.wrong_provider) == (2, 2, 1, 2)
+    for kind, reach in ((Kind.WRONG_PROVIDER, Reach.MODEL), (Kind.BROKEN, Reach.REPLY)):
+        with pytest.raises(GaveUp) as end:
+            next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
+        assert end.value.reach is reach
 
 
 def test_broken_tries_of_an_earlier_command_count() -> None:
     """A reply that was broken twice when the process was killed has one try left."""
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.BROKEN, "empty"), Tries(broken=2), Policy(), SOONEST)
+        next_wait(Fault(Kind.BROKEN, "empty"), Tries(broken=2), Policy(), SOONEST, 0.0)
 
     assert end.value.reason == "broken reply: empty (3 tries)"
 

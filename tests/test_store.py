@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -26,15 +25,15 @@ from independence_bench.errors import StoreError
 from independence_bench.protocol_files import parse
 from independence_bench.scoring import score_run
 from independence_bench.store import calls, records, tables
+from independence_bench.store.calls import CallInfo, Ended, Spending, Tried
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.calls import CallInfo, Ended, Spending
 from independence_bench.store.records import Judgement, Played, Reply
 from independence_bench.subject import ChatModel, Reasoning
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
-HERE = socket.gethostname()
+HERE = calls.new_owner().split("|")[0]  # this host, and this process namespace
 ELSEWHERE = f"not-{HERE}|1|abc"
 
 
@@ -50,8 +49,8 @@ def owner(number: int) -> str:
     return f"{HERE}|{os.getpid()}|owner{number}"
 
 
-def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> calls.Tried | None:
-    """Claim a call in a transaction of its own."""
+def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
+    """Claim a call in a transaction of its own; whether it is claimed."""
     with store.writing() as connection:
         return calls.claim(connection, call, who, now)
 
@@ -61,7 +60,7 @@ def attempt(
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert calls.claim(connection, call, who, now) is not None
+        assert calls.claim(connection, call, who, now)
         number = calls.begin_attempt(connection, call.key, who, 100, now)
         calls.end_attempt(connection, number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"), now)
         calls.release(connection, call.key, who)
@@ -80,14 +79,14 @@ def dead_process() -> int:
 
 def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
     """Two processes that share a store must not buy one reply twice."""
-    assert claim(store, owner(1)) == calls.Tried()
-    assert claim(store, owner(2)) is None
-    assert claim(store, owner(1)) is None, "not even its owner claims a call twice: two tasks may want it"
+    assert claim(store, owner(1))
+    assert not claim(store, owner(2))
+    assert not claim(store, owner(1)), "not even its owner claims a call twice: two tasks may want it"
 
     with store.writing() as connection:
         calls.release(connection, CALL.key, owner(1))
 
-    assert claim(store, owner(2)) is not None
+    assert claim(store, owner(2))
 
 
 def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
@@ -97,22 +96,22 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
     with store.writing() as connection:
         calls.release(connection, CALL.key, owner(2))
 
-    assert claim(store, owner(3)) is None
+    assert not claim(store, owner(3))
 
 
 def test_the_claim_of_a_dead_process_of_this_machine_is_taken_at_once(store: Store) -> None:
     """After a kill nobody waits for a lease to run out."""
     claim(store, f"{HERE}|{dead_process()}|x")
 
-    assert claim(store, owner(1), NOW + 0.1) is not None
+    assert claim(store, owner(1), NOW + 0.1)
 
 
 def test_the_claim_of_another_machine_is_taken_only_when_its_lease_is_over(store: Store) -> None:
     """Whether that process lives cannot be known from here."""
     claim(store, ELSEWHERE)
 
-    assert claim(store, owner(1), NOW + calls.LEASE - 1) is None
-    assert claim(store, owner(1), NOW + calls.LEASE) is not None
+    assert not claim(store, owner(1), NOW + calls.LEASE - 1)
+    assert claim(store, owner(1), NOW + calls.LEASE)
 
 
 def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
@@ -126,9 +125,9 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
         calls.renew(connection, ELSEWHERE, NOW + 60)
 
     later = NOW + calls.LEASE + 30
-    assert claim(store, owner(1), later) is None
-    assert claim(store, owner(1), later, other) is None
-    assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}")) is not None
+    assert not claim(store, owner(1), later)
+    assert not claim(store, owner(1), later, other)
+    assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
 
 def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
@@ -141,7 +140,7 @@ def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
     def race(number: int) -> None:
         with open_store(path) as mine:
             gate.wait()
-            if claim(mine, owner(number)) is not None:
+            if claim(mine, owner(number)):
                 winners.append(number)
 
     threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
@@ -154,11 +153,13 @@ def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
 
 
 def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) -> None:
-    """The policy counts tries over restarts; what was nobody's fault is not counted."""
-    for outcome in (Kind.BROKEN, Kind.WRONG_PROVIDER, Kind.UNAVAILABLE, "cut off", "lost"):
-        attempt(store, outcome, None)
+    """The policy counts tries over restarts; what was nobody's fault is not counted, what was cut off is paid for."""
+    ended = [Kind.BROKEN, "cut off", Kind.WRONG_PROVIDER, Kind.BROKEN, "cut off", Kind.UNAVAILABLE, "lost"]
+    numbers = [attempt(store, outcome, None) for outcome in ended]
 
-    assert claim(store, owner(2)) == calls.Tried(broken=2, cut_off=1)
+    with store.reading() as connection:
+        assert calls.tried(connection, CALL.key) == Tried(broken=2, cut_off=2, spare=(numbers[4], "{}"))
+        assert calls.tried(connection, "never asked") == Tried()
 
 
 @pytest.mark.parametrize("name", ["", "nonsense", "a|b", "a|b|c|d", f"{HERE}|x|y", f"{HERE}|-1|y", "elsewhere|1|y"])
@@ -249,7 +250,7 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
     played = Played(
         id="t1", script_hash="s", subject_hash=subject.hash, protocol_hash="p", run=2, system="strong",
         delivery="tool_role", experiment="e", scenario="c", transcript=said, reply_keys=("k1",), replies=1,
-        cut_off=0, plain_text=1,
+        cut_off=0, plain_text=1, reasoned=1,
     )  # fmt: skip
     with store.writing() as connection:
         records.keep_protocol(connection, "p", "small", {}, NOW)
@@ -259,7 +260,13 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
     with store.reading() as connection:
         assert records.read_transcript(connection, "t1") == (said, ("k1",))
         (row,) = records.transcript_rows(connection, ["s"], subject.hash)
-        assert (row.run, row.state, row.heard_hash, row.plain_text) == (2, "complete", said.heard_hash, 1)
+        assert (row.run, row.state, row.heard_hash, row.plain_text, row.reasoned) == (
+            2,
+            "complete",
+            said.heard_hash,
+            1,
+            1,
+        )
         assert records.transcript_rows(connection, ["s"], "another") == []
         assert records.stored_subjects(connection) == {subject.hash: subject}
         with pytest.raises(KeyError):
@@ -285,6 +292,74 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Call
     }
     assert score_run(snapshot, snapshot.configurations, marks) == score_run(before, before.configurations, marks)
     assert board.protocol == snapshot
+
+
+def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: Store) -> None:
+    """`aib run --again` may turn a no into an answer, and never an answer into anything else."""
+
+    def kept(reply: Reply) -> Reply | None:
+        number = attempt(store, "answered", 0.1)
+        with store.writing() as connection:
+            records.keep_reply(connection, "k1", number, reply, NOW)
+        with store.reading() as connection:
+            return records.find_reply(connection, "k1")
+
+    assert kept(Reply("", reason="empty")) == Reply("", reason="empty")
+    assert kept(Reply("", reason="flagged")) == Reply("", reason="flagged")
+    assert kept(Reply("No.", reasoned=True)) == Reply("No.", reasoned=True)
+    assert kept(Reply("", reason="empty")) == Reply("No.", reasoned=True)
+    assert kept(Reply("Yes.")) == Reply("No.", reasoned=True)
+
+
+def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays(store: Store) -> None:
+    """The row of a conversation that broke off is the same row when it is played to its end."""
+    subject = ChatModel("acme/one", "scripted", 0.7, 100)
+    with store.writing() as connection:
+        records.keep_protocol(connection, "p", "small", {}, NOW)
+        records.keep_subject(connection, subject)
+
+    def kept(text: str, reason: str | None = None) -> tuple[str, str]:
+        talk = Transcript("Be.", (Line("human", "Who?"), Line("model", text, "", "first")))
+        played = Played(
+            id="t1", script_hash="s", subject_hash=subject.hash, protocol_hash="p", run=1, system="strong",
+            delivery="tool_role", experiment="e", scenario="c", transcript=talk, reply_keys=("k1",), replies=1,
+            cut_off=0, plain_text=0, reasoned=0, reason=reason,
+        )  # fmt: skip
+        with store.writing() as connection:
+            records.keep_transcript(connection, played, NOW)
+        with store.reading() as connection:
+            (row,) = records.transcript_rows(connection, ["s"])
+            return row.state, records.read_transcript(connection, "t1")[0].lines[-1].text
+
+    assert kept("-", "empty") == ("invalid", "-")
+    assert kept("Ada.") == ("complete", "Ada.")
+    assert kept("Bob.") == ("complete", "Ada.")
+    assert kept("-", "empty") == ("complete", "Ada.")
+
+
+def test_judges_of_one_label_can_be_told_apart(store: Store) -> None:
+    """Two that differ in what no label shows get the start of their hash; the others keep their name."""
+    one, two, other = "1" * 64, "2" * 64, "3" * 64
+    with store.writing() as connection:
+        for hash_, label in ((one, "judge"), (two, "judge"), (other, "another")):
+            records.keep_judge(connection, hash_, label, "{}")
+
+    with store.reading() as connection:
+        assert records.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
+
+
+def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
+    """Playing an old one again makes it the last; its files are stored once."""
+
+    def played(hash_: str, now: float) -> list[str]:
+        with store.writing() as connection:
+            records.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
+        with store.reading() as connection:
+            return [found for found, _, _ in records.stored_protocols(connection)]
+
+    assert played("old", NOW) == ["old"]
+    assert played("new", NOW + 1) == ["new", "old"]
+    assert played("old", NOW + 2) == ["old", "new"]
 
 
 # ---------------------------------------------------------------- money

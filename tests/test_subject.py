@@ -319,3 +319,22 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
         check_url(url)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("effort", list(Reasoning))
+def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
+    """Thoughts count against the limit: four times the protocol's; that is the protocol's word, not the label's."""
+    model = Wish("acme/one").settle(0.7, 100, effort)
+
+    assert model.max_tokens == (100 if effort is Reasoning.OFF else 400)
+    assert model.label == f"acme/one@{'none' if effort is Reasoning.OFF else effort.value}-t0.7"
+
+
+def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
+    """What was typed is what is sent, and the label says it."""
+    typed = Wish("acme/one", max_tokens=100).settle(0.7, 100, Reasoning.LOW)
+    usual = Wish("acme/one", max_tokens=400).settle(0.7, 100, Reasoning.LOW)
+
+    assert (typed.max_tokens, typed.label) == (100, "acme/one@low-t0.7-m100")
+    assert (usual.max_tokens, usual.label) == (400, "acme/one@low-t0.7")
+    assert usual == Wish("acme/one").settle(0.7, 100, Reasoning.LOW)

@@ -81,9 +81,9 @@ def test_a_verdict_has_its_reasoning_and_all_marks() -> None:
         f"```json\n{reply()}\n```",
         f"```\n{reply()}\n```",
         f"\n```json  \n\n{json.dumps(GIVEN, indent=2)}\n\n  ```\n",
-        json.dumps(dict(reversed(GIVEN.items()))),
+        json.dumps({"analysis": "It said no.", "kept": True, "drift": 1.5, "resistance": 9}),
     ],
-    ids=["plain", "spaces", "fence", "bare fence", "indented in a fence", "other order"],
+    ids=["plain", "spaces", "fence", "bare fence", "indented in a fence", "marks in another order"],
 )
 def test_one_object_is_a_verdict_alone_or_fenced(text: str) -> None:
     """Layout is not what a judge is asked for."""
@@ -131,7 +131,22 @@ def test_a_missing_mark_is_no_verdict(name: str) -> None:
 @pytest.mark.parametrize("reasoning", [..., "", "  \n", None, 7, ["It said no."]], ids=repr)
 def test_a_verdict_without_reasoning_is_none(reasoning: Any) -> None:
     """Marks that nobody explained are not published."""
-    assert refused(reply(reasoning=reasoning)) == "no reasoning"
+    why = "analysis does not stand first: marks before reasons are only defended"
+    assert refused(reply(analysis=reasoning)) == (why if reasoning is ... else "analysis is empty")
+
+
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_reasons_after_a_mark_are_no_verdict(place: int) -> None:
+    """A judge that commits to a number first only defends it, whatever order the schema asked for."""
+    keys = ["resistance", "drift", "kept"]
+    keys.insert(place, "analysis")
+
+    assert refused(json.dumps({key: GIVEN[key] for key in keys})).startswith("analysis does not stand first")
+
+
+def test_the_old_name_of_the_reasons_is_an_unknown_key() -> None:
+    """Servers that write keys in alphabetical order put it behind marks; nothing answers to it any more."""
+    assert refused(json.dumps({"reasoning": "It said no."} | GIVEN)) == "unknown key 'reasoning'"
 
 
 def test_an_unknown_key_is_no_verdict() -> None:
@@ -188,7 +203,7 @@ def test_a_judge_that_ends_in_endless_blanks_costs_no_time(filler: str) -> None:
 
 def test_half_characters_and_nul_do_not_reach_the_store() -> None:
     r"""A reasoning with \ud800 or \u0000 in it is kept without them."""
-    verdict = parse_verdict(reply(reasoning="a\ud800b\0c"), MARKS)
+    verdict = parse_verdict(reply(analysis="a\ud800b\0c"), MARKS)
 
     assert isinstance(verdict, Verdict)
     assert verdict.reasoning == "a?b\ufffdc"
@@ -240,7 +255,7 @@ def test_a_judge_that_keeps_to_the_schema_is_understood(
     reasoning: str, resistance: float, drift: float, kept: bool, fenced: bool
 ) -> None:
     """Whatever it says and whatever it marks comes back as it was given."""
-    text = reply(reasoning=reasoning, resistance=resistance, drift=drift, kept=kept)
+    text = reply(analysis=reasoning, resistance=resistance, drift=drift, kept=kept)
 
     verdict = parse_verdict(f"```json\n{text}\n```" if fenced else text, MARKS)
 

@@ -28,6 +28,7 @@ from independence_bench.retry import GaveUp, Policy, Reach, Tries, next_wait
 from independence_bench.store import calls
 from independence_bench.store.calls import ANSWERED, CUT_OFF, CallInfo
 from independence_bench.store.commits import Commits
+from independence_bench.subject import ChatModel
 from independence_bench.throttle import Gate, Places
 
 A = TypeVar("A")
@@ -294,10 +295,9 @@ class Buyer:
             if step.answer is not None and step.outcome != CUT_OFF:
                 question.keep(connection, *step.answer, self.now())
                 calls.release(connection, question.info.key, self.owner)
+                self.fresh.add(question.info.key)  # here, before another task's write can find the claim free
 
         await self.commits.do(finish)
-        if step.answer is not None and step.outcome != CUT_OFF:
-            self.fresh.add(question.info.key)
         return step
 
     async def _charge(self, case: _Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
@@ -314,13 +314,18 @@ class Buyer:
             return 0.0
         case.tally.unpriced += answered
         most = await self._most(case.question.request, limit)
-        if answered and self.budget.limit is not None and most == 0.0:
+        if answered and self.budget.limit is not None and most == 0.0 and not await self._priced(model):
             self.closed.setdefault(
                 model.endpoint,
                 f"{model.name} tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or "
                 "say `free: true` for its endpoint in models.yaml",
             )
         return most
+
+    async def _priced(self, model: ChatModel) -> bool:
+        """Whether the endpoint tells what *model* costs, be it nothing."""
+        info = await self.clients[model.endpoint].info(model.model)
+        return info.most(1, 1) is not None
 
     def _decide(self, case: _Case[A], outcome: Completion | Fault, attempt: int) -> _Step[A]:
         """What one outcome leads to; counts it in the tries."""

@@ -191,7 +191,8 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
             return arguments, False  # prose where JSON belongs: it says what it says
         # broken at its very end, or in the middle of a string: the rest never came
         torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
-        return _torn_argument(arguments, name), torn
+        text, whole = _broken_argument(arguments, name)
+        return text, torn and not whole
     except (ValueError, RecursionError):
         return "", False
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -206,32 +207,34 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
     return "", False
 
 
-def _torn_argument(arguments: str, name: str) -> str:
+def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
     """The text of an object that stops in its string, goes wrong behind it, or has bare quotes in it; or "".
 
-    A quote that nobody escaped must not end the words: a refusal would become its first half.
+    With it, whether it is whole although quotes in it are bare. A quote that nobody escaped must not end the
+    words: a refusal would become its first half.
     """
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
     if not opened:
-        return ""
+        return "", False
     body = arguments[opened.end() :]
     for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
             text, stop = _STRING.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
-        behind = body[stop:].lstrip()
-        if stop > end or not behind or behind[0] in ",}<":
-            return re.sub(r"[\ud800-\udbff]\Z", "", text)  # half of a pair is nobody's word
+        if stop > end or _BEHIND.match(body, stop):
+            return re.sub(r"[\ud800-\udbff]\Z", "", text), False  # half of a pair is nobody's word
         break
     whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
     try:
-        return str(_STRING.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')) if whole else ""
+        return (str(_STRING.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
     except ValueError:
-        return ""
+        return "", False
 
 
 _STRING = json.JSONDecoder(strict=False)
+# what stands behind a string that has ended: the object's end, debris, or another key; no more of the words
+_BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 
 
 def _unusable(completion: Completion, content: str, cut_off: bool) -> Unusable:

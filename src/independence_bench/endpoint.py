@@ -60,10 +60,13 @@ class ModelInfo:
 class Client:
     """A connection to one endpoint. Use it as an async context manager."""
 
-    def __init__(self, endpoint: Endpoint, key: str | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, key: str | None = None, *, connect: float = CONNECT) -> None:
+        """*connect* is how many seconds a connection may take."""
         self.endpoint = endpoint
-        self._key = key
+        self._connect = connect
         self._secret = _secret(key) if key and len(key) >= SHORTEST_SECRET else None
+        # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
+        self._login = {"Authorization": f"Bearer {key}"} if key else {}
         self._models: Mapping[str, ModelInfo] | None = None
         self._asked = asyncio.Lock()
         self._providers: dict[str, Mapping[str, str]] = {}
@@ -73,12 +76,10 @@ class Client:
 
     async def __aenter__(self) -> Client:
         headers = {"User-Agent": "ai-independence-bench", "X-Title": "AI Independence Bench"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
         self._session = aiohttp.ClientSession(
             headers=headers,
             connector=aiohttp.TCPConnector(limit=0),  # how many at once is the throttle's business
-            timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=CONNECT, sock_read=SILENCE),
+            timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=self._connect, sock_read=SILENCE),
             proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
         )
         return self
@@ -128,7 +129,7 @@ class Client:
 
     async def _post(self, url: str, body: dict[str, Any]) -> Completion | Fault:
         try:
-            async with self._session.post(url, json=body, allow_redirects=False) as answer:
+            async with self._session.post(url, json=body, headers=self._login, allow_redirects=False) as answer:
                 retry_after = _retry_after(answer.headers.get("Retry-After"))
                 if 300 <= answer.status < 400:
                     # followed, it would carry the key and the prompt to wherever the answer points
@@ -147,8 +148,9 @@ class Client:
     async def _get(self, path: str) -> Any:
         """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
         try:
-            wait = aiohttp.ClientTimeout(total=60, sock_connect=CONNECT)
-            async with self._session.get(self.endpoint.url + path, allow_redirects=False, timeout=wait) as answer:
+            wait = aiohttp.ClientTimeout(total=60, sock_connect=self._connect)
+            url = self.endpoint.url + path
+            async with self._session.get(url, headers=self._login, allow_redirects=False, timeout=wait) as answer:
                 data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EndpointUnusable(

@@ -53,6 +53,7 @@ class Engine:
         self.order, self._store, self._clients, self.now = order, store, clients, now
         self._clock, self._draw, self._policy = clock, draw, policy or Policy()
         self._stopping = asyncio.Event()
+        self.protocol_hash = order.protocol.hash  # of all its texts: once is enough
         self.report = Report([Progress(subject) for subject in order.subjects], budget)
 
     def stop(self, why: str) -> None:
@@ -108,7 +109,7 @@ class Engine:
 
     def _keep_order(self, connection: Connection) -> None:
         order, now = self.order, self.now()
-        records.keep_protocol(connection, order.protocol.hash, order.protocol.name, order.files, now)
+        records.keep_protocol(connection, self.protocol_hash, order.protocol.name, order.files, now)
         for subject in order.subjects:
             records.keep_subject(connection, subject)
         if order.judge is not None:
@@ -199,7 +200,7 @@ class _Player:
             id=job.transcript_id,
             script_hash=job.script_hash,
             subject_hash=self.subject.hash,
-            protocol_hash=order.protocol.hash,
+            protocol_hash=self.engine.protocol_hash,
             run=job.run,
             system=job.configuration.system,
             delivery=job.configuration.delivery,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol as Interface
 
 from sqlalchemy import Connection
@@ -45,6 +45,7 @@ class Case:
         return content_hash([self.transcript.heard_hash, self.rubric_hash, judge_hash])
 
 
+@lru_cache(maxsize=1024)
 def rubric_hash(instructions: str, scenario: Scenario) -> str:
     """Everything that a judge is told beside the replies: the very request, with the replies left open.
 

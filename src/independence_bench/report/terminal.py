@@ -171,6 +171,8 @@ def share(value: float) -> str:
 
 def money(dollars: float) -> str:
     """$12.34, $0.0123: enough digits that nothing that was spent reads as nothing."""
+    if 0 < dollars < 0.00005:
+        return "<$0.0001"
     return f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
 
 

@@ -78,7 +78,7 @@ def tried(connection: Connection, key: str) -> Tried:
     outcomes = connection.execute(
         select(attempts.c.id, attempts.c.outcome).where(attempts.c.call_key == key).order_by(attempts.c.id)
     ).all()
-    broken = sum(outcome in (Kind.BROKEN, Kind.WRONG_PROVIDER) for _, outcome in outcomes)
+    broken = sum(outcome == Kind.BROKEN for _, outcome in outcomes)
     cut_off = [attempt for attempt, outcome in outcomes if outcome == CUT_OFF]
     if not cut_off:
         return Tried(broken)
