@@ -519,7 +519,7 @@ def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user
     assert len(user.server.asked) == 1
     assert "note: the price of scripted:acme/one is not known" in done.stderr
     assert "tells neither prices nor costs, so --budget cannot bound it" in done.stderr
-    assert "(1 calls did not say what they cost)" in done.stderr
+    assert "(1 call without a price)" in done.stderr
     user.server.forget()
     assert user.run().returncode == 0
     assert len(user.server.asked) == CALLS - 1

@@ -578,3 +578,10 @@ def test_quotes_that_nobody_escaped_do_not_end_the_words(text: str) -> None:
     reply = said(completion("", f'{{"message": "{text}"}}'), "tool_role", WORDING)
 
     assert reply == Said(Words(text.replace("\\n", "\n").replace('\\"', '"')))
+
+
+def test_running_on_past_the_end_of_the_turn_is_not_being_cut_off() -> None:
+    """The limit fell into the part that the model played for somebody else."""
+    reply = said(completion("I stay.<|im_end|>\n<|im_start|>user\nBut", finish="length"), "user_role", WORDING)
+
+    assert reply == Said(Words("I stay."))

@@ -176,7 +176,9 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
         raise SubjectError(f"the server at {client.endpoint.url} has no model {wish.model}; it has {names}")
     auto = wish.reasoning == AUTO
     reasoning = resolve_auto(wish.model, info.parameters) if auto else Reasoning(wish.reasoning)
-    identity = server.identity() if wish.endpoint == "embedded" else info.identity
+    identity = server.identity() if wish.endpoint == "embedded" else ""
+    if client.endpoint.dialect == "local" and not identity:
+        identity = info.identity
     return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, identity)
 
 

@@ -66,7 +66,8 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     """
     if completion.finish_reason == "content_filter":
         return Unusable("stopped by the provider's filter")
-    cut_off = completion.finish_reason == "length"
+    # who ran on past the end of their turn was not cut off in it
+    cut_off = completion.finish_reason == "length" and not _END_OF_TURN.search(completion.content)
     content = own_turn(completion.content)
     if delivery == "user_role":
         return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)

@@ -220,7 +220,7 @@ def closing_lines(report: Report, spent: calls.Spending) -> list[str]:
     if report.stopped:
         lines.append(f"stopped: {report.stopped}. The same command goes on from here.")
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
-    told = f" ({unpriced} calls did not say what they cost)" if unpriced else ""
+    told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
     lines.append(
         f"spent {money(report.cost)} by this command{told}, {money(spent.total)} in the store's life "
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
