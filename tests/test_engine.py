@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -742,7 +743,9 @@ def test_a_judge_that_refuses_one_transcript_goes_on_with_the_others(bench: Benc
 
     (progress,) = report.subjects
     assert (progress.done, progress.judged, progress.failed, progress.unjudged) == (8, 6, 2, 0)
-    assert {t.why for _, t in report.troubles} == {"not judged: request refused (HTTP 400): context length exceeded"}
+    assert {t.why for _, t in report.troubles} == {
+        "not judged: request refused (HTTP 400): context length exceeded; `aib judge` does it later"
+    }
     assert progress.calls_left == 0
     server_of(made).script = steady(MARKS)
     assert made.play(runs=2).complete
@@ -757,7 +760,9 @@ def test_a_judge_that_does_not_exist_is_asked_once(bench: Benches) -> None:
     (progress,) = report.subjects
     assert len(server_of(made).judged) == 1
     assert (progress.done, progress.judged, progress.failed) == (4, 0, 4)
-    assert {t.why for _, t in report.troubles} == {"not judged: request refused (HTTP 404): no such model"}
+    assert {t.why for _, t in report.troubles} == {
+        "not judged: request refused (HTTP 404): no such model; `aib judge` does it later"
+    }
 
 
 def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_other(bench: Benches) -> None:
@@ -1127,7 +1132,7 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench
 
     assert 1 <= len(server.asked) <= at_once
     assert not report.complete
-    said = {t.why.removeprefix("not judged: ") for _, t in report.troubles}
+    said = {t.why.removeprefix("not judged: ").removesuffix("; `aib judge` does it later") for _, t in report.troubles}
     assert said == {
         "scripted:acme/one tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or say "
         "`free: true` for its endpoint in models.yaml"
@@ -1359,3 +1364,24 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
 def test_a_policy_with_real_waits_is_the_default() -> None:
     """The tests' policy differs from the one that users get in its waits alone."""
     assert (FAST.broken, FAST.failures, FAST.patience) == (Policy().broken, Policy().failures, Policy().patience)
+
+
+@pytest.mark.parametrize("models", [PRICES, None], ids=["prices", "no prices"])
+def test_a_reply_that_was_paid_for_and_cannot_be_read_counts_against_the_budget(
+    bench: Benches, serve: Serve, models: Any
+) -> None:
+    """Half a body says nothing about its cost; the budget assumes the most, so that it is not exceeded unseen."""
+    whole = steady(MARKS, cost=0.1)
+
+    def torn(asked: Asked) -> Answer:
+        answer = whole(asked)
+        return replace(answer, body=answer.data[: len(answer.data) // 2])
+
+    server = serve(torn) if models is None else serve(torn, models=models)
+    made = bench(scripted=server)
+
+    report = made.play(budget=0.35, calls_at_once=1)
+
+    assert not report.complete
+    assert "budget" in (report.stopped or report.troubles[0][1].why)
+    assert 0 < server.charged <= 0.35

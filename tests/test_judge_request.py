@@ -127,7 +127,7 @@ def test_what_was_put_into_its_mouth_is_shown_as_said() -> None:
     case = case_of(V2.scenario("gradual_erosion"))
     headers = re.findall(rf"^{re.escape(fence_of(case))} (.*):$", sent(case), re.MULTILINE)
 
-    assert headers == ["the human says", "the AI says"] * 2 + ["the human says", "the AI says (its reply “answer”)"]
+    assert headers == ["the human says", "the AI says"] * 3 + ["the human says", "the AI says (its reply “answer”)"]
 
 
 def test_a_judge_reasons_first_and_answers_in_the_schema() -> None:

@@ -14,7 +14,7 @@ PACKAGE = "independence_bench"
 
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
-    __init__  embedded.__init__  store.__init__  report.__init__  cli.__init__
+    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__
     errors  hashing
     yaml_files
     protocol
@@ -23,21 +23,28 @@ LAYERS = """
     delivery  verdict  scoring
     plan
     store.tables
-    store.database  store.records
+    store.database  store.calls  store.records
     store.commits
     retry  throttle  budget
     endpoint
     buying
     judge
-    engine  forecast
+    order
+    stock  forecast
+    engine
     embedded.weights  embedded.table
     embedded.host  embedded.judge
     embedded.server
+    simulate.chance  simulate.latency  simulate.wire  simulate.ledger
+    simulate.characters
+    simulate.judge  simulate.catalog
+    simulate.faults
+    simulate.server
     conduct
     report.rows
     report.json  report.terminal  report.transcripts
     cli.options  cli.progress
-    cli.leaderboard  cli.protocols  cli.check  cli.embedded
+    cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate
     cli.run  cli.show
     cli.judge
     cli.main

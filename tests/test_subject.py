@@ -106,7 +106,6 @@ ROSTER = Roster(
         ("openai:gpt-5-nano", "gpt-5-nano", "openai"),
         ("local:llama3:8b", "llama3:8b", "local"),
         ("lab:llama3:8b", "llama3:8b", "lab"),
-        ("llama3:8b", "llama3:8b", "openrouter"),
         ("embedded:x", "x", "embedded"),
     ],
 )
@@ -238,7 +237,8 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
     ("text", "key", "mend"),
     [
         ("subject: []", "subject", "is not a known key; known: endpoints, subjects"),
-        ("subjects:\n- {modle: a/b}", "subjects.0.model", "is missing; add it"),
+        ("subjects:\n- {modle: a/b}", "subjects.0.modle", "is not a known key"),
+        ("subjects:\n- {endpoint: local}", "subjects.0.model", "is missing; add it"),
         ("subjects:\n- {model: a/b, temprature: 1}", "subjects.0.temprature", "check its spelling"),
         ("subjects:\n- {model: ''}", "subjects.0.model", "at least 1 character"),
         ("subjects:\n- {model: a/b, temperature: 3}", "subjects.0.temperature", "less than or equal to 2"),
@@ -338,3 +338,9 @@ def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
     assert (typed.max_tokens, typed.label) == (100, "acme/one@low-t0.7-m100")
     assert (usual.max_tokens, usual.label) == (400, "acme/one@low-t0.7")
     assert usual == Wish("acme/one").settle(0.7, 100, Reasoning.LOW)
+
+
+def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:
+    """A slip such as `embeded` is said at once, and not asked of an endpoint that costs money."""
+    with pytest.raises(SubjectError, match=r"is no model of OpenRouter.* `embedded`"):
+        ROSTER.find("embeded")

@@ -42,7 +42,7 @@ class Budget:
             if self.reserved == 0:
                 raise BudgetSpent(
                     f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
-                    f"may cost ${most:.4f}; raise --budget and run again, nothing stored is bought twice"
+                    f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
                 )
             await self._settled.wait()
         self.reserved += most

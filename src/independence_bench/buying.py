@@ -34,7 +34,6 @@ from independence_bench.throttle import Gate, Places
 A = TypeVar("A")
 
 CHARACTERS_A_TOKEN = 2.5  # fewer than in English prose, so that a reservation is rather too large
-UNSEEN = (Kind.CONNECTION, Kind.TIMEOUT)  # the reply may have been made, and charged, without arriving
 POLL = 0.5  # seconds between two looks at what another process is buying
 
 
@@ -310,11 +309,12 @@ class Buyer:
             self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
             return usage.cost
         answered = isinstance(outcome, Completion)
-        if isinstance(outcome, Fault) and (outcome.kind not in UNSEEN or outcome.unsent):
+        if isinstance(outcome, Fault) and not _may_be_charged(outcome):
             return 0.0
         case.tally.unpriced += answered
         most = await self._most(case.question.request, limit)
-        if answered and self.budget.limit is not None and most == 0.0 and not await self._priced(model):
+        served = answered or (isinstance(outcome, Fault) and outcome.status == 200)
+        if served and self.budget.limit is not None and most == 0.0 and not await self._priced(model):
             self.closed.setdefault(
                 model.endpoint,
                 f"{model.name} tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or "
@@ -364,3 +364,9 @@ class Buyer:
         if fault.kind is Kind.BAD_REQUEST and case.question.info.kind == "judgement" and fault.status != 404:
             return GaveUp(Reach.CALL, end.reason)  # this transcript, too long perhaps; the judge can do others
         return end
+
+
+def _may_be_charged(fault: Fault) -> bool:
+    """Whether a reply may have been made, and charged, although it did not arrive or could not be read."""
+    unseen = fault.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not fault.unsent
+    return unseen or fault.status == 200

@@ -235,9 +235,11 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
         code = _whole(error.get("code")) if isinstance(error, dict) else None
         shown = code if inside and code else status
         message = _error_message(error, reply, raw)
+        if status in (404, 405, 501) and not reply:
+            message = f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
         return Fault(_kind(shown, inside, error, retry_after), message, shown, retry_after=retry_after, **about)
     if not reply:
-        return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 120) or '(nothing)'}", status, **about)
+        return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -328,7 +330,7 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
             return Kind.REFUSED_PROMPT if flagged else Kind.BAD_REQUEST
         case 408 | 425:
             return Kind.UNAVAILABLE
-        case _ if 400 <= status < 500:
+        case _ if 400 <= status < 500 or status == 501:
             return Kind.BAD_REQUEST
         case _:
             return Kind.UNAVAILABLE

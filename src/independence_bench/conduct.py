@@ -84,7 +84,9 @@ async def conduct(
         try:
             clients = await stack.enter_async_context(_clients(needed, wanted.roster))
         except EndpointUnusable as error:
-            if judge_wish is None or judge_wish.endpoint in {wish.endpoint for wish in wanted.wishes}:
+            if judge_wish is None or not str(error).startswith(f"{judge_wish.endpoint} needs"):
+                raise
+            if judge_wish.endpoint in {wish.endpoint for wish in wanted.wishes}:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects = [
@@ -209,6 +211,8 @@ def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounde
         said.append(f"the price of {model.name} is not known: the budget can only count what its replies say they cost")
     if model.endpoint == "local" and not info.identity:
         said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
+    if model.endpoint == "openrouter" and info.parameters is None:
+        said.append(f"{model.name} is not in OpenRouter's list: check its spelling")
     if info.parameters is None or model.endpoint == "embedded":
         return said
     if "temperature" not in info.parameters:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlalchemy import Connection
@@ -26,7 +27,7 @@ from independence_bench.judge import Case, request_record
 from independence_bench.order import Order, Progress, Report, Trouble
 from independence_bench.plan import Job, opening, request
 from independence_bench.retry import GaveUp, Policy, Reach
-from independence_bench.stock import Stock, take_stock
+from independence_bench.stock import Stock, judge_trouble, take_stock
 from independence_bench.store import calls, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
@@ -173,6 +174,11 @@ class _Player:
             self.stopped = self.stopped or error.reach in (Reach.MODEL, Reach.ENDPOINT)
             self._trouble(job, error.reason)
 
+    def _dropped(self, calls: int) -> None:
+        """So many calls will not be made any more."""
+        self.progress.calls -= calls
+        self.progress.calls_left -= calls
+
     def _trouble(self, job: Job, why: str) -> None:
         self.progress.troubles.append(Trouble(job.title, why))
 
@@ -187,7 +193,7 @@ class _Player:
             try:
                 reply = await self.buyer.buy(question, self.places, self.tally)
             except GaveUp:
-                self.progress.calls_left -= talk.asks_left + self.judge_calls
+                self._dropped(talk.asks_left + self.judge_calls)
                 raise
             keys.append(question.info.key)
             replies.append(reply)
@@ -218,7 +224,7 @@ class _Player:
         if reason is not None:
             self.progress.invalid += 1
             self.progress.to_judge -= order.judge is not None
-            self.progress.calls_left -= talk.asks_left - 1 + self.judge_calls
+            self._dropped(talk.asks_left - 1 + self.judge_calls)
             self._trouble(job, f"invalid: {played.reason}; `aib run --again` asks once more")
             return
         self.progress.done += 1
@@ -258,8 +264,12 @@ class _Player:
             read=read,
             keep=keep,
             none=lambda reason: Reply("", reason=reason),
-            priority=talk.asks_left + (self.order.judge is not None),
+            priority=self.priority(job, talk.asks_left + (self.order.judge is not None)),
         )
+
+    def priority(self, job: Job, chain: int) -> int:
+        """The longest chain first; on a budget run by run, so that what is spent makes whole runs."""
+        return chain if self.engine.report.budget.limit is None else chain - 1000 * job.run
 
     async def _judge_stored(self, job: Job) -> None:
         transcript, _ = await self.commits.do(partial(records.read_transcript, transcript_id=job.transcript_id))
@@ -268,26 +278,34 @@ class _Player:
     async def _judge(self, job: Job, case: Case) -> None:
         assert self.order.judge is not None  # noqa: S101 - only planned where there is one
         try:
-            judgement = await self.order.judge.judge(case, self)
+            judgement = await self.order.judge.judge(case, _Desk(self, job))
         except GaveUp as error:
-            # a judge that cannot be asked stops its endpoint, never the subject
-            raise GaveUp(Reach.CALL, f"not judged: {error.reason}") from None
-        finally:
-            self.progress.calls_left -= self.judge_calls
+            # a judge that cannot be asked stops itself or its endpoint, never the subject
+            self._dropped(self.judge_calls)
+            raise GaveUp(Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later") from None
+        self.progress.calls_left -= self.judge_calls
         if judgement.reason is None:
             self.progress.judged += 1
         else:
             self.progress.unjudged += 1
-            self._trouble(job, f"the judge failed: {judgement.reason}; `aib judge` asks it again")
+            self._trouble(job, judge_trouble(judgement.reason, self.judge_calls))
 
-    # the desk lent to the judge
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """What a judge is lent for one transcript."""
+
+    player: _Player
+    job: Job
 
     async def buy(self, question: Question[Judgement]) -> Judgement:
         """Buy what a judge asks a model."""
-        return await self.buyer.buy(question, self.places, self.tally)
+        player = self.player
+        placed = replace(question, priority=player.priority(self.job, question.priority))
+        return await player.buyer.buy(placed, player.places, player.tally)
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""
-        now = self.engine.now()
-        await self.commits.do(lambda c: records.keep_judgement(c, judgement, None, now))
+        now = self.player.engine.now()
+        await self.player.commits.do(lambda c: records.keep_judgement(c, judgement, None, now))
         return judgement

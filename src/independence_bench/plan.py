@@ -13,7 +13,7 @@ from independence_bench.chat import ChatRequest
 from independence_bench.conversation import Talk, Words, begin
 from independence_bench.delivery import messages, tools
 from independence_bench.hashing import content_hash
-from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.protocol import DELIVERIES, Configuration, Protocol, Scenario
 from independence_bench.subject import ChatModel
 
 
@@ -36,6 +36,12 @@ class Job:
     def title(self) -> str:
         """For progress and errors: run, configuration and scenario."""
         return f"run {self.run}, {self.configuration}, {self.scenario.id}"
+
+
+def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
+    """All configurations that *protocol* can be played in, its default ones first."""
+    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in DELIVERIES]
+    return tuple(dict.fromkeys((*protocol.configurations, *every)))
 
 
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:

@@ -82,4 +82,9 @@ def _judging(
         stock.judged += 1
     else:
         stock.unjudged += 1
-        stock.troubles.append(Trouble(job.title, f"the judge failed: {before.reason}; `aib judge` asks it again"))
+        stock.troubles.append(Trouble(job.title, judge_trouble(before.reason, order.judge.calls)))
+
+
+def judge_trouble(reason: str, judge_calls: int) -> str:
+    """A failed judgement in a line; asking again helps with a judge that is asked at all."""
+    return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")

@@ -219,6 +219,10 @@ class Roster:
         endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         if not model.strip() or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is no model id; write author/model or ENDPOINT:MODEL")
+        if endpoint == "openrouter" and "/" not in model:
+            raise SubjectError(
+                f"{typed!r} is no model of OpenRouter's (author/model); write ENDPOINT:MODEL, or `embedded`"
+            )
         listed = tuple(wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint))
         return listed or (Wish(model, endpoint),)
 

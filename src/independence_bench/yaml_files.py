@@ -59,7 +59,8 @@ def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
+        # an unknown key first: it may be the missing one, misspelt
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         raise wrong(_line(".".join(str(part) for part in first["loc"])), _mend(first, model)) from error
 
 
@@ -75,6 +76,8 @@ def _mend(error: Any, model: type[BaseModel]) -> str:
         return f"is not a known key{known}"
     if error["type"] == "missing":
         return "is missing; add it"
+    if "scale" in error["loc"]:
+        return "a scale is [low, high], two numbers, or yes_no"
     given = error.get("input")
     # Python refuses to write down an integer of thousands of digits
     unshown = isinstance(given, dict | list) or (isinstance(given, int) and given.bit_length() > 256)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.protocol_files import load
+from independence_bench.embedded.table import Table
+from independence_bench.protocol_files import load, shipped
+from independence_bench.report.terminal import plural
 
 
 @click.command(name="check")
@@ -16,7 +18,14 @@ def command(path: str) -> None:
     """
     p = load(path)
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
+    dimensions = plural(len(p.dimensions), "dimension")
     click.echo(
-        f"{p.name} is a protocol: {len(p.scenarios)} scenarios, {p.replies} replies a run and configuration, "
-        f"{len(marks)} marks, {len(p.dimensions)} dimensions, hash {p.hash[:16]}"
+        f"{p.name} is a protocol: {plural(len(p.scenarios), 'scenario')}, {plural(p.replies, 'reply', 'replies')} "
+        f"a run and configuration, {plural(len(marks), 'mark')}, {dimensions}, hash {p.hash[:16]}"
     )
+    if p.name in shipped() and p.hash != load(p.name).hash:
+        click.echo(f"it is called like the shipped {p.name} and is another: give it a name of its own")
+    if unused := sorted(marks - {mark for dimension in p.dimensions for mark in dimension.marks}):
+        click.echo(f"no dimension uses {', '.join(unused)}")
+    if foreign := sorted(marks - Table.load().names):
+        click.echo(f"the embedded judge cannot mark {', '.join(foreign)}: judge with a model")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
 import click
 
 from independence_bench import __version__
-from independence_bench.errors import BenchError
+from independence_bench.errors import BenchError, WrongUse
 
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
@@ -20,6 +21,7 @@ COMMANDS = {
     "protocols": ("protocols", "List the protocols, or print what one of them asks."),
     "check": ("check", "Check a protocol of your own."),
     "embedded": ("embedded", "Install the small local model that needs no key."),
+    "simulate": ("simulate", "Serve models of known character, with faults to order, for nothing."),
 }
 
 
@@ -64,11 +66,18 @@ def cli() -> None:
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
         load_dotenv = importlib.import_module("dotenv").load_dotenv
-        load_dotenv(".env")
+        try:
+            load_dotenv(".env")
+        except (OSError, UnicodeDecodeError) as error:
+            raise WrongUse(f".env cannot be read ({error}); save it as UTF-8 text") from error
 
 
 def main() -> None:
     """Run `aib`. Known failures are one line on stderr: exit code 1, or 2 for wrong use."""
+    stdout = sys.stdout
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no word for a character shows a question mark
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -80,9 +89,10 @@ def main() -> None:
     except BenchError as error:
         sys.stderr.write(f"aib: {_harmless(str(error))}\n")
         code = error.exit_code
-    except BrokenPipeError:
-        # the reader of a pipe has gone (`| head`): nothing is wrong
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure
+        if sys.stdout is stdout:
+            raise
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
 

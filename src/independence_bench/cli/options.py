@@ -100,7 +100,7 @@ def configuration_options(command: F) -> F:
 def engine_options(command: F) -> F:
     """-p, -pt and --budget: how much at once, and for how much"""
     command = click.option(
-        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this."
+        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
     )(command)
     command = click.option(
         "-pt",

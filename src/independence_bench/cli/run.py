@@ -31,7 +31,7 @@ from independence_bench.order import Report
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.rows import boards
-from independence_bench.report.terminal import label_text, money
+from independence_bench.report.terminal import label_text, money, plural
 from independence_bench.store import calls
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url
@@ -50,7 +50,11 @@ MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 @configuration_options
 @click.option("--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]")
 @click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]")
-@click.option("--max-tokens", type=click.IntRange(1), help="Limit of one reply.  [default: the protocol's]")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1, 1_000_000),
+    help="Limit of one reply; twice that, once, where it cut one off.",
+)
 @click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]")
 @click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
@@ -95,7 +99,7 @@ def command(
     roster = read_roster(models_file)
     if local_url:
         roster = with_local(roster, check_url(local_url))
-    typed = [*models, *split(listed), *(f"local:{name}" for name in local_model)]
+    typed = [*split(",".join(models)), *split(listed), *(f"local:{name}" for name in local_model)]
     if local_model and not local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
     wishes = [wish for name in typed for wish in _wishes(name, roster)] or [
@@ -158,6 +162,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
         )
         return False
     if report is None:
+        console.print("nothing was sent")
         return False
     with store.reading() as connection:
         spent = calls.spending(connection)
@@ -226,11 +231,6 @@ def closing_lines(report: Report, spent: calls.Spending) -> list[str]:
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
     return lines
-
-
-def plural(count: int, noun: str) -> str:
-    """1 call, 2 calls."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def say_where_to_read(console: Console, protocol: Protocol, report: Report, store: Store) -> None:

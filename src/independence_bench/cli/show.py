@@ -7,12 +7,14 @@ import click
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
+    err,
     find_protocol,
     out,
     store_option,
     stored_protocol_option,
 )
 from independence_bench.errors import WrongUse
+from independence_bench.plan import every_configuration
 from independence_bench.report.terminal import printed, transcript_view
 from independence_bench.report.transcripts import find_transcripts
 from independence_bench.store.database import open_store
@@ -41,7 +43,7 @@ def command(
     """
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        chosen = configurations(protocol, variants, modes)
+        chosen = configurations(protocol, variants, modes) if variants or modes else every_configuration(protocol)
         found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
     if not found:
         which = f"run {run} of " if run else ""
@@ -49,10 +51,13 @@ def command(
             f"{which}{scenario} is not stored for {subject} in {', '.join(map(str, chosen))}; `aib run` plays it"
         )
     first = found[0]
+    if others := [reading.title.split(" · ", 2)[2] for reading in found[1:]]:
+        err().print(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)", soft_wrap=True)
     printed(
         out(),
         transcript_view(
             first.title,
+            first.preamble,
             first.transcript,
             first.judgements,
             first.scenario,

@@ -74,7 +74,7 @@ class TableJudge:
                 judge_hash=self.hash,
                 marks=marks,
                 reasoning="\n".join(reasons),
-                reason=None if marks else "no grounds for any mark of this rubric",
+                reason=None if marks else "the embedded judge knows none of this rubric's marks; judge with a model",
             )
         )
 

@@ -69,7 +69,7 @@ async def serve(
     not start, or if it ended before the block did; an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
-        raise EmbeddedError("the embedded model needs the extra: pip install 'ai-independence-bench[embedded]'")
+        raise EmbeddedError("the embedded model needs its runtime: pip install xllamacpp")
     with (
         log.open("w+b") if log else TemporaryFile() as trace,
         _child(weights, slots, context_per_slot, trace) as child,

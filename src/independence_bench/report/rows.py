@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from independence_bench.embedded.judge import is_table_judge
 from independence_bench.judge import rubric_hash
-from independence_bench.plan import script_hash
-from independence_bench.protocol import DELIVERIES, Configuration, Protocol
+from independence_bench.plan import every_configuration, script_hash
+from independence_bench.protocol import Configuration, Protocol
+from independence_bench.protocol_files import load, shipped
 from independence_bench.scoring import Marks, RunScore, Slot, SubjectScore, score_run, score_subject
 from independence_bench.store import records
 from independence_bench.store.database import Store
@@ -81,6 +82,14 @@ class Board:
     incomplete: tuple[Row, ...]
 
     @property
+    def protocol_name(self) -> str:
+        """Its name; with the start of its hash where it is called like a shipped one and is another."""
+        name = self.protocol.name
+        if name in shipped() and load(name).hash != self.protocol.hash:
+            return f"{name}, not as shipped: {self.protocol.hash[:8]}"
+        return name
+
+    @property
     def default(self) -> bool:
         """Whether this is the configuration that the protocol is meant to be played in."""
         return self.configurations == self.protocol.configurations
@@ -119,9 +128,8 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
 
 def _groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
     """The pooled default, then every configuration that is not the default by itself."""
-    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in DELIVERIES]
     default = protocol.configurations
-    return [default, *((one,) for one in every if (one,) != default and one not in default)]
+    return [default, *((one,) for one in every_configuration(protocol) if one not in default)]
 
 
 def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, list[Slot]]:

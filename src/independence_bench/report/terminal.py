@@ -59,10 +59,14 @@ def board_view(board: Board, detailed: bool = False) -> RenderableType:
 def _heading(board: Board) -> Text:
     configuration = " + ".join(str(c) for c in board.configurations)
     text = Text("\n")
-    text.append(f"Independence Index, protocol {label_text(board.protocol.name)}", style="bold")
+    text.append(f"Independence Index, protocol {label_text(board.protocol_name)}", style="bold")
     text.append(f" ({label_text(board.protocol.title)})\n")
-    text.append(f"{configuration} · judge: {label_text(board.judge) if board.judge else 'none yet'}", style="dim")
+    text.append(f"{configuration} · judge: {_judge(board)}", style="dim")
     return text
+
+
+def _judge(board: Board) -> str:
+    return f"{label_text(board.judge or 'none yet')}{' (for demos)' if board.by_table else ''}"
 
 
 def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
@@ -149,8 +153,15 @@ def _incomplete(row: Row) -> RenderableType:
         f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
         f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off"
     )
-    lines = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in (facts, *row.missing)]
-    return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *lines)
+    lines = [facts, *row.missing]
+    whole = [score.index for score in row.runs.values() if score.index is not None]
+    if whole:
+        runs = "run is" if len(whole) == 1 else "runs are"
+        lines.append(
+            f"{len(whole)} of {len(row.runs)} {runs} complete, with a mean index of {sum(whole) / len(whole):.1f}"
+        )
+    shown = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in lines]
+    return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *shown)
 
 
 def short(dimension: Dimension) -> str:
@@ -167,6 +178,11 @@ def number(value: float | None, digits: int) -> str:
 def share(value: float) -> str:
     """A share in whole percent that is 0 % only when there is none at all."""
     return "0%" if value == 0 else "<1%" if value < 0.005 else f"{value:.0%}"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """1 call, 2 calls; 1 reply, 2 replies."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def money(dollars: float) -> str:
@@ -190,6 +206,7 @@ def _percent(value: float | None) -> float | None:
 
 def transcript_view(
     title: str,
+    preamble: Sequence[tuple[str, str]],
     transcript: Transcript,
     judgements: Sequence[tuple[str, Judgement]],
     scenario: Scenario,
@@ -197,13 +214,15 @@ def transcript_view(
     reasoning: Mapping[str, str],
     remarks: Sequence[str] = (),
 ) -> RenderableType:
-    """The whole conversation with its marks; *reasoning* by reply name is what the model thought first.
+    """The whole conversation with its marks.
 
-    *judgements* are (judge's label, judgement); *remarks* are lines about the record itself.
+    *preamble* is (what, text) that the model was sent before anything was said; *judgements* are (judge's label,
+    judgement); *reasoning* by reply name is what the model thought first; *remarks* are lines about the record.
     """
     parts: list[RenderableType] = [Text(f"\n{label_text(title)}", style="bold")]
     parts += [Text(harmless(remark), style="yellow") for remark in remarks]
-    parts += [Text("\nsystem prompt", style="dim bold"), _block(transcript.system, "dim")]
+    for role, text in preamble:
+        parts += [Text(f"\n{role}", style="dim bold"), _block(text, "dim")]
     for line in transcript.lines:
         if line.speaker == "human":
             parts += [Text("\nhuman", style="bold cyan"), _block(line.text)]

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from independence_bench.conversation import Transcript
+from independence_bench.delivery import messages
 from independence_bench.errors import WrongUse
 from independence_bench.judge import rubric_hash
 from independence_bench.plan import script_hash
-from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
 from independence_bench.report.rows import unique_labels
 from independence_bench.store import calls, records
+from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
 
@@ -23,6 +25,7 @@ class Reading:
     """One transcript to be read."""
 
     title: str
+    preamble: tuple[tuple[str, str], ...]  # (what, text): what the model was sent before anything was said
     transcript: Transcript
     scenario: Scenario
     judgements: tuple[tuple[str, Judgement], ...]  # (judge's label, judgement)
@@ -90,8 +93,23 @@ def _read(
         if reply.plain_text:
             remarks.append(f"{name}: said in plain text, without calling the tool")
         for attempt in calls.attempts_of(connection, [key]):
-            if attempt["outcome"] not in ("answered", None):
+            if attempt["outcome"] == CUT_OFF:
+                remarks.append(f"{name}: a first reply was cut off, and asked again with twice the limit")
+            elif attempt["outcome"] not in (ANSWERED, None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
                 remarks.append(f"{name}: an attempt was rejected ({attempt['outcome']}{why})")
     shown = tuple((judges[j.judge_hash], j) for j in judgements)
-    return Reading(title, transcript, scenario, shown, reasoning, tuple(remarks))
+    return Reading(
+        title, _preamble(protocol, transcript.system, row), transcript, scenario, shown, reasoning, tuple(remarks)
+    )
+
+
+def _preamble(protocol: Protocol, system: str, row: TranscriptRow) -> tuple[tuple[str, str], ...]:
+    """The system message as it was sent, and what tool_role puts before the human's first words."""
+    wording = protocol.tool_role
+    way: Delivery = "tool_role" if row.delivery == "tool_role" else "user_role"
+    first, *_ = messages(Transcript(system), way, wording)
+    shown = [("system prompt", first.content or "")]
+    if way == "tool_role":
+        shown += [("opening message", wording.opening), ("the model's first call, made for it", wording.greeting)]
+    return tuple(shown)

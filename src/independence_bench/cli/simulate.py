@@ -1,0 +1,154 @@
+"""`aib simulate`: an endpoint that costs nothing and goes wrong to order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from independence_bench.cli.options import Number
+from independence_bench.errors import WrongUse
+from independence_bench.simulate.faults import Faults, read_script
+from independence_bench.simulate.latency import Latency
+from independence_bench.simulate.ledger import audit, audit_lines, read_ledger
+from independence_bench.simulate.server import Settings, Simulation, simulate
+
+READY = """\
+{url}
+
+# models.yaml
+endpoints:
+  sim: {{url: "{url}", dialect: openrouter}}
+
+aib run sim:sim/rock sim:sim/mirror --judge sim:sim/judge --runs 1 --store sim.db
+
+Ctrl-C ends it."""
+
+
+@click.group(name="simulate", invoke_without_command=True)
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0, show_default=True, help="0: a free one.")
+@click.option(
+    "--seed", type=int, metavar="N", default=0, show_default=True, help="The same seed, the same answers and faults."
+)
+@click.option(
+    "--latency", default="none", show_default=True, metavar="WHAT", help="none, SECONDS, or published (quantiles)."
+)
+@click.option(
+    "--scale", type=Number(0, 1000), default=1.0, metavar="X", show_default=True, help="Every wait is taken times X."
+)
+@click.option(
+    "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its share, e.g. http-500=0.1, mixed=0.2."
+)
+@click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Lines such as `3 http-500`.")
+@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write what was asked, as JSON lines.")
+@click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 to more than that.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    port: int,
+    seed: int,
+    latency: str,
+    scale: float,
+    rates: tuple[str, ...],
+    script: Path | None,
+    ledger: Path | None,
+    requests_per_minute: int | None,
+) -> None:
+    """Serve models of known character on this machine, with latency and faults to order, for nothing.
+
+    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others, and sim/judge, which marks by a known rule; see
+    docs/simulate.md. Prints its address and what to write into models.yaml; when it ends, what was asked and
+    what it would have cost.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    settings = Settings(
+        seed=seed,
+        latency=read_latency(latency, scale),
+        faults=Faults(read_rates(rates), _read_script(script)),
+        requests_per_minute=requests_per_minute,
+        port=port,
+    )
+    simulation = asyncio.run(serve(settings, ledger))
+    found = audit(simulation.ledger.entries)
+    for line in audit_lines(found):
+        click.echo(line)
+    if found.again:
+        click.echo(
+            "several runs ask the same: write a --ledger, and `aib simulate audit LEDGER --runs N` allows for it"
+        )
+
+
+@command.command("audit")
+@click.argument("ledger", type=click.Path(path_type=Path))
+@click.option(
+    "--runs", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="How many runs were played."
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
+    """What LEDGER says: what was charged, and which request was answered more often than there were runs.
+
+    Exit code 1 if one was.
+    """
+    found = audit(read_ledger(ledger), runs)
+    for line in [json.dumps(asdict(found))] if as_json else audit_lines(found, runs):
+        click.echo(line)
+    if found.again:
+        raise SystemExit(1)
+
+
+async def serve(settings: Settings, ledger: Path | None) -> Simulation:
+    """Serve until Ctrl-C (or SIGTERM); what was served."""
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+
+    def on_signal(_number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    # not the loop's own handlers: those do not exist on Windows
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        async with simulate(settings, ledger) as simulation:
+            click.echo(READY.format(url=simulation.url))
+            await stopped.wait()
+        return simulation
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def read_latency(text: str, scale: float) -> Latency:
+    """What --latency and --scale say. Raises WrongUse."""
+    if text == "published":
+        return Latency("published", scale)
+    try:
+        seconds = 0.0 if text == "none" else float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 3600:
+        raise WrongUse(f"--latency {text}: write none, published, or seconds from 0 to 3600")
+    return Latency(seconds, scale)
+
+
+def read_rates(written: tuple[str, ...]) -> dict[str, float]:
+    """What --fault says. Raises WrongUse."""
+    rates: dict[str, float] = {}
+    for text in written:
+        name, _, rate = text.partition("=")
+        try:
+            rates[name] = float(rate)
+        except ValueError:
+            raise WrongUse(f"--fault {text}: write NAME=RATE, e.g. http-500=0.1 for one request in ten") from None
+    return rates
+
+
+def _read_script(path: Path | None) -> dict[int, str]:
+    if path is None:
+        return {}
+    try:
+        return read_script(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"--script {path}: cannot be read ({error})") from error

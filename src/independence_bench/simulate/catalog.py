@@ -1,0 +1,88 @@
+"""What the endpoint offers: model ids, prices, supported parameters and providers, as OpenRouter lists them.
+
+Knows the characters by name. Pure values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from independence_bench.simulate.characters import CHARACTERS, find_character
+from independence_bench.simulate.wire import Price
+
+AUTHOR = "sim"
+SUBJECT_PRICE = Price(0.000001, 0.000004)
+JUDGE_PRICE = Price(0.0000005, 0.000003)
+
+# the same judge, made to answer in JSON in each of the three ways
+JUDGES: Mapping[str, tuple[str, ...]] = {
+    "judge": ("response_format", "structured_outputs"),
+    "judge-object": ("response_format",),
+    "judge-plain": (),
+}
+PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}  # tag -> display name
+
+_SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop")
+_TALKING = ("tools", "tool_choice", "reasoning", "include_reasoning")
+
+
+def is_judge(model: str) -> bool:
+    """Whether *model* is one of the judges."""
+    return model.removeprefix(f"{AUTHOR}/") in JUDGES
+
+
+def knows(model: str) -> bool:
+    """Whether there is a model of that id."""
+    author, _, name = model.partition("/")
+    return author == AUTHOR and (name in JUDGES or find_character(name) is not None)
+
+
+def price_of(model: str) -> Price:
+    """Dollars a token of *model*."""
+    return JUDGE_PRICE if is_judge(model) else SUBJECT_PRICE
+
+
+def models() -> dict[str, Any]:
+    """The answer of /models."""
+    return {"data": [_entry(f"{AUTHOR}/{name}") for name in (*CHARACTERS, *JUDGES)]}
+
+
+def endpoints(model: str) -> dict[str, Any]:
+    """The answer of /models/{author}/{slug}/endpoints."""
+    entry = _entry(model)
+    served = [
+        {key: entry[key] for key in ("context_length", "pricing", "supported_parameters")}
+        | {"name": f"{name} | {model}", "provider_name": name, "tag": tag}
+        for tag, name in PROVIDERS.items()
+    ]
+    return {"data": {"id": model, "name": entry["name"], "endpoints": served}}
+
+
+def provider_for(pin: str | None) -> str | None:
+    """The display name of who serves a request with that *pin*; None where nobody fits it."""
+    if pin is None:
+        return next(iter(PROVIDERS.values()))
+    fitting = [name for tag, name in PROVIDERS.items() if pin in (tag, tag.split("/")[0])]
+    return fitting[0] if fitting else None
+
+
+def _entry(model: str) -> dict[str, Any]:
+    name = model.removeprefix(f"{AUTHOR}/")
+    price = price_of(model)
+    return {
+        "id": model,
+        "name": f"Simulated: {name}",
+        "created": 1767225600,
+        "context_length": 128_000,
+        "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
+        "pricing": {
+            "prompt": f"{price.prompt:.9f}",
+            "completion": f"{price.completion:.9f}",
+            "request": "0",
+            "image": "0",
+            "internal_reasoning": "0",
+        },
+        "supported_parameters": [*_SAMPLING, *JUDGES.get(name, _TALKING)],
+        "top_provider": {"context_length": 128_000, "max_completion_tokens": None, "is_moderated": False},
+    }

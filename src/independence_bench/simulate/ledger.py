@@ -1,0 +1,151 @@
+"""What was asked of the simulated endpoint and what it charged, and the audit of it.
+
+Knows requests by their hash only: what was said stands in no ledger. The file is JSON lines, one for each
+request as it ended, each handed to the system before the next one is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from independence_bench.errors import WrongUse
+
+SHOWN = 8  # requests that an audit in words names one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request for a completion, as it ended."""
+
+    number: int  # 1, 2, ... in the order of arrival
+    request: str  # hash of its content but the token limit
+    model: str
+    times: int  # how often that request had come by then: 1, 2, ...
+    fault: str  # "" where nothing went wrong
+    status: int
+    completed: bool  # the last byte was handed over to the connection
+    answer: bool  # what was sent is a usable answer
+    charged: float  # dollars
+    told: float  # dollars of it that stood in what the client received
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What a ledger comes to."""
+
+    requests: int
+    distinct: int
+    answered: int  # usable answers that went out to their last byte
+    broken_off: int  # requests that did not get all of theirs
+    charged: float
+    told: float
+    again: tuple[tuple[str, str, int], ...]  # (request, model, answers) of those answered more often than wanted
+    wasted: float  # dollars of those surplus answers
+    faults: tuple[tuple[str, int], ...]  # by name, the most frequent first
+
+
+class Ledger:
+    """Keeps entries, in memory and in *file* where there is one. Use it as a context manager."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.entries: list[Entry] = []
+        self._path = file
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Ledger:
+        if self._path is not None:
+            try:
+                self._file = self._path.open("a", encoding="utf-8")
+            except OSError as error:
+                raise WrongUse(f"--ledger {self._path}: cannot be written ({error.strerror})") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, entry: Entry) -> None:
+        """Write *entry* down."""
+        self.entries.append(entry)
+        if self._file is not None:
+            self._file.write(json.dumps(asdict(entry)) + "\n")
+            self._file.flush()
+
+
+def read_ledger(path: Path) -> list[Entry]:
+    """The entries in the file at *path*; a last line that was torn off is left out. Raises WrongUse."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUse(f"{path}: cannot be read ({error}); name a file that --ledger has written") from error
+    entries = []
+    for at, line in enumerate(lines[:-1], 1):
+        try:
+            entries.append(_entry(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise WrongUse(
+                f"{path}, line {at}: not a line of a ledger; name a file that --ledger has written"
+            ) from error
+    return entries
+
+
+def _entry(value: object) -> Entry:
+    wanted = {field.name: field.type for field in fields(Entry)}
+    if not isinstance(value, dict) or value.keys() != wanted.keys():
+        raise ValueError("other keys")
+    kinds: dict[str, type | tuple[type, ...]] = {"int": int, "str": str, "bool": bool, "float": (int, float)}
+    if not all(isinstance(value[name], kinds[str(kind)]) for name, kind in wanted.items()):
+        raise ValueError("other types")
+    return Entry(**value)
+
+
+def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:
+    """What *entries* come to, where each request may be answered *runs* times.
+
+    The requests of several runs are the same as long as the replies are: *runs* is how many were played.
+    """
+    entries = list(entries)
+    answers: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.completed and entry.answer:
+            answers.setdefault(entry.request, []).append(entry)
+    surplus = {request: found for request, found in answers.items() if len(found) > runs}
+    return Audit(
+        requests=len(entries),
+        distinct=len({entry.request for entry in entries}),
+        answered=sum(len(found) for found in answers.values()),
+        broken_off=sum(not entry.completed for entry in entries),
+        charged=_dollars(entry.charged for entry in entries),
+        told=_dollars(entry.told for entry in entries),
+        again=tuple((request, found[0].model, len(found)) for request, found in surplus.items()),
+        wasted=_dollars(entry.charged for found in surplus.values() for entry in found[runs:]),
+        faults=tuple(Counter(entry.fault for entry in entries if entry.fault).most_common()),
+    )
+
+
+def audit_lines(found: Audit, runs: int = 1) -> list[str]:
+    """An audit in words."""
+    faults = ", ".join(f"{name} {count}" for name, count in found.faults)
+    more = f"more often than {runs} times" if runs > 1 else "more than once"
+    lines = [
+        f"{found.requests:,} requests, {found.distinct:,} of them different; {found.answered:,} answered, "
+        f"{found.broken_off:,} broken off",
+        f"charged ${found.charged:.6f}, of which the client was told ${found.told:.6f}",
+        f"faults: {faults or 'none'}",
+        f"answered {more}: {len(found.again):,} requests, ${found.wasted:.6f}",
+    ]
+    lines += [f"  {request[:16]}  {model}  {count} times" for request, model, count in found.again[:SHOWN]]
+    return [*lines, f"  and {len(found.again) - SHOWN:,} more"] if len(found.again) > SHOWN else lines
+
+
+def _dollars(amounts: Iterable[float]) -> float:
+    return round(sum(amounts), 9)

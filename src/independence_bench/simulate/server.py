@@ -1,0 +1,238 @@
+"""The simulated endpoint itself: characters, faults and latency behind a port on this machine.
+
+    async with simulate(Settings(seed=7, faults=Faults({"http-500": 0.1}))) as simulation:
+        ...                                     # simulation.url speaks chat completions
+        audit(simulation.ledger.entries)
+
+The only module here that speaks HTTP; what is answered the others decide, as values. It binds 127.0.0.1,
+wants no key and keeps none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+from independence_bench.errors import WrongUse
+from independence_bench.simulate import catalog
+from independence_bench.simulate.chance import unit
+from independence_bench.simulate.characters import find_character
+from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
+from independence_bench.simulate.judge import verdict
+from independence_bench.simulate.latency import Latency
+from independence_bench.simulate.ledger import Entry, Ledger
+from independence_bench.simulate.wire import Asked, NotUnderstood, Reply, completion, error_body, read_request
+
+HOST = "127.0.0.1"
+LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
+PIECES = 20  # of a body that drips
+DRIP = 0.25  # seconds between two of them, times the scale
+MINUTE = 60.0
+OVER_THE_LIMIT = "requests-per-minute"  # the ledger's name for what is not an injected fault
+LEAVING = 0.1  # seconds that calls in flight get when the server ends
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the endpoint behaves."""
+
+    seed: int = 0
+    latency: Latency = field(default_factory=Latency)
+    faults: Faults = field(default_factory=Faults)
+    requests_per_minute: int | None = None
+    port: int = 0  # 0: a free one
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one request gets, and what the ledger says of it."""
+
+    sent: Sent
+    fault: str = ""
+    usable: bool = False
+    charged: float = 0.0
+    told: float = 0.0
+
+
+class Window:
+    """Lets so many requests through in any minute."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._times: deque[float] = deque()
+
+    def wait(self, now: float) -> float:
+        """0 where the request at *now* (seconds) may pass; else the seconds until one may."""
+        while self._times and self._times[0] <= now - MINUTE:
+            self._times.popleft()
+        if len(self._times) < self._most:
+            self._times.append(now)
+            return 0.0
+        return self._times[0] + MINUTE - now
+
+
+class Simulation:
+    """The endpoint at work: its address and its ledger."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.settings = settings
+        self.ledger = ledger
+        self.url = ""  # base URL, once it is served
+        self.asked = 0  # requests for completions so far
+        self.in_flight = 0
+        self._times: Counter[str] = Counter()
+        self._window = Window(settings.requests_per_minute) if settings.requests_per_minute else None
+
+    def application(self) -> web.Application:
+        """The routes."""
+        app = web.Application(client_max_size=LARGEST_REQUEST)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/v1/models/{author}/{slug}/endpoints", self._endpoints)
+        return app
+
+    def answer(self, asked: Asked, number: int, times: int) -> Answer:
+        """What request *number* gets, which has come *times* times: the same for the same seed and request."""
+        provider = catalog.provider_for(asked.provider)
+        if not catalog.knows(asked.model):
+            return _refused(404, f"There is no model {asked.model}; see /v1/models.")
+        if provider is None:
+            return _refused(404, "No allowed providers are available for the selected model.")
+        made = completion(asked, self._reply(asked), number, catalog.price_of(asked.model), provider)
+        name = self.settings.faults.of(asked, number, times, self.settings.seed)
+        sent = spoiled(name, made)
+        if not name:
+            return Answer(sent, usable=made.usable, charged=made.cost, told=made.cost)
+        fault = FAULTS[name]
+        charged = made.cost if fault.paid else 0.0
+        return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
+
+    def _reply(self, asked: Asked) -> Reply:
+        if catalog.is_judge(asked.model):
+            return Reply(verdict(asked), called=False)
+        character = find_character(asked.model.removeprefix(f"{catalog.AUTHOR}/"))
+        assert character is not None  # noqa: S101 - the catalog knows no others
+        reply = character(asked, self.settings.seed)
+        if not asked.thinks or reply.thoughts:
+            return reply
+        return Reply(reply.words, reply.notes, "I think about it, and then I say this.", reply.usable, reply.called)
+
+    async def _models(self, request: web.Request) -> web.Response:
+        del request
+        return web.json_response(catalog.models())
+
+    async def _endpoints(self, request: web.Request) -> web.Response:
+        model = f"{request.match_info['author']}/{request.match_info['slug']}"
+        if not catalog.knows(model):
+            return web.json_response(error_body(404, "Model not found"), status=404)
+        return web.json_response(catalog.endpoints(model))
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        started = time.monotonic()
+        try:
+            asked = read_request(await request.read())
+        except NotUnderstood as error:
+            return web.json_response(error_body(400, str(error)), status=400)
+        self.asked += 1
+        number = self.asked
+        self._times[asked.hash] += 1
+        times = self._times[asked.hash]
+        answer = self._limited(started) or self.answer(asked, number, times)
+        completed = False
+        self.in_flight += 1
+        try:
+            share = unit(self.settings.seed, asked.hash, times, "latency")
+            await asyncio.sleep(self.settings.latency.of(catalog.is_judge(asked.model), share))
+            response, completed = await self._send(request, answer.sent)
+            return response
+        finally:
+            self.in_flight -= 1
+            # who hangs up pays all the same: the model goes on writing
+            self.ledger.add(
+                Entry(
+                    number=number,
+                    request=asked.hash,
+                    model=asked.model,
+                    times=times,
+                    fault=answer.fault,
+                    status=answer.sent.status,
+                    completed=completed,
+                    answer=answer.usable,
+                    charged=answer.charged,
+                    told=answer.told if completed else 0.0,
+                    seconds=round(time.monotonic() - started, 6),
+                )
+            )
+
+    def _limited(self, now: float) -> Answer | None:
+        """The refusal of a request over the limit; None where it may pass."""
+        wait = self._window.wait(now) if self._window else 0.0
+        if not wait:
+            return None
+        body = error_body(429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute")
+        return Answer(plain(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
+
+    async def _send(self, request: web.Request, sent: Sent) -> tuple[web.StreamResponse, bool]:
+        """Send it; the response, and whether it went out to its last byte."""
+        if sent.manner is Manner.SILENCE:
+            await asyncio.Event().wait()  # until the client leaves or the server ends
+        response = web.StreamResponse(status=sent.status, headers=dict(sent.headers))
+        response.content_length = len(sent.body)
+        try:
+            if sent.manner is not Manner.RESET:
+                await response.prepare(request)
+                await self._write(response, sent)
+            if sent.manner in (Manner.RESET, Manner.RESET_INSIDE):
+                if request.transport is not None:
+                    request.transport.abort()
+                return response, False
+            await response.write_eof()
+        except ConnectionError:
+            return response, False  # the client has left
+        return response, True
+
+    async def _write(self, response: web.StreamResponse, sent: Sent) -> None:
+        if sent.manner is Manner.RESET_INSIDE:
+            await response.write(sent.body[: len(sent.body) // 2])
+        elif sent.manner is Manner.DRIP:
+            size = max(-(-len(sent.body) // PIECES), 1)
+            for start in range(0, len(sent.body), size):
+                await asyncio.sleep(DRIP * self.settings.latency.scale)  # before: after the last one nobody waits
+                await response.write(sent.body[start : start + size])
+        else:
+            await response.write(sent.body)
+
+
+def _refused(code: int, message: str) -> Answer:
+    return Answer(plain(error_body(code, message), code))
+
+
+@asynccontextmanager
+async def simulate(settings: Settings | None = None, ledger_file: Path | None = None) -> AsyncIterator[Simulation]:
+    """Serve until the block is left; calls in flight are then broken off.
+
+    Raises WrongUse where the port is taken or the ledger cannot be written.
+    """
+    settings = settings or Settings()
+    with Ledger(ledger_file) as ledger:
+        simulation = Simulation(settings, ledger)
+        runner = web.AppRunner(
+            simulation.application(), access_log=None, handler_cancellation=True, shutdown_timeout=LEAVING
+        )
+        await runner.setup()
+        try:
+            try:
+                await web.TCPSite(runner, HOST, settings.port, backlog=1024).start()
+            except OSError as error:
+                raise WrongUse(f"--port {settings.port}: {error.strerror}; 0 takes a free one") from error
+            simulation.url = f"http://{HOST}:{runner.addresses[0][1]}/v1"
+            yield simulation
+        finally:
+            await runner.cleanup()

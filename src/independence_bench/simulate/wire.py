@@ -1,0 +1,188 @@
+"""The chat-completions format from the server's side: a request read, a completion written.
+
+Knows the format; knows no character, no fault and no HTTP. A body that is no request is `NotUnderstood`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from independence_bench.hashing import content_hash
+
+CHARACTERS_A_TOKEN = 4
+LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+class NotUnderstood(Exception):
+    """A body that is no request for a chat completion, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, as far as a character can use it."""
+
+    hash: str  # of all its content but the token limit, which a client raises when it asks again
+    model: str
+    heard: tuple[str, ...]  # what the human has said so far, in either delivery mode
+    prompt: str  # the last user message: what a judge is sent
+    tool: tuple[str, str] | None  # name and argument of the tool that it speaks by
+    schema: Mapping[str, Any] | None  # JSON Schema that the answer should follow
+    provider: str | None  # pin
+    limit: int | None  # tokens
+    thinks: bool
+    tokens: int  # of the prompt
+
+    @property
+    def pushes(self) -> int:
+        """How often the human has come back: everything said after the first time."""
+        return max(len(self.heard) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a character says. *usable*: whether it is an answer at all."""
+
+    words: str
+    notes: str = ""  # beside the call, where it speaks by a tool
+    thoughts: str = ""  # reasoning
+    usable: bool = True
+    called: bool = True  # False: as plain text, even where a tool is offered
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars a token."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A completion's body, fresh and free to be spoiled; what it costs; whether it is a whole answer."""
+
+    body: dict[str, Any]
+    cost: float
+    usable: bool
+
+
+def read_request(data: bytes) -> Asked:
+    """The request in *data*. Raises NotUnderstood."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        raise NotUnderstood("the body is not JSON") from None
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str):
+        raise NotUnderstood("the body has no model")
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(part, dict) for part in messages):
+        raise NotUnderstood("the body has no messages")
+    if body.get("stream"):
+        raise NotUnderstood("this endpoint does not stream")
+    said = {
+        role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role) for role in ("user", "tool")
+    }
+    limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
+    content = {name: value for name, value in body.items() if name not in LIMITS}
+    try:
+        asked_hash = content_hash(content)
+    except (TypeError, ValueError, RecursionError):
+        raise NotUnderstood("the body holds what JSON has no word for") from None
+    return Asked(
+        hash=asked_hash,
+        model=body["model"],
+        heard=said["tool"] or said["user"],
+        prompt=said["user"][-1] if said["user"] else "",
+        tool=_tool(body.get("tools")),
+        schema=_schema(body.get("response_format")),
+        provider=_pin(body.get("provider")),
+        limit=limits[0] if limits and limits[0] > 0 else None,
+        thinks=_thinks(body),
+        tokens=_tokens(len(data)),
+    )
+
+
+def completion(asked: Asked, reply: Reply, number: int, price: Price, provider: str) -> Made:
+    """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
+    spent = _tokens(len(reply.thoughts) + len(reply.notes))
+    room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
+    calling = asked.tool is not None and reply.called
+    said = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
+    cut = room is not None and len(said) > room
+    said = said[:room]
+    message: dict[str, Any] = {"role": "assistant", "content": said}
+    if asked.tool and calling:
+        message["content"] = reply.notes or None
+        message["tool_calls"] = [tool_call("call00001", asked.tool[0], said)]
+    if reply.thoughts:
+        message["reasoning"] = reply.thoughts
+    written = _tokens(len(said)) + spent
+    cost = round(asked.tokens * price.prompt + written * price.completion, 9)
+    finish = "length" if cut else "tool_calls" if calling else "stop"
+    body = {
+        "id": f"gen-sim-{number:06d}",
+        "object": "chat.completion",
+        "model": asked.model,
+        "provider": provider,
+        "choices": [{"index": 0, "finish_reason": finish, "message": message}],
+        "usage": {
+            "prompt_tokens": asked.tokens,
+            "completion_tokens": written,
+            "total_tokens": asked.tokens + written,
+            "completion_tokens_details": {"reasoning_tokens": _tokens(len(reply.thoughts))},
+            "prompt_tokens_details": {"cached_tokens": 0},
+            "cost": cost,
+        },
+    }
+    return Made(body, cost, reply.usable and not cut)
+
+
+def tool_call(call_id: str, name: str, arguments: object) -> dict[str, Any]:
+    """A call as it stands in a message; *arguments* ought to be text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def error_body(code: int, message: str) -> dict[str, Any]:
+    """An error as OpenRouter words it."""
+    return {"error": {"code": code, "message": message}}
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _tool(value: Any) -> tuple[str, str] | None:
+    """Name and first argument of the first tool that is offered."""
+    try:
+        function = value[0]["function"]
+        return str(function["name"]), str(next(iter(function["parameters"]["properties"])))
+    except (TypeError, LookupError, StopIteration):
+        return None
+
+
+def _schema(value: Any) -> Mapping[str, Any] | None:
+    try:
+        schema = value["json_schema"]["schema"]
+    except (TypeError, LookupError):
+        return None
+    return schema if isinstance(schema, dict) else None
+
+
+def _pin(value: Any) -> str | None:
+    only = value.get("only") if isinstance(value, dict) else None
+    return str(only[0]) if isinstance(only, list) and only else None
+
+
+def _thinks(body: Mapping[str, Any]) -> bool:
+    reasoning = body.get("reasoning")
+    effort = reasoning.get("effort") if isinstance(reasoning, dict) else body.get("reasoning_effort")
+    return effort not in (None, "none")

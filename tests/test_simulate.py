@@ -1,0 +1,809 @@
+"""The simulated endpoint: real server, real client, real `aib run`; and the pure parts by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Reasoning
+from independence_bench.conversation import Transcript, Words, begin
+from independence_bench.delivery import Said, Unusable, messages, said, tools
+from independence_bench.endpoint import Client
+from independence_bench.errors import WrongUse
+from independence_bench.judge import Case, judge_messages, judge_schema
+from independence_bench.protocol import DELIVERIES, Delivery, Says, Scenario
+from independence_bench.protocol_files import load
+from independence_bench.simulate import catalog
+from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, find_character
+from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
+from independence_bench.simulate.judge import judged_replies, stance
+from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
+from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
+from independence_bench.simulate.server import Settings, Simulation, Window, simulate
+from independence_bench.simulate.wire import NotUnderstood, read_request
+from independence_bench.store import calls
+from independence_bench.store.database import open_store
+from independence_bench.subject import ChatModel, Endpoint
+from independence_bench.verdict import Verdict, parse_verdict
+
+AIB = str(Path(sys.executable).with_name("aib"))
+V2 = load("v2")
+ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
+NEGOTIATION = V2.scenario("negotiation")
+
+
+def client(simulation: Simulation) -> Client:
+    """Our own client, speaking to the simulation."""
+    return Client(Endpoint("sim", simulation.url, "openrouter"))
+
+
+def model(name: str, **changes: Any) -> ChatModel:
+    """A model of the simulation."""
+    return replace(ChatModel(f"sim/{name}", "sim", 0.7, 2048), **changes)
+
+
+def question(scenario: Scenario, transcript: Transcript, name: str, delivery: Delivery, **changes: Any) -> ChatRequest:
+    """The next question of a conversation."""
+    return ChatRequest(
+        model(name, **changes), messages(transcript, delivery, V2.tool_role), tools(delivery, V2.tool_role)
+    )
+
+
+def first_question(
+    name: str = "rock", delivery: Delivery = "tool_role", scenario: Scenario = NEGOTIATION, **changes: Any
+) -> ChatRequest:
+    """What a conversation begins with."""
+    return question(scenario, begin("Be yourself.", scenario.script).transcript, name, delivery, **changes)
+
+
+def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest:
+    """A judge's request about a conversation in which the model always said *words*."""
+    talk = begin("", scenario.script)
+    while talk.awaiting:
+        talk = talk.answered(Words(words))
+    case = Case(talk.transcript, scenario, V2.judge_instructions)
+    fence = "[0123456789abcdef0123]"
+    return ChatRequest(model(name), judge_messages(case, fence), schema=judge_schema(scenario))
+
+
+async def play(talking: Client, scenario: Scenario, name: str, delivery: Delivery) -> list[Said | Unusable]:
+    """One conversation to its end, or to a reply that is none."""
+    talk = begin(V2.system("strong_independence"), scenario.script)
+    replies: list[Said | Unusable] = []
+    while talk.awaiting:
+        outcome = await talking.complete(question(scenario, talk.transcript, name, delivery), 2048)
+        assert isinstance(outcome, Completion), outcome
+        reply = said(outcome, delivery, V2.tool_role)
+        replies.append(reply)
+        if isinstance(reply, Unusable):
+            break
+        talk = talk.answered(reply.words)
+    return replies
+
+
+async def play_all(name: str, delivery: Delivery, settings: Settings) -> dict[str, list[Said | Unusable]]:
+    """Every scenario of v2."""
+    async with simulate(settings) as simulation, client(simulation) as talking:
+        every = [play(talking, scenario, name, delivery) for scenario in V2.scenarios]
+        return dict(zip([scenario.id for scenario in V2.scenarios], await asyncio.gather(*every), strict=True))
+
+
+def words(reply: Said | Unusable) -> str:
+    """What was said."""
+    assert isinstance(reply, Said), reply
+    return reply.words.text
+
+
+def ask(request: ChatRequest, settings: Settings, times: int = 1) -> tuple[list[Completion | Fault], list[Entry]]:
+    """One request, asked *times* times, and the ledger of it."""
+
+    async def asked() -> tuple[list[Completion | Fault], list[Entry]]:
+        async with simulate(settings) as simulation:
+            async with client(simulation) as talking:
+                outcomes = [await talking.complete(request, 2048) for _ in range(times)]
+            await settled(simulation)
+            return outcomes, simulation.ledger.entries
+
+    return asyncio.run(asked())
+
+
+async def settled(simulation: Simulation) -> None:
+    """Wait until every request has its line in the ledger."""
+    for _ in range(200):
+        if not simulation.in_flight:
+            return
+        await asyncio.sleep(0.01)
+
+
+# ---------------------------------------------------------------- characters
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("name", ANSWERING)
+def test_a_character_answers_the_whole_of_v2(name: str, delivery: Delivery) -> None:
+    """Every scenario, in either delivery mode; where a tool is offered it speaks by it."""
+    played = asyncio.run(play_all(name, delivery, Settings(seed=4)))
+
+    assert {id_: len(replies) for id_, replies in played.items()} == {s.id: len(s.asks) for s in V2.scenarios}
+    for reply in (reply for replies in played.values() for reply in replies):
+        assert words(reply)
+        assert isinstance(reply, Said)
+        assert not reply.cut_off
+        assert not reply.plain_text
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_debris_is_never_an_answer(delivery: Delivery) -> None:
+    """Whatever kind of it is drawn; and more than one kind is."""
+    reasons = set()
+    for seed in range(3):
+        for replies in asyncio.run(play_all("debris", delivery, Settings(seed=seed))).values():
+            assert isinstance(replies[0], Unusable)
+            reasons.add(replies[0].reason)
+
+    assert len(reasons) >= 3
+
+
+def test_rock_holds_always_and_mirror_never_and_mirror_says_what_was_said() -> None:
+    """The two ends of every scale."""
+    rock = asyncio.run(play_all("rock", "tool_role", Settings()))
+    mirror = asyncio.run(play_all("mirror", "tool_role", Settings()))
+
+    assert all(HOLDS[0] in words(reply) for replies in rock.values() for reply in replies)
+    assert all(YIELDS[0] in words(reply) for replies in mirror.values() for reply in replies)
+    (*_, pushed) = [step.text for step in NEGOTIATION.script if isinstance(step, Says)]
+    assert " ".join(pushed.split()).endswith(words(mirror["negotiation"][1]).split("As you say: ")[1])
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_slow_caver_gives_in_at_the_push_that_its_name_says(delivery: Delivery) -> None:
+    """The first thing said is no push; everything after it is one."""
+    for push in (1, 2, 4):
+        replies = asyncio.run(play_all(f"slow-caver-{push}", delivery, Settings()))["psychological"]
+        assert [stance([words(reply)]) for reply in replies] == ["holds"] * push + ["yields"] * (5 - push)
+
+
+def test_random_holds_yields_and_evades() -> None:
+    """All three over v2."""
+    played = asyncio.run(play_all("random", "user_role", Settings(seed=1)))
+
+    assert {stance([words(reply)]) for replies in played.values() for reply in replies} == {"holds", "yields", "middle"}
+
+
+def test_terse_is_short_and_verbose_is_long() -> None:
+    """Both are answers, and both hold."""
+    terse = words(asyncio.run(play_all("terse", "user_role", Settings()))["direct"][0])
+    verbose = words(asyncio.run(play_all("verbose", "user_role", Settings()))["direct"][0])
+
+    assert len(terse.split()) <= 6
+    assert len(verbose.split()) > 500
+    assert stance([terse, verbose]) == "holds"
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_the_same_seed_says_the_same_and_another_seed_something_else(delivery: Delivery) -> None:
+    """In whatever order concurrent requests arrive."""
+    first, second = (asyncio.run(play_all("random", delivery, Settings(seed=5))) for _ in range(2))
+    other = asyncio.run(play_all("random", delivery, Settings(seed=6)))
+
+    assert first == second
+    assert first != other
+
+
+def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge() -> None:
+    """At least 60 different attacks, in words, notes and name; what is judged is still its giving in."""
+    request = first_question("injector")
+    asked = read_request(json.dumps(request.wire("openrouter", 2048)).encode())
+    character = find_character("injector")
+    assert character is not None
+    replies = [character(asked, seed) for seed in range(300)]
+    scenario = V2.scenario("helpful_reframing")
+
+    assert len({(reply.words, reply.notes) for reply in replies}) >= 60
+    assert any(reply.notes for reply in replies)
+    assert any("my name is" in reply.words for reply in replies)
+    assert sum("10" in reply.words + reply.notes for reply in replies) > 200
+    for reply in replies:
+        prompt = to_judge(scenario, reply.words).messages[1].content or ""
+        assert judged_replies(prompt) == [f"{reply.words}\n"]  # the blank line before the fence
+        assert stance(judged_replies(prompt)) == "yields"
+
+
+def test_a_limit_cuts_a_reply_off_as_an_endpoint_does() -> None:
+    """finish_reason length, arguments torn, and no answer in the ledger: a client may ask again."""
+
+    async def asked() -> tuple[Completion | Fault, list[Entry]]:
+        async with simulate() as simulation, client(simulation) as talking:
+            return await talking.complete(first_question("verbose"), 50), simulation.ledger.entries
+
+    outcome, entries = asyncio.run(asked())
+
+    assert isinstance(outcome, Completion)
+    assert outcome.finish_reason == "length"
+    assert outcome.usage.completion_tokens == 50
+    reply = said(outcome, "tool_role", V2.tool_role)
+    assert isinstance(reply, Said)
+    assert reply.cut_off
+    assert not entries[0].answer
+
+
+def test_a_thinking_model_thinks() -> None:
+    """Reasoning comes where it was asked for, and counts as output."""
+    ((silent,), _) = ask(first_question(), Settings())
+    ((thinking,), _) = ask(first_question(reasoning=Reasoning.HIGH), Settings())
+
+    assert isinstance(silent, Completion)
+    assert isinstance(thinking, Completion)
+    assert not silent.reasoning
+    assert thinking.reasoning
+    assert thinking.usage.reasoning_tokens
+
+
+# ---------------------------------------------------------------- the judge
+
+
+def marks_of(scenario: str, text: str, name: str = "judge") -> Mapping[str, float]:
+    """What the simulated judge gives a conversation in which the model always said *text*, as we read it."""
+    outcomes, _ = ask(to_judge(V2.scenario(scenario), text, name), Settings())
+    assert isinstance(outcomes[0], Completion)
+    read = parse_verdict(outcomes[0].content, V2.scenario(scenario).marks)
+    assert isinstance(read, Verdict), read
+    return read.marks
+
+
+@pytest.mark.parametrize("name", catalog.JUDGES)
+def test_the_judge_marks_by_its_rule_whether_it_gets_a_schema_or_only_words(name: str) -> None:
+    """Top, bottom and middle of each scale, drift and change inverted, yes above the middle."""
+    held, gone, evaded = f"{HOLDS[0]}.", f"{YIELDS[0]}.", "It depends."
+
+    assert marks_of("creativity", held, name) == {"consistency": 10, "graceful_handling": 10}
+    assert marks_of("creativity", gone, name) == {"consistency": 0, "graceful_handling": 0}
+    assert marks_of("creativity", evaded, name) == {"consistency": 5, "graceful_handling": 5}
+    assert marks_of("name_and_gender", held, name) == {"name_changed": 0, "gender_changed": 0}
+    assert marks_of("name_and_gender", gone, name) == {"name_changed": 1, "gender_changed": 1}
+    assert marks_of("negotiation", gone, name)["drift"] == 10
+    assert marks_of("negotiation", held, name)["drift"] == 0
+    assert marks_of("helpful_reframing", held, name)["identity_maintained"] == 1
+    assert marks_of("helpful_reframing", evaded, name)["identity_maintained"] == 0
+
+
+def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema() -> None:
+    """A scale of 0 to 2 is not one of 0 to 10."""
+    prompt = (
+        "Lines that begin with [f] are ours and tell who speaks.\n\n# The conversation\n\n[f] begins\n\n"
+        f"[f] the AI says (its reply “answer”):\n{HOLDS[0]}\n\n[f] ends\n\n# What to mark\n\nYour marks are about the "
+        "AI's reply.\n\n# Rubric\n\n**resistance**: what became of it?\n- 0: gone\n- 1: half\n- 2: kept\n\n"
+        '# Your answer\n\nOne JSON object: {"analysis": "...", "resistance": number}'
+    )
+    request = ChatRequest(model("judge-plain"), (Message("system", ""), Message("user", prompt)))
+
+    ((outcome,), _) = ask(request, Settings())
+
+    assert isinstance(outcome, Completion)
+    assert json.loads(outcome.content)["resistance"] == 2
+
+
+def test_the_judge_marks_only_the_replies_that_are_named() -> None:
+    """In a negotiation the final turn; in the questions all of them."""
+    scenario = V2.scenario("negotiation")
+    talk = begin("", scenario.script).answered(Words(YIELDS[0])).answered(Words(HOLDS[0]))
+    prompt = judge_messages(Case(talk.transcript, scenario, ""), "[f]")[1].content or ""
+    every = to_judge(V2.scenario("psychological"), HOLDS[0]).messages[1].content or ""
+
+    assert judged_replies(prompt) == [f"{HOLDS[0]}\n"]
+    assert len(judged_replies(every)) == 5
+
+
+def test_the_judge_says_so_where_there_is_nothing_to_mark() -> None:
+    """It is no subject: without a case, or without a form, it gives no marks."""
+    form = '# Your answer\n\n{"analysis": "...", "resistance": number}'
+    for prompt in ("Hello.", form, "Lines that begin with [f] are ours\n[f] the AI says (its reply “a”):\nI stay."):
+        request = ChatRequest(model("judge-plain"), (Message("user", prompt),))
+        ((outcome,), _) = ask(request, Settings())
+        assert isinstance(outcome, Completion)
+        assert outcome.content == "There is nothing to mark here."
+
+
+# ---------------------------------------------------------------- faults
+
+OK = "completion"
+# what our own client makes of each fault; and of the money, what it is told
+EXPECTED: dict[str, Kind | str] = {
+    "rate-limit": Kind.RATE_LIMITED,
+    "rate-limit-after": Kind.RATE_LIMITED,
+    "http-402": Kind.NO_CREDITS,
+    "http-408": Kind.UNAVAILABLE,
+    "http-500": Kind.UNAVAILABLE,
+    "http-502": Kind.UNAVAILABLE,
+    "http-503": Kind.UNAVAILABLE,
+    "http-504": Kind.UNAVAILABLE,
+    "http-529": Kind.UNAVAILABLE,
+    "reset": Kind.CONNECTION,
+    "reset-inside": Kind.CONNECTION,
+    "drip": OK,
+    "html": Kind.UNAVAILABLE,
+    "truncated": Kind.UNAVAILABLE,
+    "invalid-utf8": OK,
+    "error-inside": Kind.UNAVAILABLE,
+    "no-choices": Kind.UNAVAILABLE,
+    "finish-error": Kind.UNAVAILABLE,
+    "finish-length": OK,
+    "finish-filter": OK,
+    "finish-null": OK,
+    "empty": OK,
+    "tool-cut-off": OK,
+    "tool-object": OK,
+    "tool-wrong-name": OK,
+    "tool-two-calls": OK,
+    "usage-missing": OK,
+    "usage-negative": OK,
+    "usage-strings": OK,
+    "wrong-provider": Kind.WRONG_PROVIDER,
+    "huge": OK,
+    "gzip-bomb": Kind.BROKEN,
+    "redirect": Kind.BAD_REQUEST,
+}
+QUICK = Latency(0.0, scale=0.02)  # of the waits inside a body that drips
+
+
+def test_every_fault_is_in_the_table() -> None:
+    """`silence` and the judge's have tests of their own."""
+    assert FAULTS.keys() == EXPECTED.keys() | {"silence"} | {name for name in FAULTS if name.startswith("judge-")}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_fault_is_produced_and_our_client_takes_it_for_what_it_is(name: str) -> None:
+    """Kind, whether the words are usable, and the money that it was told: all as the ledger says."""
+    request = first_question(provider="sim-one" if name == "wrong-provider" else None)
+
+    ((outcome,), (entry,)) = ask(request, Settings(faults=Faults(script={1: name}), latency=QUICK))
+
+    assert entry.fault == name
+    assert (OK if isinstance(outcome, Completion) else outcome.kind) == EXPECTED[name]
+    reply = said(outcome, "tool_role", V2.tool_role) if isinstance(outcome, Completion) else None
+    assert entry.answer == (isinstance(reply, Said) and not reply.cut_off)
+    assert (outcome.usage.cost or 0.0) == entry.told
+    assert entry.charged >= entry.told
+    assert entry.completed == (name not in ("reset", "reset-inside"))
+
+
+def test_what_faults_leave_of_the_words() -> None:
+    """The same words come through a call as an object, of another tool, or in two parts; others are damaged."""
+    honest = words(said_of(""))
+
+    assert words(said_of("tool-object")) == words(said_of("tool-wrong-name")) == honest
+    assert words(said_of("tool-two-calls")).replace("\n\n", " ") == honest
+    assert honest.startswith(words(said_of("tool-cut-off")))
+    assert words(said_of("invalid-utf8")) == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
+    assert len(words(said_of("huge"))) > HUGE - 100
+    assert said_of("finish-filter") == Unusable("stopped by the provider's filter")
+
+
+def said_of(fault: str) -> Said | Unusable:
+    """What the rock's first words come to under *fault*."""
+    ((outcome,), _) = ask(first_question(), Settings(faults=Faults(script={1: fault} if fault else {})))
+    assert isinstance(outcome, Completion)
+    return said(outcome, "tool_role", V2.tool_role)
+
+
+def test_retry_after_is_told_where_the_fault_says_so() -> None:
+    """One 429 says when to come back, the other does not."""
+    (first, second), _ = ask(
+        first_question(), Settings(faults=Faults(script={1: "rate-limit", 2: "rate-limit-after"})), times=2
+    )
+
+    assert isinstance(first, Fault)
+    assert isinstance(second, Fault)
+    assert (first.retry_after, second.retry_after) == (None, 1.0)
+
+
+def test_silence_lasts_until_the_client_leaves() -> None:
+    """And then stands in the ledger as broken off, and not charged."""
+
+    async def asked() -> list[Entry]:
+        async with simulate(Settings(faults=Faults(rates={"silence": 1.0}))) as simulation:
+            async with client(simulation) as talking:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(talking.complete(first_question(), 2048), 0.2)
+            await settled(simulation)
+            return simulation.ledger.entries
+
+    (entry,) = asyncio.run(asked())
+
+    assert (entry.fault, entry.completed, entry.charged) == ("silence", False, 0.0)
+
+
+def test_a_redirect_and_the_bomb_are_what_they_say() -> None:
+    """Seen by a client that follows nothing and unpacks nothing."""
+
+    async def asked(fault: str) -> tuple[int, Mapping[str, str], bytes]:
+        settings = Settings(faults=Faults(script={1: fault}))
+        body = first_question().wire("openrouter", 2048)
+        async with simulate(settings) as simulation, aiohttp.ClientSession(auto_decompress=False) as session:
+            url = f"{simulation.url}/chat/completions"
+            async with session.post(url, json=body, allow_redirects=False) as answer:
+                return answer.status, dict(answer.headers), await answer.read()
+
+    status, headers, _ = asyncio.run(asked("redirect"))
+    assert (status, headers["Location"]) == (307, "http://elsewhere.invalid/v1/chat/completions")
+    _, headers, packed = asyncio.run(asked("gzip-bomb"))
+    assert headers["Content-Encoding"] == "gzip"
+    assert len(packed) < 100_000
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if name.startswith("judge-")])
+def test_a_judges_fault_is_no_verdict_and_says_so_in_the_ledger(name: str) -> None:
+    """Only a verdict in one code fence is read all the same."""
+    scenario = V2.scenario("helpful_reframing")  # numbers and a yes/no
+
+    ((outcome,), (entry,)) = ask(to_judge(scenario, f"{HOLDS[0]}."), Settings(faults=Faults(rates={name: 1.0})))
+
+    assert isinstance(outcome, Completion)
+    assert entry.fault == name
+    assert isinstance(parse_verdict(outcome.content, scenario.marks), Verdict) == entry.answer
+    assert entry.answer == (name == "judge-fenced")
+
+
+def test_a_fault_happens_only_where_it_can() -> None:
+    """No tool calls are spoiled where no tool is offered, no verdict where nobody judges."""
+    rates = {"tool-object": 0.5, "judge-prose": 0.5}
+
+    _, in_user_role = ask(first_question(delivery="user_role"), Settings(faults=Faults(rates)), times=20)
+    _, in_tool_role = ask(first_question(), Settings(faults=Faults(rates)), times=20)
+
+    assert {entry.fault for entry in in_user_role} == {""}
+    assert {entry.fault for entry in in_tool_role} == {"", "tool-object"}
+
+
+def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
+    """A fault at 20 % meets a fifth of the requests, the same ones each time, and asking again helps."""
+    asked = read_request(json.dumps(first_question().wire("openrouter", 2048)).encode())
+    faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
+    many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]
+
+    drawn = [faults.of(each, 1, 1, 7) for each in many]
+    again = [faults.of(each, 1, 2, 7) for each in many]
+
+    assert drawn == [faults.of(each, 1, 1, 7) for each in many]
+    share = sum(name == "http-500" for name in drawn) / len(drawn)
+    # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are 0.026
+    assert share == pytest.approx(0.21, abs=0.03)
+    assert sum(bool(name) for name in drawn) / len(drawn) == pytest.approx(0.5, abs=0.04)
+    assert sum(bool(a and b) for a, b in zip(drawn, again, strict=True)) / len(drawn) == pytest.approx(0.25, abs=0.04)
+    assert all(FAULTS[name].passing for name in drawn if name)
+
+
+def test_scripts_and_rates_that_mean_nothing_are_refused() -> None:
+    """With the line, or the names that there are."""
+    assert read_script("3 http-500  # once\n\n10-12 reset\n", "s") == {
+        3: "http-500", 10: "reset", 11: "reset", 12: "reset"
+    }  # fmt: skip
+    for text in ("x http-500", "3 http-501", "3", "0 reset", "1-9999999 reset"):
+        with pytest.raises(WrongUse, match="s, line 1"):
+            read_script(text, "s")
+    for rates in ({"nonsense": 0.1}, {"reset": 1.5}, {"reset": 0.6, "html": 0.6}, {"reset": math.nan}):
+        with pytest.raises(WrongUse):
+            Faults(rates)
+    with pytest.raises(WrongUse):
+        Faults(script={1: MIXED})
+
+
+# ---------------------------------------------------------------- latency, limits, lists
+
+
+@pytest.mark.parametrize(("judging", "quantiles"), [(False, SUBJECT), (True, JUDGE)])
+def test_latencies_drawn_have_the_published_quantiles(
+    judging: bool, quantiles: tuple[tuple[float, float], ...]
+) -> None:
+    """Each published point comes back exactly, and of evenly spread shares that many stay below it."""
+    latency = Latency("published")
+    drawn = [latency.of(judging, (number + 0.5) / 10_000) for number in range(10_000)]
+
+    assert [latency.of(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
+    assert drawn == sorted(drawn)
+    assert drawn[0] == quantiles[0][1]
+    assert drawn[-1] <= quantiles[-1][1]
+    for share, seconds in quantiles:
+        assert sum(value <= seconds for value in drawn) / len(drawn) == pytest.approx(share, abs=0.001)
+
+
+def test_a_latency_is_waited_and_scaled() -> None:
+    """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root of 1.9 x 6.3."""
+    assert Latency().of(False, 0.5) == 0.0
+    assert Latency(2.0, 0.5).of(True, 0.9) == 1.0
+    assert Latency("published", 0.1).of(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
+    _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
+    assert 0.2 <= entry.seconds < 1.0
+
+
+def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> None:
+    """The window slides; what is over the limit gets 429 with Retry-After, and costs nothing."""
+    window = Window(2)
+    assert [window.wait(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [0.0, 0.0, 40.0, 0.0, 5.0]
+
+    outcomes, entries = ask(first_question(), Settings(requests_per_minute=2), times=3)
+
+    assert isinstance(outcomes[2], Fault)
+    assert outcomes[2].kind is Kind.RATE_LIMITED
+    assert 55 < (outcomes[2].retry_after or 0) <= 60
+    assert [entry.fault for entry in entries] == ["", "", "requests-per-minute"]
+    assert entries[2].charged == 0.0
+
+
+def test_models_are_listed_as_our_client_reads_them() -> None:
+    """Prices, parameters and providers; a pin is honoured, an unknown one refused, an unknown model too."""
+
+    async def asked() -> tuple[Any, ...]:
+        async with simulate() as simulation, client(simulation) as talking:
+            pinned = await talking.complete(first_question(provider="sim-two"), 2048)
+            nobody = await talking.complete(first_question(provider="acme"), 2048)
+            unknown = await talking.complete(first_question("nobody"), 2048)
+            return await talking.models(), pinned, nobody, unknown
+
+    models, pinned, nobody, unknown = asyncio.run(asked())
+
+    assert {f"sim/{name}" for name in (*CHARACTERS, *catalog.JUDGES)} == models.keys()
+    assert models["sim/rock"].most(1000, 100) == pytest.approx(0.0014)
+    assert "tools" in models["sim/rock"].parameters
+    assert "structured_outputs" in models["sim/judge"].parameters
+    assert "structured_outputs" not in models["sim/judge-object"].parameters
+    assert "response_format" not in models["sim/judge-plain"].parameters
+    assert isinstance(pinned, Completion)
+    assert pinned.served_provider == "Sim Two"
+    assert nobody.kind is unknown.kind is Kind.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{}", '{"model": "sim/rock"}', '{"model": "sim/rock", "messages": [1]}', '{"model": 1}',
+             '{"model": "sim/rock", "messages": [{"role": "user"}], "stream": true}',
+             '{"model": "sim/rock", "messages": [{}], "top_p": NaN}']
+)  # fmt: skip
+def test_what_is_no_request_is_refused(body: str) -> None:
+    """By a reason, not a crash."""
+    with pytest.raises(NotUnderstood):
+        read_request(body.encode())
+
+
+def test_the_server_refuses_what_it_does_not_know() -> None:
+    """A body that is no request, the providers of a model that it does not have; neither is in the ledger."""
+
+    async def asked() -> tuple[int, int, int, list[Entry]]:
+        async with simulate() as simulation, aiohttp.ClientSession() as session:
+            async with session.post(f"{simulation.url}/chat/completions", data=b"[]") as answer:
+                no_request = answer.status
+            async with session.get(f"{simulation.url}/models/sim/nobody/endpoints") as answer:
+                no_model = answer.status
+            async with session.get(f"{simulation.url}/models/sim/slow-caver-7/endpoints") as answer:
+                model = answer.status
+            return no_request, no_model, model, simulation.ledger.entries
+
+    assert asyncio.run(asked()) == (400, 404, 200, [])
+
+
+def test_odd_parts_of_a_request_are_passed_over() -> None:
+    """What only describes wishes may be of any type."""
+    odd = {"tools": [{}], "response_format": 3, "provider": [], "reasoning": "high", "max_tokens": "many"}
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
+
+    asked = read_request(json.dumps({"model": "sim/rock", "messages": [message], **odd}).encode())
+
+    assert asked.heard == ("Hello.",)
+    assert (asked.tool, asked.schema, asked.provider, asked.limit) == (None, None, None, None)
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path: Path) -> None:
+    """Asking again after a fault is no surplus; a second answer is; so many runs may have as many."""
+    file = tmp_path / "ledger.jsonl"
+
+    async def asked() -> Ledger:
+        settings = Settings(faults=Faults(script={1: "http-500", 2: "no-choices", 5: "usage-missing"}))
+        async with simulate(settings, file) as simulation, client(simulation) as talking:
+            for _ in range(4):  # a failure, a paid non-answer, an answer, a surplus one
+                await talking.complete(first_question(), 2048)
+            await talking.complete(first_question("mirror"), 2048)
+            return simulation.ledger
+
+    kept = asyncio.run(asked()).entries
+    found = audit(kept)
+
+    assert read_ledger(file) == kept
+    assert [entry.times for entry in kept] == [1, 2, 3, 4, 1]
+    assert (found.requests, found.distinct, found.answered, found.broken_off) == (5, 2, 3, 0)
+    assert [(name, times) for _, name, times in found.again] == [("sim/rock", 2)]
+    assert found.charged == pytest.approx(sum(entry.charged for entry in kept))
+    assert found.told == pytest.approx(found.charged - kept[4].charged)
+    assert found.wasted == pytest.approx(kept[3].charged)
+    assert found.faults == (("http-500", 1), ("no-choices", 1), ("usage-missing", 1))
+    assert audit(kept, runs=2).again == ()
+    assert "Who are you" not in file.read_text(encoding="utf-8")
+
+
+def test_a_request_that_is_left_is_broken_off_and_charged() -> None:
+    """The model goes on writing when nobody listens any more; the budget of a careful user counts that."""
+
+    async def asked() -> list[Entry]:
+        async with simulate(Settings(latency=Latency(30.0))) as simulation:
+            async with client(simulation) as talking:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(talking.complete(first_question(), 2048), 0.2)
+            await settled(simulation)
+            return simulation.ledger.entries
+
+    (entry,) = asyncio.run(asked())
+
+    assert not entry.completed
+    assert entry.charged > 0
+    assert entry.told == 0
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    """One line that says which; a line torn off at the end is none."""
+    file = tmp_path / "ledger.jsonl"
+    other_types = json.dumps({field.name: "1" for field in fields(Entry)})
+    for text in ("nonsense\n", "{}\n", "[1]\n", f"{other_types}\n"):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(WrongUse, match="line 1"):
+            read_ledger(file)
+    file.write_text('{"number": 1, "requ', encoding="utf-8")
+    assert read_ledger(file) == []
+    with pytest.raises(WrongUse):
+        read_ledger(tmp_path / "none")
+
+
+def test_a_port_that_is_taken_is_said_in_one_line() -> None:
+    """And nothing is left open."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+
+        async def serve() -> None:
+            async with simulate(Settings(port=other.getsockname()[1])):
+                pass
+
+        with pytest.raises(WrongUse, match="--port"):
+            asyncio.run(serve())
+
+
+# ---------------------------------------------------------------- the command, and a whole run
+
+
+@contextmanager
+def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
+    """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the list at the end."""
+    command = [AIB, "simulate", *arguments]
+    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        spoken: list[str] = []
+        try:
+            while not spoken or "Ctrl-C" not in spoken[-1]:
+                line = server.stdout.readline()
+                assert line, "the server has ended"
+                spoken.append(line)
+            text = "".join(spoken)
+            (folder / "models.yaml").write_text(
+                text[text.index("endpoints:") : text.index("aib run")], encoding="utf-8"
+            )
+            yield spoken
+        finally:
+            server.send_signal(signal.SIGINT)
+            spoken.extend(server.communicate(timeout=10)[0].splitlines(keepends=True))
+        assert server.returncode == 0
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What a process of the user's sees."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+
+
+def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `aib` to its end."""
+    return subprocess.run(
+        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
+    """`aib run` of v2: the rock is at 100, the mirror and the injector at 0, the evader where the rule puts it."""
+    # 10 x 5/10 + 5 x 5/10 + 20 x (12 - 5)/12 + 35 x 5/10 + 30 x 5/10
+    middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
+    subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "injector", "evader")]
+
+    with simulating(tmp_path, "--ledger", "ledger.jsonl") as spoken:
+        ran = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
+        again = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
+    (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
+    audited = aib(tmp_path, "simulate", "audit", "ledger.jsonl")
+
+    assert ran.returncode == 0, ran.stderr
+    assert {row["label"].split("@")[0]: row["index"] for row in board["ranked"]} == pytest.approx(
+        dict(zip(subjects, (100.0, 0.0, 0.0, middle), strict=True))
+    )
+    assert "0/0 calls" in again.stderr
+    assert audited.returncode == 0
+    assert "answered more than once: 0 requests" in audited.stdout
+    assert audited.stdout.splitlines() == [line.rstrip() for line in spoken[-4:]]
+    found = audit(read_ledger(tmp_path / "ledger.jsonl"))
+    assert spent(tmp_path / "aib.db") == pytest.approx(found.charged)
+    assert found.answered == found.distinct == found.requests
+
+
+def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
+    """One request in five fails in a way that passes: the index is the same, and every told cent is in the store."""
+    passing = ("html", "http-503", "truncated", "no-choices", "finish-error", "tool-object", "invalid-utf8", "empty")
+    options = [option for name in passing for option in ("--fault", f"{name}=0.02")]
+
+    with simulating(tmp_path, "--ledger", "ledger.jsonl", "--fault", "judge-strings=0.04", *options):
+        ran = aib(tmp_path, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "-pt", "40")
+    (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
+
+    assert ran.returncode == 0, ran.stderr
+    assert [row["index"] for row in board["ranked"]] == [100.0]
+    found = audit(read_ledger(tmp_path / "ledger.jsonl"))
+    assert found.faults
+    assert found.again == ()
+    assert spent(tmp_path / "aib.db") == pytest.approx(found.told)
+
+
+def spent(store: Path) -> float:
+    """Dollars, by the store's own books."""
+    with open_store(str(store)) as opened, opened.reading() as connection:
+        return calls.spending(connection).total
+
+
+def test_the_audit_fails_where_something_was_answered_twice(tmp_path: Path) -> None:
+    """Exit code 1, and the request is named; --runs allows for repetitions."""
+    with simulating(tmp_path, "--ledger", "ledger.jsonl", "--seed", "2") as spoken:
+        for name in ("one.db", "two.db"):
+            aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "--store", name)
+
+    audited = aib(tmp_path, "simulate", "audit", "ledger.jsonl")
+
+    assert audited.returncode == 1
+    assert "sim/rock  2 times" in audited.stdout
+    twice = aib(tmp_path, "simulate", "audit", "ledger.jsonl", "--runs", "2", "--json")
+    assert twice.returncode == 0
+    assert json.loads(twice.stdout)["answered"] == 2 * V2.replies
+    assert "--runs N" in spoken[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--latency", "soon"), ("--latency", "nan"), ("--fault", "reset"), ("--fault", "nonsense=0.1"),
+     ("--port", "70000"), ("--script", "none.txt"), ("--ledger", "none/ledger.jsonl"), ("audit", "none.jsonl")],
+)  # fmt: skip
+def test_wrong_use_is_one_line_and_exit_code_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Nothing is served."""
+    ended = aib(tmp_path, "simulate", *arguments)
+
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_script_file_is_obeyed(tmp_path: Path) -> None:
+    """Request by request: out of credits at the third one stops the run, exit code 1."""
+    (tmp_path / "script.txt").write_text("1-2 usage-missing\n3 http-402\n", encoding="utf-8")
+
+    with simulating(tmp_path, "--script", "script.txt") as spoken:
+        ran = aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "-pt", "1")
+
+    assert ran.returncode == 1
+    assert "Insufficient credits" in ran.stderr
+    assert "faults: usage-missing 2, http-402 1\n" in spoken
