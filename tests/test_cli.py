@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import sqlite3
@@ -14,11 +16,11 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from scripted import Answer, Asked, ScriptedModel, completion, failure, once_each, says, steady, verdict
+from scripted import Answer, Asked, ScriptedModel, completion, failure, measured, once_each, says, steady, verdict
 
 AIB = str(Path(sys.executable).with_name("aib"))
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
@@ -44,7 +46,7 @@ class User:
     @property
     def env(self) -> dict[str, str]:
         """What a process of theirs sees."""
-        found = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+        found = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
         return {name: value for name, value in (found | self.environment).items() if value}
 
     def aib(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
@@ -882,3 +884,27 @@ def test_without_its_key_an_endpoint_is_not_asked(user: User) -> None:
 
     assert "SCRIPTED_KEY" in only_line(user.run(), 1)
     assert user.server.lookups == []
+
+
+def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking(user: User) -> None:
+    """Done, judged, failed, in flight and cost of each subject, and one line for everything with the time left."""
+    rest = steady(MARKS)
+    user.server.script = lambda asked: replace(rest(asked), delay=0.15)
+    ours, theirs = pty.openpty()
+    command = [AIB, "run", "scripted:acme/one", "scripted:acme/two", "--protocol", "small", "-pt", "1"]
+
+    with subprocess.Popen(command, cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # the other end of a terminal closes with an error
+            while piece := os.read(ours, 4096):
+                seen += piece
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+
+    assert re.search(r"subject +done +judged +failed +in flight +cost", text)
+    assert re.search(r"scripted:acme/one@none-t0\.7 +[0-3]/\d+ ", text), "not only the end"
+    assert re.search(
+        r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens · \d+ s so far, about \d+ s left", " ".join(text.split())
+    )
+    assert "Independence Index, protocol small" in text

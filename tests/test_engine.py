@@ -27,6 +27,7 @@ from scripted import (
     ScriptedModel,
     completion,
     failure,
+    measured,
     once_each,
     says,
     steady,
@@ -1302,7 +1303,11 @@ def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
         str(Path(sys.executable).with_name("aib")), "run", "scripted:acme/one", "--protocol", str(bench.folder),
         "--judge", "scripted:judge/one", "--store", str(bench.store), *options,
     ]  # fmt: skip
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "SCRIPTED_KEY": "sk-0123456789abcdef0123"}
+    environment = measured() | {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "SCRIPTED_KEY": "sk-0123456789abcdef0123",
+    }
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

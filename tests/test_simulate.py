@@ -18,6 +18,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from scripted import measured
 
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Reasoning
 from independence_bench.conversation import Transcript, Words, begin
@@ -709,7 +710,7 @@ def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
 
 def environment(folder: Path) -> dict[str, str]:
     """What a process of the user's sees."""
-    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+    return measured() | {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
 
 
 def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
