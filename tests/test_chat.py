@@ -21,11 +21,8 @@ from independence_bench.chat import (
     Tool,
     ToolCall,
     Usage,
-    one_line,
-    read_completion,
-    read_usage,
-    split_thoughts,
 )
+from independence_bench.completion import one_line, read_completion, read_usage, split_thoughts
 from independence_bench.subject import ChatModel, Dialect, Reasoning
 
 MODEL = ChatModel("acme/one", "openrouter", 0.7, 500)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from independence_bench.chat import Completion, Message, Tool, ToolCall, Usage, read_completion
+from independence_bench.chat import Completion, Message, Tool, ToolCall, Usage
+from independence_bench.completion import read_completion
 from independence_bench.conversation import Line, Transcript, Words, begin
 from independence_bench.delivery import (
     Said,

@@ -20,6 +20,7 @@ LAYERS = """
     protocol
     protocol_files  subject
     conversation  chat
+    completion
     delivery  verdict  scoring
     plan
     store.tables
@@ -166,7 +167,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_pure_middle_knows_no_http_and_no_database() -> None:
     """What computes can be used without what connects."""
     pure = (
-        *["protocol_files", "subject", "conversation", "chat", "delivery", "verdict"],
+        *["protocol_files", "subject", "conversation", "chat", "completion", "delivery", "verdict"],
         *["scoring", "plan", "retry", "throttle"],
     )
     loaded = loaded_by("\n".join(f"import {PACKAGE}.{module}" for module in pure))

@@ -21,7 +21,8 @@ from typing import Generic, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.budget import Budget, Reservation
-from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage, read_completion
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage
+from independence_bench.completion import read_completion
 from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
 from independence_bench.retry import GaveUp, Policy, Reach, Tries, next_wait

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from independence_bench.chat import Completion, Message, Tool, ToolCall, clean_text
+from independence_bench.chat import Completion, Message, Tool, ToolCall
+from independence_bench.completion import clean_text
 from independence_bench.conversation import Line, Transcript, Words
 from independence_bench.protocol import Delivery, ToolWording
 

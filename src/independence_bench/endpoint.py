@@ -25,7 +25,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure, one_line, read_completion
+from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure
+from independence_bench.completion import one_line, read_completion
 from independence_bench.errors import EndpointUnusable
 from independence_bench.hashing import content_hash
 from independence_bench.subject import Endpoint

@@ -10,8 +10,9 @@
     ├── BudgetSpent               the next call would go beyond the budget
     └── EmbeddedError             the embedded model: weights, runtime or its server
 
-Each message says what is wrong, where, and the next step, in one line. A failure of one attempt at
-one call is a value (`chat.Fault`), not one of these: it is stored, counted and usually asked again.
+Two more end a call inside a run and never leave it: `retry.GaveUp` and `buying.Stopped`. Each message says
+what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
+(`chat.Fault`), not one of these: it is stored, counted and usually asked again.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.chat import clean_text
+from independence_bench.completion import clean_text
 from independence_bench.protocol import Mark
 
 # begins with an a: some servers write an object's keys in alphabetical order, and the marks must come after it
