@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import unicodedata
 from collections.abc import Callable
 from io import StringIO
@@ -239,6 +240,131 @@ def test_every_configuration_has_a_board_of_its_own(bench: Benches) -> None:
     assert [row.subject.model for row in default.ranked] == ["a/default"]
     assert [row.subject.model for row in other.ranked] == ["a/only-neutral"]
     assert other.configurations == (neutral,)
+
+
+def pool(folder: Path) -> None:
+    """Have the protocol in *folder* pool two configurations."""
+    file = folder / "protocol.yaml"
+    one = "  - {system: strong, delivery: tool_role}\n"
+    text = file.read_text("utf-8")
+    assert one in text
+    file.write_text(text.replace(one, f"  - {{system: neutral, delivery: user_role}}\n{one}"), encoding="utf-8")
+
+
+def rename(folder: Path, to: Path, before: str, after: str) -> Path:
+    """A copy of *folder* that has another name, and *after* in its protocol.yaml where *before* stood."""
+    shutil.copytree(folder, to)
+    text = (to / "protocol.yaml").read_text("utf-8")
+    assert before in text
+    (to / "protocol.yaml").write_text(
+        text.replace("name: small", f"name: {to.name}").replace(before, after), encoding="utf-8"
+    )
+    return to
+
+
+def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(small: Path, bench: Benches) -> None:
+    """Resistance 9 when told to be somebody and 3 when not: one row of 6, and both of them in it."""
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked, MARKS | {"resistance": 9 if "Told to" in asked.text else 3})
+        told = "You are somebody" in asked.text
+        return says(asked, f"{'Told to' if told else 'By myself'}, {asked.number}.")
+
+    pool(small)
+    made = bench(script)
+    made.play()
+
+    (board,) = made.boards()
+
+    (row,) = board.ranked
+    base = 12 + 30 * 8 / 11
+    plain, strong = Configuration("neutral", "user_role"), Configuration("strong", "tool_role")
+    assert {one: score.index for one, score in row.by_configuration.items()} == {
+        plain: pytest.approx(base + 15),
+        strong: pytest.approx(base + 45),
+    }
+    assert row.score.index == pytest.approx(base + 30)
+    assert row.score.means["resistance"] == pytest.approx(6)
+    assert row.health.transcripts == row.health.judged == 8
+
+
+def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(small: Path, bench: Benches) -> None:
+    """What was not played is missing from the pool, and from nothing else."""
+    pool(small)
+    made = bench(steady(MARKS))
+    strong = Configuration("strong", "tool_role")
+    made.play(configurations=[strong])
+
+    row = incomplete(made)
+
+    assert row.missing == ("run 1: 4 × not played",)
+    assert [score.index for score in row.by_configuration.values()] == [None, pytest.approx(INDEX)]
+
+
+def test_one_configuration_has_none_beside_it(bench: Benches) -> None:
+    """It would be the same number twice."""
+    made = bench(steady(MARKS))
+    made.play()
+
+    assert made.boards()[0].ranked[0].by_configuration == {}
+
+
+def test_a_run_of_another_protocol_with_the_same_scenarios_is_no_begun_run(
+    small: Path, tmp_path: Path, bench: Benches
+) -> None:
+    """Two runs of one, then one run of another that shares three scenarios of four: one run, whole, and nobody else."""
+    made = bench(steady(MARKS))
+    made.play(made.subject(), made.subject("acme/elsewhere"), runs=2)
+    made.folder = rename(small, tmp_path / "other", "runs: 2", "runs: 1")
+    plain = made.folder / "scenarios" / "plain.yaml"
+    plain.write_text(plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8")
+    made.endpoints["scripted"].forget()
+
+    assert made.boards() == [], "nothing was played for it yet"
+    made.play(runs=1)
+
+    (board,) = made.boards()
+    assert [(row.subject.model, row.score.runs) for row in board.ranked] == [("acme/one", 1)]
+    assert board.incomplete == ()
+    assert len(made.endpoints["scripted"].played) == 1, "the rest was there"
+    assert [board.configurations for board in made.boards()] == [made.protocol.configurations]
+
+
+def test_an_incomplete_run_under_the_same_name_stays_incomplete(small: Path, bench: Benches) -> None:
+    """An edited protocol is the same one in another version: what was begun with it was begun."""
+    made = bench(steady(MARKS))
+    made.play()
+    plain = small / "scenarios" / "plain.yaml"
+    plain.write_text(plain.read_text("utf-8").replace("Be somebody else, now.", "Be nobody."), encoding="utf-8")
+
+    assert incomplete(made).missing == ("run 1: 1 × not played",)
+
+
+def test_other_weights_under_another_name_rank_what_is_stored(small: Path, tmp_path: Path, bench: Benches) -> None:
+    """Whole runs count for whoever asks the same; who lacks part of one is left out, not ranked by the rest."""
+
+    def script(asked: Asked) -> Answer:
+        fails = asked.model == "acme/half" and asked.last == "Be somebody else, now."
+        return failure(502, "down") if fails and made.rows("SELECT 1 FROM judgements LIMIT 1") else steady(MARKS)(asked)
+
+    made = bench(steady(MARKS))
+    half = made.subject("acme/half")
+    made.play(made.subject(), half, runs=1)
+    made.endpoints["scripted"].script = script
+    made.play(half, runs=2)
+    assert incomplete_of(made.boards()) == ["acme/half"]
+    made.folder = rename(small, tmp_path / "other", "description: Four", "description: Other weights. Four")
+
+    (board,) = made.boards()
+
+    assert [row.subject.model for row in board.ranked] == ["acme/one"]
+    assert board.incomplete == ()
+
+
+def incomplete_of(boards: list[Board]) -> list[str]:
+    """The models that are not ranked."""
+    return [row.subject.model for board in boards for row in board.incomplete]
 
 
 def test_nothing_played_is_no_board(bench: Benches) -> None:

@@ -46,6 +46,10 @@ def _row(row: Row) -> dict[str, Any]:
             str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
             for run, score in row.runs.items()
         },
+        "by_configuration": {
+            str(configuration): {"index": score.index, "standard_deviation": score.deviation}
+            for configuration, score in row.by_configuration.items()
+        },
         "health": {
             "transcripts_planned": health.transcripts,
             "transcripts_complete": health.complete,

@@ -1,17 +1,20 @@
 """The leaderboard as values: everything that is shown is decided here, nothing is formatted here.
 
 One board is one ranking: one protocol, one configuration (or the pooled default), one judge. Numbers of two
-configurations or of two judges never stand in one ranking.
+configurations or of two judges never stand in one ranking. Where a protocol pools several configurations, a row
+holds the score of each of them beside the pooled one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from independence_bench.embedded.judge import is_table_judge
-from independence_bench.judge import rubric_hash
+from sqlalchemy import Connection, select
+
+from independence_bench.brief import rubric_hash
+from independence_bench.embedded import is_table_judge
 from independence_bench.plan import every_configuration, script_hash
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
@@ -19,7 +22,10 @@ from independence_bench.scoring import Marks, RunScore, Slot, SubjectScore, scor
 from independence_bench.store import records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
+from independence_bench.store.tables import protocols, transcripts
 from independence_bench.subject import ChatModel
+
+Begun = tuple[str, int, Configuration]  # a subject's hash, a run, and where something of it was played
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Row:
     runs: Mapping[int, RunScore]
     health: Health
     missing: tuple[str, ...]  # marks that are not there, a line each
+    by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
+    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
 
     @property
     def thinks(self) -> bool:
@@ -106,7 +114,8 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
         subjects = records.stored_subjects(connection)
         labels = records.stored_judges(connection)
         scripts = {script for group in groups for script in _scripts(protocol, group)}
-        transcripts = records.transcript_rows(connection, scripts)
+        stored = records.transcript_rows(connection, scripts)
+        begun = _begun(connection, protocol)
         judgements = records.judgement_rows(connection, set(rubrics.values()))
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
@@ -114,7 +123,7 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
     made = []
     for group in groups:
         slots = _scripts(protocol, group)
-        mine = [row for row in transcripts if row.script_hash in slots]
+        mine = _played_here([row for row in stored if row.script_hash in slots], slots.keys(), group, begun)
         heard = {row.heard_hash for row in mine}
         judges: list[str | None] = [h for h, given in by_judge.items() if any(key[0] in heard for key in given)]
         judges.sort(key=lambda h: labels[h] if h else "")
@@ -141,6 +150,33 @@ def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, li
     return found
 
 
+def _begun(connection: Connection, protocol: Protocol) -> set[Begun]:
+    """The runs of which something was played for a protocol of this name, in whatever version."""
+    columns = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.system, transcripts.c.delivery)
+    found = select(*columns).join(protocols).where(protocols.c.name == protocol.name).distinct()
+    return {(subject, run, Configuration(system, way)) for subject, run, system, way in connection.execute(found)}
+
+
+def _played_here(
+    stored: Sequence[TranscriptRow], scripts: Collection[str], group: Sequence[Configuration], begun: Collection[Begun]
+) -> list[TranscriptRow]:
+    """Those of *stored* whose run was begun for this protocol, or is whole though it was played for another one.
+
+    Protocols share scenarios, and who played one of them has begun no run of the other. A subject of which nothing was
+    played for this one counts with all its runs or not at all: its whole runs alone would be a choice of the best.
+    """
+    there: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in stored:
+        there[row.subject_hash][row.run].add(row.script_hash)
+    counted = set()
+    for subject, runs in there.items():
+        here = {run for run in runs if any((subject, run, one) in begun for one in group)}
+        whole = {run for run, played in runs.items() if played >= set(scripts)}
+        if here or whole == runs.keys():
+            counted |= {(subject, run) for run in here | whole}
+    return [row for row in stored if (row.subject_hash, row.run) in counted]
+
+
 def _board(
     protocol: Protocol,
     group: tuple[Configuration, ...],
@@ -164,14 +200,14 @@ def _board(
         key=lambda row: (-(row.score.index or 0.0), row.label),
     )
     ranked = [_with_rank(row, complete) for row in complete]
-    incomplete = sorted((row for row in rows if row not in complete), key=lambda row: row.label)
+    incomplete = sorted((row for row in rows if row.score.index is None), key=lambda row: row.label)
     return Board(protocol, group, judge, is_table_judge(judge), tuple(ranked), tuple(incomplete))
 
 
 def _with_rank(row: Row, rows: Sequence[Row]) -> Row:
     """Equal indices share a rank."""
     better = sum((other.score.index or 0.0) > (row.score.index or 0.0) for other in rows)
-    return Row(better + 1, row.subject, row.label, row.score, row.runs, row.health, row.missing)
+    return replace(row, rank=better + 1)
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
@@ -222,7 +258,20 @@ def _row(
         plain_text=sum(row.plain_text for row in transcripts),
         reasoned=sum(row.reasoned for row in transcripts),
     )
-    return Row(None, subject, label, score_subject(list(runs.values())), runs, health, tuple(missing))
+    whole = score_subject(list(runs.values()))
+    return Row(None, subject, label, whole, runs, health, tuple(missing), _apart(protocol, group, marks, list(runs)))
+
+
+def _apart(
+    protocol: Protocol,
+    group: Sequence[Configuration],
+    marks: Mapping[int, Mapping[Slot, Marks]],
+    runs: Sequence[int],
+) -> dict[Configuration, SubjectScore]:
+    """Each configuration of a pool by itself; empty where there is only one. A run without marks counts as missing."""
+    if len(group) == 1:
+        return {}
+    return {one: score_subject([score_run(protocol, (one,), marks.get(run, {})) for run in runs]) for one in group}
 
 
 def _why(states: Mapping[Slot, str], slot: Slot) -> str:
