@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
 
 SMALL = {
@@ -133,11 +134,37 @@ def serve() -> Iterator[Callable[..., ScriptedModel]]:
         yield start
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for all tests that want one; each takes a database of its own."""
+    with running() as server:
+        yield server
+
+
 @pytest.fixture
-def bench(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> Callable[..., Bench]:
+def database(postgres: Server) -> Iterator[str]:
+    """The address of a new, empty PostgreSQL database."""
+    with postgres.database() as name:
+        yield postgres.url(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store may be made: once a file, once a PostgreSQL database. Nothing else differs."""
+    return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("database"))
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> str:
+    """Where a bench keeps its store; a file of tests that wants both databases returns `either` for it."""
+    return str(tmp_path / "store.db")
+
+
+@pytest.fixture
+def bench(small: Path, where: str, serve: Callable[..., ScriptedModel]) -> Callable[..., Bench]:
     """A bench on the small protocol: `bench(script)`, or `bench(scripted=server, other=server)`."""
 
     def make(script: Script | None = None, **servers: ScriptedModel) -> Bench:
-        return Bench(small, tmp_path / "store.db", servers or {"scripted": serve(script)})
+        return Bench(small, where, servers or {"scripted": serve(script)})
 
     return make

@@ -1,23 +1,23 @@
-"""The ledger: leases, what is never replaced, what it has cost, durable commits, and a store that is none."""
+"""The ledger: leases, what is never replaced, what it has cost, durable commits, and how a store is made."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import Server
 from scripted import Bench, steady
-from sqlalchemy import Connection, event, insert, select, text
+from sqlalchemy import Connection, event, insert, select, text, update
 
 from independence_bench.chat import Kind, Usage
 from independence_bench.conversation import Line, Transcript
@@ -38,8 +38,15 @@ ELSEWHERE = f"not-{HERE}|1|abc"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """A new store."""
+def store(either: str) -> Iterator[Store]:
+    """A new store, on SQLite and on PostgreSQL."""
+    with open_store(either) as opened:
+        yield opened
+
+
+@pytest.fixture
+def file_store(tmp_path: Path) -> Iterator[Store]:
+    """A new store in a file, for what only SQLite does."""
     with open_store(tmp_path / "aib.db") as opened:
         yield opened
 
@@ -52,7 +59,7 @@ def owner(number: int) -> str:
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
     """Claim a call in a transaction of its own; whether it is claimed."""
     with store.writing() as connection:
-        return calls.claim(connection, call, who, now)
+        return bool(calls.claim(connection, [call], who, now))
 
 
 def attempt(
@@ -60,10 +67,10 @@ def attempt(
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert calls.claim(connection, call, who, now)
-        number = calls.begin_attempt(connection, call.key, who, 100, now)
-        calls.end_attempt(connection, number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"), now)
-        calls.release(connection, call.key, who)
+        assert calls.claim(connection, [call], who, now)
+        number = calls.begin_attempts(connection, [(call.key, 100)], who, now)[0]
+        calls.end_attempts(connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now)
+        calls.release(connection, [call.key], who)
     return number
 
 
@@ -84,7 +91,7 @@ def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
     assert not claim(store, owner(1)), "not even its owner claims a call twice: two tasks may want it"
 
     with store.writing() as connection:
-        calls.release(connection, CALL.key, owner(1))
+        calls.release(connection, [CALL.key], owner(1))
 
     assert claim(store, owner(2))
 
@@ -94,7 +101,7 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
     claim(store, owner(1))
 
     with store.writing() as connection:
-        calls.release(connection, CALL.key, owner(2))
+        calls.release(connection, [CALL.key], owner(2))
 
     assert not claim(store, owner(3))
 
@@ -130,18 +137,18 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
     assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
 
-def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
-    """A race between connections has one winner."""
-    path = tmp_path / "aib.db"
-    open_store(path).close()
-    winners: list[int] = []
+def test_of_many_that_want_one_call_exactly_one_gets_it(either: str) -> None:
+    """A race between connections has one winner, in a store that none of them has made yet."""
+    keys = [f"k{number}" for number in range(25)]
+    winners: Counter[str] = Counter()
     gate = threading.Barrier(8)
 
     def race(number: int) -> None:
-        with open_store(path) as mine:
+        with open_store(either) as mine:
             gate.wait()
-            if claim(mine, owner(number)):
-                winners.append(number)
+            for key in keys:
+                if claim(mine, owner(number), call=CallInfo(key, "reply", "scripted", "acme/one", "{}")):
+                    winners[key] += 1
 
     threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -149,7 +156,70 @@ def test_of_many_that_want_one_call_exactly_one_gets_it(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert len(winners) == 1
+    assert winners == dict.fromkeys(keys, 1)
+
+
+def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str) -> None:
+    """Writers follow each other: a sum that two of them read and raise at once is raised twice."""
+
+    def raise_it(connection: Connection) -> None:
+        before = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "sum")).scalar_one()
+        connection.execute(update(tables.meta).where(tables.meta.c.name == "sum").values(value=str(int(before) + 1)))
+
+    def work() -> None:
+        with open_store(either) as mine:
+            for _ in range(25):
+                with mine.writing() as connection:
+                    raise_it(connection)
+
+    with open_store(either) as store, store.writing() as connection:
+        connection.execute(insert(tables.meta).values(name="sum", value="0"))
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    with open_store(either) as store, store.reading() as connection:
+        assert connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "sum")).scalar_one() == "100"
+
+
+def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
+    """A ranking is made of several questions to the store, while another process plays on."""
+    with open_store(either) as writer, open_store(either) as reader:
+        claim(writer, owner(1))
+        with reader.reading() as connection:
+            before = connection.execute(select(tables.calls.c.key)).scalars().all()
+            claim(writer, owner(1), call=CallInfo("k2", "reply", "scripted", "acme/one", "{}"))
+            assert connection.execute(select(tables.calls.c.key)).scalars().all() == before == ["k1"]
+        with reader.reading() as connection:
+            assert len(connection.execute(select(tables.calls.c.key)).scalars().all()) == 2
+
+
+def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
+    """One line, and the other one's work is untouched."""
+    with open_store(either) as holder, open_store(either, wait=0.2) as late:
+        assert claim(holder, owner(1))
+        with holder.writing() as connection:
+            calls.release(connection, [CALL.key], owner(1))
+            with pytest.raises(StoreError, match="another process has held it for too long") as raised:
+                claim(late, owner(2))
+        assert "\n" not in str(raised.value)
+        assert claim(late, owner(2)), "it is free again, and so is the connection"
+
+
+def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> None:
+    """Up to a million million: more than a 32-bit column holds."""
+    usage = Usage(10**12 - 1, 10**12 - 1, 10**12 - 1, 10**12 - 1, 0.5)
+    with store.writing() as connection:
+        calls.claim(connection, [CALL], owner(1), NOW)
+        number = calls.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
+        ended = Ended("unavailable", "", usage, 1.0, "{}", status=10**11)
+        calls.end_attempts(connection, [(number, ended)], NOW)
+
+    with store.reading() as connection:
+        (row,) = calls.attempts_of(connection, [CALL.key])
+    assert (row["prompt_tokens"], row["status"], row["max_tokens"]) == (10**12 - 1, 10**11, 10**11)
 
 
 def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) -> None:
@@ -158,8 +228,9 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
     numbers = [attempt(store, outcome, None) for outcome in ended]
 
     with store.reading() as connection:
-        assert calls.tried(connection, CALL.key) == Tried(broken=2, cut_off=2, spare=(numbers[4], "{}"))
-        assert calls.tried(connection, "never asked") == Tried()
+        assert calls.tried(connection, [CALL.key, "never asked"]) == {
+            CALL.key: Tried(broken=2, cut_off=2, spare=(numbers[4], "{}"))
+        }
 
 
 @pytest.mark.parametrize("name", ["", "nonsense", "a|b", "a|b|c|d", f"{HERE}|x|y", f"{HERE}|-1|y", "elsewhere|1|y"])
@@ -185,8 +256,8 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     dead = f"{HERE}|{dead_process()}|x"
     with store.writing() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
-            calls.claim(connection, call, who, NOW)
-            calls.begin_attempt(connection, call.key, who, 100, NOW)
+            calls.claim(connection, [call], who, NOW)
+            calls.begin_attempts(connection, [(call.key, 100)], who, NOW)[0]
         calls.renew(connection, owner(1), NOW + 60)
 
     with store.writing() as connection:
@@ -208,12 +279,14 @@ def test_a_stored_reply_is_never_replaced(store: Store) -> None:
     first, second = attempt(store, "answered", 0.1), attempt(store, "answered", 0.1)
 
     with store.writing() as connection:
-        records.keep_reply(connection, "k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)
-        records.keep_reply(connection, "k1", second, Reply("Yes."), NOW)
+        records.keep_replies(connection, [("k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)])
+        records.keep_replies(connection, [("k1", second, Reply("Yes."), NOW)])
 
     with store.reading() as connection:
-        assert records.find_reply(connection, "k1") == Reply("No.", notes="hm", reasoning="so", cut_off=True)
-        assert records.find_reply(connection, "k2") is None
+        assert records.find_replies(connection, ["k1"]) == {
+            "k1": Reply("No.", notes="hm", reasoning="so", cut_off=True)
+        }
+        assert records.find_replies(connection, ["k2"]) == {}
 
 
 def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str = "So.") -> Judgement:
@@ -228,9 +301,9 @@ def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> Non
 
     def kept(made: Judgement) -> Judgement | None:
         with store.writing() as connection:
-            records.keep_judgement(connection, made, None, NOW)
+            records.keep_judgements(connection, [(made.key, None, made, NOW)])
         with store.reading() as connection:
-            return records.find_judgement(connection, "j1")
+            return records.find_judgements(connection, ["j1"]).get("j1")
 
     assert kept(judgement({}, "garbage", "")) == judgement({}, "garbage", "")
     assert kept(judgement({}, "no mark", "")) == judgement({}, "no mark", "")
@@ -255,7 +328,7 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
     with store.writing() as connection:
         records.keep_protocol(connection, "p", "small", {}, NOW)
         records.keep_subject(connection, subject)
-        records.keep_transcript(connection, played, NOW)
+        records.keep_transcripts(connection, [(played, NOW)])
 
     with store.reading() as connection:
         assert records.read_transcript(connection, "t1") == (said, ("k1",))
@@ -300,9 +373,9 @@ def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: 
     def kept(reply: Reply) -> Reply | None:
         number = attempt(store, "answered", 0.1)
         with store.writing() as connection:
-            records.keep_reply(connection, "k1", number, reply, NOW)
+            records.keep_replies(connection, [("k1", number, reply, NOW)])
         with store.reading() as connection:
-            return records.find_reply(connection, "k1")
+            return records.find_replies(connection, ["k1"]).get("k1")
 
     assert kept(Reply("", reason="empty")) == Reply("", reason="empty")
     assert kept(Reply("", reason="flagged")) == Reply("", reason="flagged")
@@ -326,7 +399,7 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
             cut_off=0, plain_text=0, reasoned=0, reason=reason,
         )  # fmt: skip
         with store.writing() as connection:
-            records.keep_transcript(connection, played, NOW)
+            records.keep_transcripts(connection, [(played, NOW)])
         with store.reading() as connection:
             (row,) = records.transcript_rows(connection, ["s"])
             return row.state, records.read_transcript(connection, "t1")[0].lines[-1].text
@@ -443,17 +516,15 @@ def test_writes_that_come_together_share_a_commit(store: Store) -> None:
     assert len(commits_seen) < 100
 
 
-def test_a_write_is_durable_before_its_task_goes_on(store: Store, tmp_path: Path) -> None:
+def test_a_write_is_durable_before_its_task_goes_on(store: Store, either: str) -> None:
     """What depends on a reply is sent after another process could read it."""
 
     async def write() -> None:
         async with Commits(store) as commits:
             for number in range(5):
                 await commits.do(partial(add, f"n{number}"))
-                with sqlite3.connect(tmp_path / "aib.db") as other:
-                    found = other.execute("select count(*) from meta where name = ?", (f"n{number}",)).fetchone()
-                other.close()
-                assert found == (1,)
+                with open_store(either) as other:
+                    assert f"n{number}" in names(other)
 
     asyncio.run(write())
 
@@ -496,9 +567,9 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
     assert names(store) == {"before", "after"}
 
 
-def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(store: Store) -> None:
+def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -> None:
     """SQLite undoes more than one write when the disk is full; the tasks of all of them have to know."""
-    with store.writing() as connection:
+    with file_store.writing() as connection:
         pages = connection.execute(text("pragma page_count")).scalar_one()
         connection.execute(text(f"pragma max_page_count = {pages + 8}"))
 
@@ -506,7 +577,7 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(store: Store) -> Non
         connection.execute(insert(tables.meta).values(name="flood", value="x" * 1_000_000))
 
     async def fill() -> list[Any]:
-        async with Commits(store) as commits:
+        async with Commits(file_store) as commits:
             writes = [*(partial(add, f"a{n}") for n in range(5)), flood, *(partial(add, f"b{n}") for n in range(5))]
             done = await asyncio.gather(*(commits.do(write) for write in writes), return_exceptions=True)
             await commits.do(partial(add, "after"))
@@ -516,12 +587,12 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(store: Store) -> Non
 
     assert isinstance(results[5], StoreError)
     assert "make room" in str(results[5])
-    assert names(store) == {result for result in results if isinstance(result, str)} | {"after"}
+    assert names(file_store) == {result for result in results if isinstance(result, str)} | {"after"}
 
 
-def test_a_store_is_durable_against_power_loss(store: Store, tmp_path: Path) -> None:
+def test_a_store_is_durable_against_power_loss(file_store: Store) -> None:
     """Every connection writes ahead and waits for the disk at each commit."""
-    with store.writing() as connection:
+    with file_store.writing() as connection:
         assert connection.execute(text("pragma synchronous")).scalar() == 2
         assert connection.execute(text("pragma journal_mode")).scalar() == "wal"
         assert connection.execute(text("pragma foreign_keys")).scalar() == 1
@@ -530,21 +601,11 @@ def test_a_store_is_durable_against_power_loss(store: Store, tmp_path: Path) -> 
 def test_a_store_that_is_named_by_a_url_is_just_as_durable(tmp_path: Path) -> None:
     """sqlite:///FILE is the same file, written the same way; group commits need its savepoints to work."""
     with open_store(f"sqlite:///{tmp_path / 'aib.db'}") as store:
-        test_a_store_is_durable_against_power_loss(store, tmp_path)
+        test_a_store_is_durable_against_power_loss(store)
         test_an_error_inside_one_write_undoes_it_alone(store)
 
 
 # ---------------------------------------------------------------- opening
-
-
-def refusal(where: str | Path, create: bool = True) -> str:
-    """The one line that opening *where* comes to."""
-    with pytest.raises(StoreError) as raised:
-        open_store(where, create)
-    said = str(raised.value)
-    assert "\n" not in said
-    assert said.count(";") >= 1, "a next step"
-    return said
 
 
 def test_a_store_opens_again_with_what_is_in_it(tmp_path: Path) -> None:
@@ -558,141 +619,66 @@ def test_a_store_opens_again_with_what_is_in_it(tmp_path: Path) -> None:
     assert path.is_file()
 
 
-def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
-    """Two terminals, one command each, no store yet."""
+def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: Server) -> None:
+    """Two terminals, one command each, no store yet: forty files and ten databases."""
     # all of them have imported everything before the first one opens
     code = (
         "import sys; from independence_bench.store.database import open_store\n"
         "print(flush=True)\n"
-        "for line in sys.stdin: open_store(line.strip()).close(); print(flush=True)"
+        "for line in sys.stdin:\n"
+        "    with open_store(line.strip()) as store, store.writing(): pass\n"
+        "    print(flush=True)"
     )
     children = [
         subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(4)
     ]
     ready = [child.stdout.readline() for child in children if child.stdout]
-    for number in range(40):
-        for child in children:
-            assert child.stdin is not None
-            child.stdin.write(f"{tmp_path / str(number)}.db\n")
-        for child in children:
-            assert child.stdin is not None
-            child.stdin.flush()
-        ready += [child.stdout.readline() for child in children if child.stdout]
+    with ExitStack() as stack:
+        databases = [postgres.url(stack.enter_context(postgres.database())) for _ in range(10)]
+        places = [*(str(tmp_path / f"{number}.db") for number in range(40)), *databases]
+        for place in places:
+            for child in children:
+                assert child.stdin is not None
+                child.stdin.write(f"{place}\n")
+            for child in children:
+                assert child.stdin is not None
+                child.stdin.flush()
+            ready += [child.stdout.readline() for child in children if child.stdout]
+        ended = [child.communicate()[1] for child in children]
 
-    assert [child.communicate()[1] for child in children] == [""] * 4
-    assert ready == ["\n"] * 4 * 41
-
-
-def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
-    """A slip of the tab key must not cost somebody their notes."""
-    path = tmp_path / "notes.txt"
-    path.write_text("My notes.\n" * 200, encoding="utf-8")
-
-    assert "not a database" in refusal(path)
-    assert path.read_text(encoding="utf-8") == "My notes.\n" * 200
-    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+        assert ended == [""] * 4
+        assert ready == ["\n"] * 4 * 51
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{number}.db" for number in range(40))
+        for place in places:
+            with open_store(place, create=False) as store:
+                assert names(store) == set()
 
 
-@pytest.mark.parametrize("table", ["songs (title text)", "meta (k text, v text)"])
-def test_another_programs_database_is_left_as_it_is(tmp_path: Path, table: str) -> None:
-    """Also one that happens to have a table of the same name."""
-    path = tmp_path / "music.db"
-    with sqlite3.connect(path) as other:
-        other.execute(f"create table {table}")
-    other.close()
-    before = path.read_bytes()
+def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(either: str, tmp_path: Path) -> None:
+    """A command that fails before it has anything to store leaves none behind."""
+    with open_store(either) as store:
+        with store.reading() as connection:
+            assert calls.spending(connection) == Spending()
+        assert not store.is_there()
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(StoreError, match="there is no store at"):
+            open_store(either, create=False)
 
-    assert str(path) in refusal(path)
-    assert path.read_bytes() == before
+        with store.writing() as connection:
+            add("first", connection)
 
-
-def test_a_store_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
-    """An old program must not write into what it does not understand."""
-    path = tmp_path / "aib.db"
-    with open_store(path) as store, store.writing() as connection:
-        connection.execute(text("update meta set value = '99' where name = 'version'"))
-
-    assert "newer aib (version 99" in refusal(path)
-    with sqlite3.connect(path) as other:
-        assert other.execute("select value from meta").fetchall() == [("99",)]
-    other.close()
+        assert store.is_there()
+        assert names(store) == {"first"}
+    with open_store(either, create=False) as store:
+        assert names(store) == {"first"}
 
 
-def test_a_store_without_a_version_is_refused(tmp_path: Path) -> None:
-    """Damaged or somebody else's: either way not to be written to."""
-    path = tmp_path / "aib.db"
-    with open_store(path) as store, store.writing() as connection:
-        connection.execute(text("delete from meta"))
+def test_what_another_process_makes_meanwhile_is_read(either: str) -> None:
+    """The second of two commands finds what the first one has stored by then."""
+    with open_store(either) as waiting, open_store(either) as quick:
+        with waiting.reading() as connection:
+            assert calls.spending(connection).attempts == 0
+        attempt(quick, "answered", 0.5)
 
-    assert "no version" in refusal(path)
-
-
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    """It says which file to name instead."""
-    assert f"{tmp_path / 'aib.db'}" in refusal(tmp_path)
-
-
-def test_a_store_in_a_folder_that_is_missing_says_so(tmp_path: Path) -> None:
-    """Nothing is made up on the way."""
-    assert "check that the folder exists" in refusal(tmp_path / "no" / "aib.db")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_store_that_is_only_read_is_not_made(tmp_path: Path) -> None:
-    """`aib leaderboard` in the wrong folder leaves no empty file behind."""
-    assert "there is no store" in refusal(tmp_path / "aib.db", create=False)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "nosuch://host/x",
-        "://",
-        "postgresql+nosuch://u:secret@host/x",
-        "mysql://u:secret@h/x",
-        "postgresql://u:secret@h:port/x",
-    ],
-)
-def test_a_bad_address_is_one_line_without_its_password(address: str) -> None:
-    """A password typed into an address does not end up in a log."""
-    assert "secret" not in refusal(address)
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Root may write anything; a user may not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.mark.parametrize("folder_mode", [0o555, 0o777])
-def test_a_store_that_may_not_be_written_is_said_so_in_one_line(folder_mode: int) -> None:
-    """Somebody else's results on a shared disk."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = folder / "aib.db"
-        with open_store(path) as store, store.writing() as connection:
-            add("kept", connection)
-        before = path.read_bytes()
-        path.chmod(0o444)
-        folder.chmod(folder_mode)
-        try:
-            with as_nobody(), pytest.raises(StoreError) as raised, open_store(path) as store:
-                write(store)
-        finally:
-            folder.chmod(0o755)
-        assert "check the permissions" in str(raised.value)
-        assert path.read_bytes() == before
-
-
-def write(store: Store) -> None:
-    """One write, in a transaction of its own."""
-    with store.writing() as connection:
-        add("more", connection)
+        with waiting.reading() as connection:
+            assert calls.spending(connection).total == 0.5

@@ -8,18 +8,8 @@ flight. Knows no endpoint and no model.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from independence_bench.errors import BudgetSpent
-
-
-@dataclass(slots=True)
-class Reservation:
-    """Set *cost* to what the call cost, in dollars; left alone, it cost nothing."""
-
-    cost: float = 0.0
 
 
 class Budget:
@@ -29,37 +19,51 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self.reserved = 0.0
-        self._in_flight = 0
-        self._settled = asyncio.Event()  # set when a call has settled, then a new one
+        self.in_flight = 0
+        self.settled = asyncio.Event()  # set when a call has settled, then a new one
 
-    @asynccontextmanager
-    async def reserve(self, most: float) -> AsyncIterator[Reservation]:
-        """Hold *most* dollars while the block runs; waits for calls in flight that may leave some over.
+    def reserve(self, most: float) -> Reservation:
+        """Hold *most* dollars while a block runs; waits for calls in flight that may leave some over.
 
-        Raises BudgetSpent when nothing is in flight and it still does not fit.
+        Entering it raises BudgetSpent when nothing is in flight and it still does not fit.
         """
-        while not self.fits(most):
-            if self.reserved == 0:
-                raise BudgetSpent(
-                    f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
-                    f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
-                )
-            await self._settled.wait()
-        self.reserved += most
-        self._in_flight += 1
-        reservation = Reservation()
-        try:
-            yield reservation
-        finally:
-            # no await in here: whoever waits is told, even if this call is being cancelled
-            self._in_flight -= 1
-            self.reserved = self.reserved - most if self._in_flight else 0.0  # what would be left is rounding
-            self.spent += reservation.cost
-            self._settled.set()
-            self._settled = asyncio.Event()
+        return Reservation(self, most)
 
     def fits(self, most: float) -> bool:
         """Whether a call of up to *most* dollars stays within the limit; at the limit nothing more does."""
         if self.limit is None:
             return True
         return self.spent + self.reserved + most <= self.limit and self.spent < self.limit
+
+
+class Reservation:
+    """A block of code that may cost something. Set *cost* to what it did, in dollars; left alone, it cost nothing."""
+
+    __slots__ = ("_budget", "_most", "cost")
+
+    def __init__(self, budget: Budget, most: float) -> None:
+        self._budget, self._most = budget, most
+        self.cost = 0.0
+
+    async def __aenter__(self) -> Reservation:
+        budget, most = self._budget, self._most
+        while not budget.fits(most):
+            if budget.reserved == 0:
+                raise BudgetSpent(
+                    f"the budget of ${budget.limit:g} is used up: ${budget.spent:.4f} is spent and the next call "
+                    f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
+                )
+            await budget.settled.wait()
+        budget.reserved += most
+        budget.in_flight += 1
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        # no await in here: whoever waits is told, even if this call is being cancelled
+        budget = self._budget
+        budget.in_flight -= 1
+        budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding
+        budget.spent += self.cost
+        if budget.limit is not None:
+            budget.settled.set()
+            budget.settled = asyncio.Event()

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
@@ -27,12 +27,14 @@ from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
 from independence_bench.retry import GaveUp, Policy, Reach, Tries, next_wait
 from independence_bench.store import calls
-from independence_bench.store.calls import ANSWERED, CUT_OFF, CallInfo
+from independence_bench.store.calls import ANSWERED, CUT_OFF, CallInfo, Tried
 from independence_bench.store.commits import Commits
+from independence_bench.store.records import Shelf
 from independence_bench.subject import ChatModel
 from independence_bench.throttle import Gate, Places
 
 A = TypeVar("A")
+T = TypeVar("T")
 
 CHARACTERS_A_TOKEN = 2.5  # fewer than in English prose, so that a reservation is rather too large
 POLL = 0.5  # seconds between two looks at what another process is buying
@@ -60,14 +62,13 @@ class Bad:
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[A]):
-    """One thing to buy, and what to do with it."""
+    """One thing to buy, and what to make of what comes."""
 
     info: CallInfo
     request: ChatRequest
-    find: Callable[[Connection], A | None]  # the answer, where it is stored already
+    shelf: Shelf[A]  # where the answer is kept
     final: Callable[[A], bool]  # False: a stored answer like that is asked for again
     read: Callable[[Completion], Good[A] | Bad]
-    keep: Callable[[Connection, int, A, float], None]  # stores the answer that an attempt gave, and when
     none: Callable[[str], A]  # the answer that there is none, and why
     priority: int  # the length of the chain that waits for it
 
@@ -103,6 +104,11 @@ class _Case(Generic[A]):
     ours: bool = False  # the call is claimed
 
     @property
+    def key(self) -> str:
+        """What the question is stored under."""
+        return self.question.info.key
+
+    @property
     def limit(self) -> int:
         """Tokens that the next attempt may use; after a cut-off reply twice as many."""
         return self.question.request.model.max_tokens * (2 if self.tries.cut_off else 1)
@@ -111,6 +117,16 @@ class _Case(Generic[A]):
     def who(self) -> tuple[str, str]:
         """The model and what it is wanted for: what a refusal is remembered by."""
         return self.question.request.model.hash, self.question.info.kind
+
+    def recall(self, before: Tried, answered: bool) -> None:
+        """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""
+        # what is asked for again after a final no starts from the beginning
+        self.tries = Tries(broken=0 if answered else before.broken, cut_off=before.cut_off)
+        if before.spare is not None:
+            attempt, raw = before.spare
+            completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
+            read = self.question.read(completion) if isinstance(completion, Completion) else None
+            self.spare = (attempt, read.answer) if isinstance(read, Good) else None
 
 
 @dataclass(slots=True)
@@ -122,6 +138,23 @@ class _Step(Generic[A]):
     answer: tuple[int, A] | None = None
     end: GaveUp | None = None
     wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished(Generic[A]):
+    """An attempt that has ended, and what it led to."""
+
+    case: _Case[A]
+    attempt: int
+    ended: calls.Ended
+    step: _Step[A]
+
+
+def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[tuple[Shelf[Any], list[T]]]:
+    groups: dict[Shelf[Any], list[T]] = {}
+    for item in items:
+        groups.setdefault(shelf_of(item), []).append(item)
+    return list(groups.items())
 
 
 @dataclass(slots=True)
@@ -152,7 +185,7 @@ class Buyer:
         case = _Case(question, tally)
         gate = self.gates[question.info.endpoint]
         # looked up before anything is waited for: what is paid already needs no place and no budget
-        found = await self.commits.do(lambda connection: self._look_up(connection, case))
+        found: _Found[A] | None = await self.commits.add(self._look_up, case)
         if found is not None:
             return found.answer
         try:
@@ -162,10 +195,11 @@ class Buyer:
                     self._may_send(case)
                     async with self.budget.reserve(await self._most(question.request, case.limit)) as reservation:
                         self._may_send(case)  # the budget may have been waited for
-                        started = await self._start(case)
+                        started: int | _Found[A] | None = await self.commits.add(self._start, case)
                         if isinstance(started, _Found):
                             return started.answer
                         if started is not None:
+                            case.ours = True
                             step = await self._attempt(case, started, reservation)
                 if step is None:  # another process is buying it
                     await self.pause(POLL)
@@ -186,8 +220,11 @@ class Buyer:
                     tally.waiting -= 1
         finally:
             if case.ours:
-                give_back = partial(calls.release, key=question.info.key, owner=self.owner)
-                await asyncio.shield(self.commits.do(give_back))
+                give_back = partial(calls.release, keys=[question.info.key], owner=self.owner)
+                giving_back = asyncio.ensure_future(self.commits.do(give_back))
+                # cancelled while it waits, nobody would hear that it failed: the store's failure is said elsewhere
+                giving_back.add_done_callback(lambda done: done.cancelled() or done.exception())
+                await asyncio.shield(giving_back)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; raises Stopped as soon as the command is asked to stop."""
@@ -224,37 +261,54 @@ class Buyer:
         most = info.most(200 + characters / CHARACTERS_A_TOKEN, limit)
         return self.dearest.get(request.model.name, 0.0) if most is None else most
 
-    def _look_up(self, connection: Connection, case: _Case[A]) -> _Found[A] | None:
-        """The stored answer, if it is final; else what was tried before is taken into account."""
-        question = case.question
-        answer = question.find(connection)
-        if answer is not None and (question.final(answer) or question.info.key in self.fresh):
-            return _Found(answer)
-        before = calls.tried(connection, question.info.key)
-        # what is asked for again after a final no starts from the beginning
-        case.tries = Tries(broken=0 if answer is not None else before.broken, cut_off=before.cut_off)
-        if before.spare is not None:
-            attempt, raw = before.spare
-            completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
-            read = question.read(completion) if isinstance(completion, Completion) else None
-            case.spare = (attempt, read.answer) if isinstance(read, Good) else None
-        return None
+    # ------------------------------------------------ what is done for many questions at once, in one commit
 
-    async def _start(self, case: _Case[A]) -> int | _Found[A] | None:
-        """Claim the call if it is not ours yet, and write an attempt down; None while it is somebody else's."""
+    def _look_up(self, connection: Connection, cases: Sequence[_Case[Any]]) -> list[_Found[Any] | None]:
+        """The stored answers that are final; for the others, what was tried before is taken into account."""
+        found: dict[str, Any] = {}
+        for shelf, group in _by_shelf(cases, lambda case: case.question.shelf):
+            found |= shelf.find(connection, [case.key for case in group])
+        results = [self._final(case, found.get(case.key)) for case in cases]
+        left = [case for case, result in zip(cases, results, strict=True) if result is None]
+        before = calls.tried(connection, [case.key for case in left]) if left else {}
+        for case in left:
+            case.recall(before.get(case.key, Tried()), case.key in found)
+        return results
 
-        def start(connection: Connection) -> int | _Found[A] | None:
-            info = case.question.info
-            if not case.ours:
-                if (found := self._look_up(connection, case)) is not None:
-                    return found
-                if not calls.claim(connection, info, self.owner, self.now()):
-                    return None
-            return calls.begin_attempt(connection, info.key, self.owner, case.limit, self.now())
+    def _final(self, case: _Case[A], answer: A | None) -> _Found[A] | None:
+        final = answer is not None and (case.question.final(answer) or case.key in self.fresh)
+        return _Found(answer) if final and answer is not None else None
 
-        started = await self.commits.do(start)
-        case.ours = case.ours or isinstance(started, int)
-        return started
+    def _start(self, connection: Connection, cases: Sequence[_Case[Any]]) -> list[int | _Found[Any] | None]:
+        """Claim the calls that are not ours yet, and write attempts down; None for what somebody else is at."""
+        unclaimed = [case for case in cases if not case.ours]
+        answers = dict(zip(map(id, unclaimed), self._look_up(connection, unclaimed), strict=True))
+        # two tasks can have the same question: one asks it, the other waits
+        asking: dict[str, _Case[Any]] = {}
+        for case in unclaimed:
+            if answers[id(case)] is None:
+                asking.setdefault(case.key, case)
+        got = calls.claim(connection, [case.question.info for case in asking.values()], self.owner, self.now())
+        begun = [case for case in cases if case.ours or (case.key in got and asking.get(case.key) is case)]
+        numbers = calls.begin_attempts(connection, [(c.key, c.limit) for c in begun], self.owner, self.now())
+        attempts = dict(zip(map(id, begun), numbers, strict=True))
+        return [attempts.get(id(case), answers.get(id(case))) for case in cases]
+
+    def _finish(self, connection: Connection, finished: Sequence[_Finished[Any]]) -> list[None]:
+        """Write down how attempts ended, with the answers that they gave, and give those claims back."""
+        now = self.now()
+        calls.end_attempts(connection, [(one.attempt, one.ended) for one in finished], now)
+        kept = [
+            (one.case.question.shelf, (one.case.key, *one.step.answer, now))
+            for one in finished
+            if one.step.answer is not None and one.step.outcome != CUT_OFF
+        ]
+        for shelf, group in _by_shelf(kept, lambda one: one[0]):
+            shelf.keep(connection, [row for _, row in group])
+        if keys := [key for _, (key, *_) in kept]:
+            calls.release(connection, keys, self.owner)
+            self.fresh.update(keys)  # here, before another task's write can find the claims free
+        return [None] * len(finished)
 
     async def _attempt(self, case: _Case[A], attempt: int, reservation: Reservation) -> _Step[A]:
         """Send once, decide what it means, and commit both together."""
@@ -290,14 +344,7 @@ class Buyer:
             response_id=outcome.response_id,
         )
 
-        def finish(connection: Connection) -> None:
-            calls.end_attempt(connection, attempt, ended, self.now())
-            if step.answer is not None and step.outcome != CUT_OFF:
-                question.keep(connection, *step.answer, self.now())
-                calls.release(connection, question.info.key, self.owner)
-                self.fresh.add(question.info.key)  # here, before another task's write can find the claim free
-
-        await self.commits.do(finish)
+        await self.commits.add(self._finish, _Finished(case, attempt, ended, step))
         return step
 
     async def _charge(self, case: _Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:

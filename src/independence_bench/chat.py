@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import canonical, content_hash, text_hash
 from independence_bench.subject import ChatModel, Dialect, Reasoning
 
 Json = Mapping[str, Any]
@@ -93,17 +93,21 @@ class ChatRequest:
     tools: tuple[Tool, ...] = ()
     schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
 
-    def key(self, run: int) -> str:
-        """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
-        return content_hash(
+    @property
+    def record(self) -> str:
+        """All of it in our own words, as JSON: what the store keeps of a request."""
+        return canonical(
             {
+                "model": self.model.causes(),
                 "messages": [message.wire() for message in self.messages],
                 "tools": [tool.wire() for tool in self.tools],
                 "schema": self.schema,
-                "model": self.model.causes(),
-                "run": run,
             }
         )
+
+    def key(self, run: int) -> str:
+        """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
+        return content_hash([text_hash(self.record), run])
 
     def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
         """The body to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""

@@ -11,6 +11,7 @@ old transcript are the same code.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
@@ -63,7 +64,12 @@ class Transcript:
 
         The system prompt and private notes are left out, so a judge cannot be told apart by them.
         """
-        return content_hash([[line.speaker, line.text, line.name] for line in self.lines])
+        return _heard(self.lines)
+
+
+@lru_cache(maxsize=1024)
+def _heard(lines: tuple[Line, ...]) -> str:
+    return content_hash([[line.speaker, line.text, line.name] for line in lines])
 
 
 @dataclass(frozen=True, slots=True)

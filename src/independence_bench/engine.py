@@ -8,7 +8,6 @@ than it has to: a call, a subject, or everything on one endpoint.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,23 +15,26 @@ from functools import partial
 from sqlalchemy import Connection
 
 from independence_bench import delivery
+from independence_bench.brief import Case
 from independence_bench.budget import Budget
 from independence_bench.buying import Bad, Buyer, Good, Question, Stopped
 from independence_bench.chat import Completion
 from independence_bench.conversation import Talk, Words
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent, StoreError
-from independence_bench.hashing import canonical
-from independence_bench.judge import Case, request_record
 from independence_bench.order import Order, Progress, Report, Trouble
 from independence_bench.plan import Job, opening, request
 from independence_bench.retry import GaveUp, Policy, Reach
+from independence_bench.shop import Clocks, open_shop
 from independence_bench.stock import Stock, judge_trouble, take_stock
 from independence_bench.store import calls, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
-from independence_bench.throttle import Gate, Places
+from independence_bench.throttle import Places
+
+# conversations of one subject that are under way or wait for a place: enough to choose the longest from
+SMALLEST_WINDOW = 256
 
 
 class Engine:
@@ -62,35 +64,20 @@ class Engine:
         self.report.stopped = self.report.stopped or why
         self._stopping.set()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether nothing new is to be sent."""
+        return self._stopping.is_set()
+
     async def run(self) -> Report:
         """Play and judge until everything is done or stopped. Raises StoreError; all else is in the report."""
         order = self.order
-        async with Commits(self._store) as commits:
-            owner = calls.new_owner()
-            self.report.lost = await commits.do(partial(calls.mark_lost, now=self.now()))
+        clocks = Clocks(self.now, self._clock, self._draw, self._policy)
+        most = order.at_once * order.calls_at_once
+        async with open_shop(self._store, self._clients, self.report.budget, self._stopping, most, clocks) as shop:
+            buyer, commits = shop.buyer, shop.buyer.commits
+            self.report.lost = shop.lost
             await commits.do(self._keep_order)
-            most = order.at_once * order.calls_at_once
-
-            async def pause(seconds: float) -> None:
-                await buyer.pause(seconds)
-
-            gates = {
-                name: Gate(min(most, client.endpoint.at_once or most), self._clock, pause)
-                for name, client in self._clients.items()
-            }
-            buyer = Buyer(
-                commits=commits,
-                clients=self._clients,
-                gates=gates,
-                budget=self.report.budget,
-                owner=owner,
-                now=self.now,
-                clock=self._clock,
-                draw=self._draw,
-                stopping=self._stopping,
-                policy=self._policy,
-            )
-            renewing = asyncio.create_task(self._renew(commits, owner))
             slots = asyncio.Semaphore(order.at_once)
             try:
                 players = [_Player(self, commits, buyer, progress) for progress in self.report.subjects]
@@ -104,8 +91,6 @@ class Engine:
                 if (failures := group_of_errors.subgroup(StoreError)) is not None:
                     raise _first(failures) from None
                 raise
-            finally:
-                renewing.cancel()
         return self.report
 
     def _keep_order(self, connection: Connection) -> None:
@@ -115,12 +100,6 @@ class Engine:
             records.keep_subject(connection, subject)
         if order.judge is not None:
             records.keep_judge(connection, order.judge.hash, order.judge.label, order.judge.spec)
-
-    async def _renew(self, commits: Commits, owner: str) -> None:
-        while True:
-            await asyncio.sleep(calls.LEASE / 4)
-            with contextlib.suppress(StoreError):  # whoever needs the store next will say it
-                await commits.do(partial(calls.renew, owner=owner, now=self.now()))
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -154,12 +133,21 @@ class _Player:
         """Everything there is to do for this subject."""
         async with slots:
             self.progress.state = "playing"
+            window = asyncio.Semaphore(max(SMALLEST_WINDOW, 8 * self.order.calls_at_once))
             async with asyncio.TaskGroup() as group:
-                for job in self.stock.to_judge:
-                    group.create_task(self._guard(job, self._judge_stored(job)))
-                for job in self.stock.to_play:
-                    group.create_task(self._guard(job, self._play(job)))
+                for job, judging in self._in_order():
+                    await window.acquire()
+                    if self.engine.stopping:
+                        break
+                    task = group.create_task(self._guard(job, self._judge_stored(job) if judging else self._play(job)))
+                    task.add_done_callback(lambda _: window.release())
             self.progress.state = "stopped" if self.stopped or self.engine.report.stopped else "done"
+
+    def _in_order(self) -> list[tuple[Job, bool]]:
+        """What is left to do, what others wait for the longest first; with it, whether it is only to be judged."""
+        left = [(job, False) for job in self.stock.to_play] + [(job, True) for job in self.stock.to_judge]
+        self.stock = Stock()  # a store of a hundred thousand transcripts is planned, and let go of
+        return sorted(left, key=lambda one: -self.priority(one[0], 1 if one[1] else len(one[0].scenario.asks) + 1))
 
     async def _guard(self, job: Job, work: Awaitable[None]) -> None:
         """Do *work*; a failure becomes a line in the report and ends what it has to end."""
@@ -220,7 +208,7 @@ class _Player:
             reasoned=sum(reply.reasoned for reply in replies),
             reason=None if reason is None else f"{talk.awaiting}: {reason}",
         )
-        await self.commits.do(partial(records.keep_transcript, played=played, now=self.engine.now()))
+        await self.commits.add(records.keep_transcripts, (played, self.engine.now()))
         if reason is not None:
             self.progress.invalid += 1
             self.progress.to_judge -= order.judge is not None
@@ -251,18 +239,12 @@ class _Player:
             )
             return Good(reply, said.cut_off)
 
-        def keep(connection: Connection, attempt: int, reply: Reply, now: float) -> None:
-            records.keep_reply(connection, key, attempt, reply, now)
-
         return Question(
-            info=calls.CallInfo(
-                key, "reply", self.subject.endpoint, self.subject.model, canonical(request_record(asked))
-            ),
+            info=calls.CallInfo(key, "reply", self.subject.endpoint, self.subject.model, asked.record),
             request=asked,
-            find=partial(records.find_reply, key=key),
+            shelf=records.REPLIES,
             final=lambda reply: reply.reason is None or not self.order.again,
             read=read,
-            keep=keep,
             none=lambda reason: Reply("", reason=reason),
             priority=self.priority(job, talk.asks_left + (self.order.judge is not None)),
         )
@@ -307,5 +289,5 @@ class _Desk:
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""
         now = self.player.engine.now()
-        await self.player.commits.do(lambda c: records.keep_judgement(c, judgement, None, now))
+        await self.player.commits.add(records.keep_judgements, (judgement.key, None, judgement, now))
         return judgement

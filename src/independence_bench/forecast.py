@@ -6,13 +6,14 @@ assumed. Pure; prices and what is left to do come in as values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from independence_bench.brief import Case, judge_request
 from independence_bench.chat import Message
 from independence_bench.conversation import Words
 from independence_bench.endpoint import ModelInfo
-from independence_bench.judge import Case, judge_request
 from independence_bench.plan import Job, opening, request
 from independence_bench.protocol import Protocol
 from independence_bench.subject import ChatModel
@@ -41,6 +42,11 @@ class Forecast:
             (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
         )
 
+    def times(self, number: int) -> Forecast:
+        """The same, *number* times."""
+        dollars = None if self.dollars is None else number * self.dollars
+        return Forecast(number * self.calls, number * self.prompt_tokens, number * self.completion_tokens, dollars)
+
 
 def forecast(
     protocol: Protocol,
@@ -55,22 +61,29 @@ def forecast(
     *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: nothing is bought for judging.
     """
     total = Forecast()
-    assumed = Words("x" * int(REPLY_TOKENS * CHARACTERS_A_TOKEN))
-
-    def cost(model: ChatModel, sent: Iterable[Message], completion: int) -> Forecast:
-        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
-        dollars = 0.0 if model.endpoint in free else infos[model].most(prompt, completion)
-        return Forecast(1, prompt, completion, dollars)
-
-    for job, played in [*((job, False) for job in to_play), *((job, True) for job in to_judge)]:
-        talk = opening(protocol, job.configuration, job.scenario)
-        said = min(REPLY_TOKENS + THOUGHT_TOKENS * job.subject.thinks, job.subject.max_tokens)
+    # whatever the run, one scenario asks for the same
+    alike = Counter((job.subject, job.configuration, job.scenario, False) for job in to_play)
+    alike.update((job.subject, job.configuration, job.scenario, True) for job in to_judge)
+    for (subject, configuration, scenario, played), number in alike.items():
+        one = Forecast()
+        said = min(REPLY_TOKENS + THOUGHT_TOKENS * subject.thinks, subject.max_tokens)
+        talk = opening(protocol, configuration, scenario)
         while talk.awaiting:
             if not played:
-                sent = request(talk, job.subject, job.configuration, protocol).messages
-                total += cost(job.subject, sent, said)
-            talk = talk.answered(assumed)
+                sent = request(talk, subject, configuration, protocol).messages
+                one += _call(sent, said, None if subject.endpoint in free else infos[subject])
+            talk = talk.answered(_ASSUMED)
         if judge is not None:
-            case = Case(talk.transcript, job.scenario, protocol.judge_instructions)
-            total += cost(judge, judge_request(case, judge).messages, VERDICT_TOKENS)
+            asked = judge_request(Case(talk.transcript, scenario, protocol.judge_instructions), judge)
+            one += _call(asked.messages, VERDICT_TOKENS, None if judge.endpoint in free else infos[judge])
+        total += one.times(number)
     return total
+
+
+_ASSUMED = Words("x" * int(REPLY_TOKENS * CHARACTERS_A_TOKEN))
+
+
+def _call(sent: Iterable[Message], completion: int, prices: ModelInfo | None) -> Forecast:
+    """One call; *prices* None: it costs nothing."""
+    prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+    return Forecast(1, prompt, completion, 0.0 if prices is None else prices.most(prompt, completion))

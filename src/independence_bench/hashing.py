@@ -22,8 +22,13 @@ def canonical(value: Any) -> str:
 
 def content_hash(value: Any) -> str:
     """The SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits."""
+    return text_hash(canonical(value))
+
+
+def text_hash(text: str) -> str:
+    """The SHA-256 of *text* in UTF-8: 64 hexadecimal digits."""
     # surrogatepass: a lone surrogate in a model's reply is odd content, not a reason to lose it
-    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -81,6 +81,10 @@ class Scenario:
     judged: tuple[str, ...]  # names of the replies that the marks are about
     rubrics: tuple[Rubric, ...]
 
+    def __hash__(self) -> int:
+        # what is cached by scenario is looked up for every judgement; all of the texts would be walked through
+        return hash((self.id, self.experiment, self.title))
+
     @property
     def marks(self) -> tuple[Mark, ...]:
         """All marks of its rubrics, in order."""

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from independence_bench.judge import rubric_hash
+from independence_bench.brief import rubric_hash
 from independence_bench.order import Order, Trouble
 from independence_bench.plan import Job, jobs
 from independence_bench.store import records
-from independence_bench.store.records import Judgement, TranscriptRow
 from independence_bench.subject import ChatModel
 
 
@@ -40,49 +39,42 @@ class Stock:
 def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stock:
     """What is stored of *subject*'s part of *order* and what is left; for 0 runs: what is stored is judged."""
     every = list(jobs(order.protocol, order.configurations, subject, range(1, max(order.runs, 1) + 1)))
-    rows = records.transcript_rows(connection, {job.script_hash for job in every}, subject.hash)
-    stored = {row.id: row for row in rows}
+    scripts = {job.script_hash for job in every}
+    stored = records.endings(connection, scripts, subject.hash)
     if not order.runs:
-        runs = sorted({row.run for row in rows})
+        runs = sorted({ending.run for ending in stored.values()})
         every = [j for j in jobs(order.protocol, order.configurations, subject, runs) if j.transcript_id in stored]
-    judged = _judged(connection, order)
+    judged = records.verdicts(connection, scripts, subject.hash, order.judge.hash) if order.judge else {}
     stock = Stock(planned=len(every))
     for job in every:
-        row = stored.get(job.transcript_id)
-        if row is None or (row.state == "invalid" and order.again and order.runs):
+        ending = stored.get(job.transcript_id)
+        if ending is None or (ending.state == "invalid" and order.again and order.runs):
             stock.to_play.append(job)
-        elif row.state == "invalid":
+        elif ending.state == "invalid":
             stock.invalid += 1
-            stock.troubles.append(Trouble(job.title, f"invalid: {row.reason}; `aib run --again` asks once more"))
+            stock.troubles.append(Trouble(job.title, f"invalid: {ending.reason}; `aib run --again` asks once more"))
         else:
             stock.done += 1
-            _judging(stock, job, row, order, judged)
+            _judging(stock, job, ending.heard_hash, order, judged)
     # tasks that start in this order also wait in this order
     stock.to_play.sort(key=lambda job: -len(job.scenario.asks))
     return stock
 
 
-def _judged(connection: Connection, order: Order) -> Mapping[tuple[str, str], Judgement]:
-    if order.judge is None:
-        return {}
-    rubrics = {rubric_hash(order.protocol.judge_instructions, scenario) for scenario in order.protocol.scenarios}
-    found = records.judgement_rows(connection, rubrics)
-    return {(j.heard_hash, j.rubric_hash): j for j in found if j.judge_hash == order.judge.hash}
-
-
 def _judging(
-    stock: Stock, job: Job, row: TranscriptRow, order: Order, judged: Mapping[tuple[str, str], Judgement]
+    stock: Stock, job: Job, heard_hash: str, order: Order, judged: Mapping[tuple[str, str], str | None]
 ) -> None:
     if order.judge is None:
         return
-    before = judged.get((row.heard_hash, rubric_hash(order.protocol.judge_instructions, job.scenario)))
-    if before is None or (before.reason is not None and order.again):
+    key = (heard_hash, rubric_hash(order.protocol.judge_instructions, job.scenario))
+    reason = judged.get(key)
+    if key not in judged or (reason is not None and order.again):
         stock.to_judge.append(job)
-    elif before.reason is None:
+    elif reason is None:
         stock.judged += 1
     else:
         stock.unjudged += 1
-        stock.troubles.append(Trouble(job.title, judge_trouble(before.reason, order.judge.calls)))
+        stock.troubles.append(Trouble(job.title, judge_trouble(reason, order.judge.calls)))
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:

@@ -10,11 +10,28 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 CUT = 0.8
 PAUSE = 15.0  # seconds after a 429 that does not say how long
+
+
+class Held:
+    """A block of code that holds something: *take* waits for it, *give* gives it back.
+
+    Not `asynccontextmanager`: every call passes several of these, and a generator costs five times as much.
+    """
+
+    __slots__ = ("_give", "_take")
+
+    def __init__(self, take: Callable[[], Awaitable[None]], give: Callable[[], None]) -> None:
+        self._take, self._give = take, give
+
+    async def __aenter__(self) -> None:
+        await self._take()
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._give()
 
 
 class Places:
@@ -24,14 +41,9 @@ class Places:
         self._free = limit
         self._queue = _Queue()
 
-    @asynccontextmanager
-    async def place(self, priority: int) -> AsyncIterator[None]:
+    def place(self, priority: int) -> Held:
         """Hold a place while the block runs."""
-        await self._take(priority)
-        try:
-            yield
-        finally:
-            self._give()
+        return Held(lambda: self._take(priority), self._give)
 
     async def _take(self, priority: int) -> None:
         if self._free > 0:
@@ -58,9 +70,11 @@ class Gate:
         self._open_at = 0.0
         self._queue = _Queue()
 
-    @asynccontextmanager
-    async def through(self, priority: int) -> AsyncIterator[None]:
-        """Wait for the pause to end and for room, then hold one of the calls in flight."""
+    def through(self, priority: int) -> Held:
+        """Wait for the pause to end and for room, then hold one of the calls in flight while the block runs."""
+        return Held(lambda: self._enter(priority), self._leave)
+
+    async def _enter(self, priority: int) -> None:
         while True:
             if (pause := self._open_at - self._clock()) > 0:
                 try:
@@ -73,11 +87,10 @@ class Gate:
             else:
                 await self._turn(priority)
         self.in_flight += 1
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
-            self._wake()
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        self._wake()
 
     def rate_limited(self, retry_after: float | None) -> None:
         """The endpoint said 429: nothing goes out until its pause is over, and then fewer at once."""

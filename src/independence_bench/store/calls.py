@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, case, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, case, func, insert, or_, select, update
 
 from independence_bench.chat import Kind, Usage
-from independence_bench.store.tables import attempts, calls, insert_once, pack, unpack
+from independence_bench.store.tables import attempts, calls, pack, unpack
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -73,11 +73,16 @@ class Tried:
     spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
 
 
-def tried(connection: Connection, key: str) -> Tried:
-    """What earlier attempts at the call came to; nothing, for a call that was never asked."""
-    outcomes = connection.execute(
-        select(attempts.c.id, attempts.c.outcome).where(attempts.c.call_key == key).order_by(attempts.c.id)
-    ).all()
+def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
+    """What earlier attempts at each call came to; calls that were never asked are left out."""
+    outcomes: dict[str, list[tuple[int, str | None]]] = {}
+    wanted = select(attempts.c.call_key, attempts.c.id, attempts.c.outcome).where(attempts.c.call_key.in_(keys))
+    for key, attempt, outcome in connection.execute(wanted.order_by(attempts.c.id)):
+        outcomes.setdefault(key, []).append((attempt, outcome))
+    return {key: _tried(connection, one) for key, one in outcomes.items()}
+
+
+def _tried(connection: Connection, outcomes: Sequence[tuple[int, str | None]]) -> Tried:
     broken = sum(outcome == Kind.BROKEN for _, outcome in outcomes)
     cut_off = [attempt for attempt, outcome in outcomes if outcome == CUT_OFF]
     if not cut_off:
@@ -86,25 +91,30 @@ def tried(connection: Connection, key: str) -> Tried:
     return Tried(broken, len(cut_off), (cut_off[-1], unpack(raw)))
 
 
-def claim(connection: Connection, call: CallInfo, owner: str, now: float) -> bool:
-    """Take the call for *owner*; False while another process is at it."""
-    insert_once(
-        connection,
-        calls,
-        {
-            "key": call.key,
-            "kind": call.kind,
-            "endpoint": call.endpoint,
-            "model": call.model,
-            "request": pack(call.request),
-        },
-    )
-    holder, until = connection.execute(select(calls.c.owner, calls.c.lease_until).where(calls.c.key == call.key)).one()
-    if holder is not None and until > now and not is_dead(holder):
-        return False
-    free = and_(calls.c.key == call.key, calls.c.owner.is_(None) if holder is None else calls.c.owner == holder)
-    taken = connection.execute(update(calls).where(free).values(owner=owner, lease_until=now + LEASE))
-    return taken.rowcount == 1
+def claim(connection: Connection, wanted: Sequence[CallInfo], owner: str, now: float) -> set[str]:
+    """Take calls for *owner*. Returns the keys that it got: not those that another task or process is at."""
+    by_key = {call.key: call for call in wanted}
+    known = connection.execute(
+        select(calls.c.key, calls.c.owner, calls.c.lease_until).where(calls.c.key.in_(list(by_key)))
+    ).all()
+    new = by_key.keys() - {key for key, _, _ in known}
+    free = {key for key, holder, until in known if holder is None or until <= now or is_dead(holder)}
+    claimed = {"owner": owner, "lease_until": now + LEASE}
+    if new:
+        connection.execute(insert(calls), [_row(by_key[key]) | claimed for key in by_key if key in new])
+    if free:
+        connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
+    return new | free
+
+
+def _row(call: CallInfo) -> dict[str, Any]:
+    return {
+        "key": call.key,
+        "kind": call.kind,
+        "endpoint": call.endpoint,
+        "model": call.model,
+        "request": pack(call.request),
+    }
 
 
 def renew(connection: Connection, owner: str, now: float) -> None:
@@ -112,21 +122,23 @@ def renew(connection: Connection, owner: str, now: float) -> None:
     connection.execute(update(calls).where(calls.c.owner == owner).values(lease_until=now + LEASE))
 
 
-def release(connection: Connection, key: str, owner: str) -> None:
-    """Give the claim back, whatever came of it."""
-    mine = and_(calls.c.key == key, calls.c.owner == owner)
+def release(connection: Connection, keys: Collection[str], owner: str) -> None:
+    """Give claims back, whatever came of them."""
+    mine = and_(calls.c.key.in_(keys), calls.c.owner == owner)
     connection.execute(update(calls).where(mine).values(owner=None, lease_until=None))
 
 
-def begin_attempt(connection: Connection, key: str, owner: str, max_tokens: int, now: float) -> int:
-    """Write down that a call is about to be sent. Returns the attempt's id."""
-    made = connection.execute(
-        attempts.insert().values(call_key=key, owner=owner, started_at=now, max_tokens=max_tokens)
-    )
-    identity = made.inserted_primary_key
-    if identity is None:
-        raise LookupError("the database gave no id for an attempt")
-    return int(identity[0])
+def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
+    """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
+    # writers take turns, so nobody else counts on from the same number
+    last = connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one()
+    rows = [
+        {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
+        for n, (key, max_tokens) in enumerate(begun, 1)
+    ]
+    if rows:
+        connection.execute(insert(attempts), rows)
+    return [row["id"] for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +157,20 @@ class Ended:
     response_id: str | None = None
 
 
-def end_attempt(connection: Connection, attempt: int, ended: Ended, now: float) -> None:
-    """Write down how the attempt ended and what it cost, whether it was of use or not."""
-    row = {name: getattr(ended, name) for name in Ended.__dataclass_fields__ if name not in ("usage", "raw")}
-    row |= asdict(ended.usage) | {"raw": pack(ended.raw), "finished_at": now}
-    connection.execute(update(attempts).where(attempts.c.id == attempt).values(**row))
+def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
+    """Write down how attempts ended and what they cost, whether they were of use or not."""
+    if ended:
+        connection.execute(_END, [_ending(attempt, how) | {"finished_at": now} for attempt, how in ended])
+
+
+_END = update(attempts).where(attempts.c.id == bindparam("attempt"))
+_TOLD = tuple(name for name in Ended.__dataclass_fields__ if name not in ("usage", "raw"))
+
+
+def _ending(attempt: int, ended: Ended) -> dict[str, Any]:
+    told = {name: getattr(ended, name) for name in _TOLD}
+    used = {name: getattr(ended.usage, name) for name in Usage.__dataclass_fields__}
+    return told | used | {"attempt": attempt, "raw": pack(ended.raw)}
 
 
 def mark_lost(connection: Connection, now: float) -> int:

@@ -1,39 +1,63 @@
-"""Opening the store: a path (SQLite) or a database URL. Everything that can be wrong with it is one line.
+"""Opening the store: a path (SQLite) or the address of a PostgreSQL database. All that can be wrong is one line.
 
-SQLite runs in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power
-cut. A process that only reads takes no lock.
+A store is made when something is first written: until then it reads as one that holds nothing, and a command
+that comes to nothing leaves none behind.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select
-from sqlalchemy.engine import make_url
-from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError, SQLAlchemyError
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, select
+from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
+from independence_bench.store.postgresql import PostgresDatabase
+from independence_bench.store.sqlite_file import SqliteFile
 from independence_bench.store.tables import VERSION, meta, metadata
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
-# told to SQLite's own header, so that `file` and we can tell our store from another program's database
-APPLICATION_ID = 0x41494231  # "AIB1"
+
+class Place(Protocol):
+    """Where a store is: what differs between a file and a server."""
+
+    shown: str  # for messages, without a password
+    engine: Engine
+    begin_writing: str  # SQL that begins a transaction in which nobody else writes
+
+    @property
+    def begin_reading(self) -> str:
+        """SQL that begins a transaction which sees one moment."""
+
+    def check_place(self) -> None:
+        """Raise StoreError where no store can be made."""
+
+    def looked_at(self) -> AbstractContextManager[Connection | None]:
+        """A connection that changes nothing; None where there is nothing to look at."""
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the store with what *fill* puts into it; another process may do the same."""
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Raise StoreError where what was read inside the block may be two moments."""
+
+    def step(self, error: BaseException, said: str) -> str | None:
+        """What to do about a failure."""
 
 
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
-    def __init__(self, engine: Engine, shown: str) -> None:
-        self.engine = engine
-        self.shown = shown  # the path or URL for messages, without a password
+    def __init__(self, place: Place) -> None:
+        self.place, self.engine, self.shown = place, place.engine, place.shown
+        self._there = False
+        _say_begin(self.engine, place.begin_reading, place.begin_writing)
 
     def __enter__(self) -> Store:
         return self
@@ -42,150 +66,131 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the file back."""
+        """Give the file or the connections back."""
         self.engine.dispose()
+
+    def is_there(self) -> bool:
+        """Whether it is made already. Raises StoreError where something else is in its place."""
+        if not self._there:
+            try:
+                with self.place.looked_at() as connection:
+                    self._there = connection is not None and _is_store(connection, self.shown)
+            except SQLAlchemyError as error:
+                raise self.failed("opened", error) from error
+        return self._there
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one moment of the store and blocks nobody."""
+        engine = self.engine if self.is_there() else _nothing()
         try:
-            with self.engine.connect().execution_options(reading=True) as connection:
+            with self.place.steady(), engine.connect().execution_options(reading=True) as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise self.failed("read", error) from error
+        finally:
+            if engine is not self.engine:
+                engine.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it is durable when the block ends, or none of it is."""
+        if not self.is_there():
+            self._make()
         try:
             with self.engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise self.failed("written", error) from error
 
-    def failed(self, verb: str, error: SQLAlchemyError) -> StoreError:
+    def _make(self) -> None:
+        try:
+            self.place.make(_fill)
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise self.failed("made", error) from error
+        self.is_there()  # it may be another process's, and of another version
+
+    def failed(self, verb: str, error: Exception) -> StoreError:
         """*error* as one line with a next step."""
-        said = str(getattr(error, "orig", None) or error).splitlines()[0]
-        steps = {
-            "disk is full": "make room; what was stored before is safe",
-            "readonly": "check the permissions of the file and its folder",
-            "unable to open": "check that the folder exists and can be written",
-            "locked": "another process has held it for over a minute; wait for it, or end it",
-            "not a database": "choose another file with --store",
-            "malformed": "restore it from a copy; `sqlite3 FILE .recover` may save what is in it",
-        }
-        step = next((step for clue, step in steps.items() if clue in said), "see what the database says")
+        cause = getattr(error, "orig", None) or error
+        said = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+        if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
+            said = "the connection was lost"
+        said = said.strip().partition("\n")[0] or type(cause).__name__
+        step = self.place.step(cause, said) or "see what the database says"
         return StoreError(f"the store {self.shown} cannot be {verb}: {said}; {step}")
 
 
-def open_store(where: str | Path, create: bool = True) -> Store:
-    """The store at *where*, a path or a database URL; made if it is not there and *create* is set.
+def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK) -> Store:
+    """The store at *where*, a path or a database URL; where there is none, *create* lets it be made by writing.
 
-    Raises StoreError where it cannot be opened, is not a store, or is of a newer version.
+    *wait*: seconds to wait for another process's commit. Raises StoreError where it cannot be opened, is not a
+    store, or is of a newer version.
     """
-    address = str(where)
-    if "://" in address:
-        store = _from_url(address)
-    else:
-        path = Path(address).expanduser()
-        if not create and not path.exists():
-            raise StoreError(f"there is no store at {path}; `aib run` makes one, --store or AIB_STORE names one")
-        if path.is_dir():
-            raise StoreError(f"the store {path} is a folder; name a file in it, such as {path / 'aib.db'}")
-        # not as text: a question mark in a file's name would begin the address's parameters
-        url = URL.create("sqlite", database=str(path))
-        store = Store(create_engine(url, connect_args={"timeout": WAIT_FOR_LOCK}), str(path))
-    if store.engine.dialect.name == "sqlite":
-        _prepare_sqlite(store.engine)
+    store = Store(_place(str(where), wait))
     try:
-        _check_version(store)
+        if not store.is_there() and not create:
+            raise StoreError(f"there is no store at {store.shown}; `aib run` makes one, --store or AIB_STORE names one")
+        if create:
+            store.place.check_place()
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _from_url(address: str) -> Store:
-    try:
-        url = make_url(address)
-        shown = url.set(query={}).render_as_string(hide_password=True)  # a query can hold a password too
-        return Store(create_engine(url), shown)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
-        raise StoreError(
-            f"the store's address is not one ({type(error).__name__}); write a path or "
-            "postgresql+psycopg://user@host/name, with the driver installed"
-        ) from None
+def _place(address: str, wait: float) -> Place:
+    scheme, divided, rest = address.partition("://")
+    kind = scheme.partition("+")[0]
+    if divided and kind in ("postgresql", "postgres"):
+        return PostgresDatabase(address, wait)
+    if divided and kind != "sqlite":
+        raise StoreError("the store's address is not one; write the path of a file, or postgresql://user@host/database")
+    path = rest.partition("?")[0].removeprefix("/") if divided else address
+    if path in ("", ":memory:"):
+        raise StoreError("a store in memory would be lost with the command; name a file with --store")
+    return SqliteFile(path, wait)
 
 
-def _prepare_sqlite(engine: Engine) -> None:
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # we say BEGIN ourselves
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.close()
-
+def _say_begin(engine: Engine, reading: str, writing: str) -> None:
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:
-        # IMMEDIATE takes the write lock at once: two writers wait for each other instead of one failing
-        reading = connection.get_execution_options().get("reading")
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql(reading if connection.get_execution_options().get("reading") else writing)
 
 
-def _check_version(store: Store) -> None:
-    try:
-        with store.engine.connect().execution_options(reading=True) as connection:
-            tables = set(inspect(connection).get_table_names())
-            if "meta" in tables:
-                found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
-                if found is None or not str(found).isdigit():
-                    raise StoreError(f"the store {store.shown} has no version; it is not one of ours, or damaged")
-                if int(found) > VERSION:
-                    raise StoreError(
-                        f"the store {store.shown} was written by a newer aib (version {found}, this one knows "
-                        f"{VERSION}); update aib, nothing was changed"
-                    )
-                return
-            if tables:
-                raise StoreError(
-                    f"the store {store.shown} is a database of another program; choose another file with --store"
-                )
-        _create(store)
-    except (DatabaseError, sqlite3.Error) as error:
-        raise store.failed(
-            "opened", error if isinstance(error, SQLAlchemyError) else OperationalError("", {}, error)
-        ) from error
+def _nothing() -> Engine:
+    """A store that holds nothing and is nowhere."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    with engine.begin() as connection:
+        _fill(connection)
+    return engine
 
 
-def _create(store: Store) -> None:
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
-            raw = connection.connection.dbapi_connection
-            assert raw is not None  # noqa: S101 - a fresh connection has its driver's
-            cursor = raw.cursor()
-            cursor.execute("ROLLBACK") if getattr(raw, "in_transaction", False) else None
-            _write_ahead(cursor)
-            cursor.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            cursor.close()
-    with store.engine.begin() as connection:
-        metadata.create_all(connection)
-        if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
-            connection.execute(insert(meta).values(name="version", value=str(VERSION)))
+def _is_store(connection: Connection, shown: str) -> bool:
+    """Whether the tables are there. Raises StoreError where they are another program's or a newer version's."""
+    tables = inspect(connection).get_table_names()
+    if "meta" not in tables:
+        if tables or connection.dialect.name == "sqlite":
+            raise StoreError(
+                f"the store {shown} is a database of another program, or half-written; choose another with --store"
+            )
+        return False
+    found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
+    if found is None or not str(found).isdigit():
+        raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
+    if int(found) > VERSION:
+        raise StoreError(
+            f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
+            "nothing was changed"
+        )
+    return True
 
 
-def _write_ahead(cursor: DBAPICursor) -> None:
-    """Turn WAL on. SQLite does not wait for another process that is doing the same, so we do."""
-    until = time.monotonic() + WAIT_FOR_LOCK
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+def _fill(connection: Connection) -> None:
+    """Make the tables, where another process has not made them just now."""
+    metadata.create_all(connection)
+    if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
+        connection.execute(insert(meta).values(name="version", value=str(VERSION)))
 
 
 def default_store() -> str:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import canonical
 from independence_bench.store.tables import (
+    Damaged,
     insert_once,
+    insert_over,
     judgements,
     judges,
     pack,
@@ -27,6 +30,18 @@ from independence_bench.store.tables import (
     unpack,
 )
 from independence_bench.subject import ChatModel, Reasoning
+
+A = TypeVar("A")
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
+    """What cannot be read back raises StoreError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged(error) from None
+
 
 # ---------------------------------------------------------------- replies and transcripts
 
@@ -44,26 +59,27 @@ class Reply:
     reason: str | None = None
 
 
-def keep_reply(connection: Connection, key: str, attempt: int, reply: Reply, now: float) -> None:
-    """Store the answer to a call. A valid one stays for ever; an invalid one gives way to a later try."""
-    connection.execute(replies.delete().where(replies.c.key == key, replies.c.state == "invalid"))
-    insert_once(
-        connection,
-        replies,
-        asdict(reply)
+def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]) -> list[None]:
+    """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one gives way."""
+    rows = [
+        {name: getattr(reply, name) for name in Reply.__dataclass_fields__}
         | {
             "key": key,
             "attempt_id": attempt,
             "state": "valid" if reply.reason is None else "invalid",
             "stored_at": now,
-        },
-    )
+        }
+        for key, attempt, reply, now in answers
+    ]
+    insert_over(connection, replies, "invalid", rows)
+    return [None] * len(rows)
 
 
-def find_reply(connection: Connection, key: str) -> Reply | None:
-    """The answer to a call, if there is one."""
-    row = connection.execute(select(replies).where(replies.c.key == key)).mappings().one_or_none()
-    return None if row is None else Reply(**{name: row[name] for name in Reply.__dataclass_fields__})
+def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
+    """The answers to those of the calls that have one."""
+    names = list(Reply.__dataclass_fields__)
+    wanted = select(replies.c.key, *(replies.c[name] for name in names)).where(replies.c.key.in_(keys))
+    return {key: Reply(**dict(zip(names, values, strict=True))) for key, *values in connection.execute(wanted)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +104,21 @@ class Played:
     reason: str | None = None
 
 
-def keep_transcript(connection: Connection, played: Played, now: float) -> None:
-    """Store a finished transcript. A complete one stays for ever; an invalid one gives way to a later try."""
-    connection.execute(transcripts.delete().where(transcripts.c.id == played.id, transcripts.c.state == "invalid"))
+def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
+    """Store transcripts and when they were finished. A complete one stays; an invalid one gives way."""
+    insert_over(connection, transcripts, "invalid", [_transcript_row(played, now) for played, now in finished])
+    return [None] * len(finished)
+
+
+def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     row = {name: getattr(played, name) for name in Played.__dataclass_fields__ if name != "transcript"}
-    row |= {
+    return row | {
         "state": "complete" if played.reason is None else "invalid",
         "heard_hash": played.transcript.heard_hash,
         "lines": pack(canonical([played.transcript.system, played.transcript.lines])),
         "reply_keys": canonical(played.reply_keys),
         "finished_at": now,
     }
-    insert_once(connection, transcripts, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +153,36 @@ def transcript_rows(
     return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order))]
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a stored transcript ended."""
+
+    run: int
+    state: str
+    reason: str | None
+    heard_hash: str
+
+
+def endings(connection: Connection, scripts: Collection[str], subject: str) -> dict[str, Ending]:
+    """How the subject's transcripts of the given script hashes ended, by their ids."""
+    columns = [transcripts.c[name] for name in ("id", *Ending.__dataclass_fields__)]
+    wanted = select(*columns).where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    return {row[0]: Ending(*row[1:]) for row in connection.execute(wanted)}
+
+
+def verdicts(
+    connection: Connection, scripts: Collection[str], subject: str, judge: str
+) -> dict[tuple[str, str], str | None]:
+    """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None where it did not."""
+    of_subject = and_(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    wanted = (
+        select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
+        .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
+        .where(of_subject, judgements.c.judge_hash == judge)
+    )
+    return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
+
+
 def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
     """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
     row = connection.execute(
@@ -141,8 +190,9 @@ def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcr
     ).one_or_none()
     if row is None:
         raise KeyError(transcript_id)
-    system, lines = json.loads(unpack(row[0]))
-    return Transcript(system, tuple(Line(**line) for line in lines)), tuple(json.loads(row[1]))
+    with _undamaged():
+        system, lines = json.loads(unpack(row[0]))
+        return Transcript(system, tuple(Line(**line) for line in lines)), tuple(json.loads(row[1]))
 
 
 # ---------------------------------------------------------------- judgements
@@ -161,24 +211,27 @@ class Judgement:
     reason: str | None = None
 
 
-def keep_judgement(connection: Connection, judgement: Judgement, attempt: int | None, now: float) -> None:
-    """Store a judgement. A valid one stays for ever; a failed one gives way to a later try."""
-    earlier = and_(judgements.c.key == judgement.key, judgements.c.state == "failed")
-    connection.execute(judgements.delete().where(earlier))
-    row = {name: getattr(judgement, name) for name in Judgement.__dataclass_fields__}
-    row |= {
-        "marks": canonical(dict(judgement.marks)),
-        "state": "valid" if judgement.reason is None else "failed",
-        "attempt_id": attempt,
-        "stored_at": now,
-    }
-    insert_once(connection, judgements, row)
+def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
+    """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
+    rows = [
+        {name: getattr(judgement, name) for name in Judgement.__dataclass_fields__}
+        | {
+            "key": key,
+            "marks": canonical(dict(judgement.marks)),
+            "state": "valid" if judgement.reason is None else "failed",
+            "attempt_id": attempt,
+            "stored_at": now,
+        }
+        for key, attempt, judgement, now in made
+    ]
+    insert_over(connection, judgements, "failed", rows)
+    return [None] * len(rows)
 
 
-def find_judgement(connection: Connection, key: str) -> Judgement | None:
-    """The judgement of that key, valid or failed, if there is one."""
-    row = connection.execute(select(judgements).where(judgements.c.key == key)).mappings().one_or_none()
-    return None if row is None else _judgement(row)
+def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
+    """The judgements of those keys, valid or failed, that there are."""
+    found = connection.execute(select(judgements).where(judgements.c.key.in_(keys))).mappings()
+    return {row["key"]: _judgement(row) for row in found}
 
 
 def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
@@ -199,7 +252,23 @@ def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> 
 
 def _judgement(row: Any) -> Judgement:
     values = {name: row[name] for name in Judgement.__dataclass_fields__}
-    return Judgement(**values | {"marks": json.loads(row["marks"])})
+    with _undamaged():
+        return Judgement(**values | {"marks": json.loads(row["marks"])})
+
+
+# ---------------------------------------------------------------- what is bought
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf(Generic[A]):
+    """Where answers of one kind are kept, for whoever buys them without knowing what they are."""
+
+    find: Callable[[Connection, Collection[str]], dict[str, A]]  # keys -> those that are there
+    keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]  # key, attempt, answer, now
+
+
+REPLIES = Shelf(find_replies, keep_replies)
+JUDGEMENTS = Shelf(find_judgements, keep_judgements)
 
 
 # ---------------------------------------------------------------- who and what was played
@@ -217,7 +286,8 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
     found = connection.execute(
         select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(protocols.c.played_at.desc())
     )
-    return [(row[0], row[1], json.loads(unpack(row[2]))) for row in found]
+    with _undamaged():
+        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in found]
 
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
@@ -228,7 +298,8 @@ def keep_subject(connection: Connection, subject: ChatModel) -> None:
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Every subject that was played: hash -> settings."""
     found = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
-    return {row[0]: _model(json.loads(row[1])) for row in found}
+    with _undamaged():
+        return {row[0]: _model(json.loads(row[1])) for row in found}
 
 
 def _model(spec: dict[str, Any]) -> ChatModel:
