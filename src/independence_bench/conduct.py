@@ -13,10 +13,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol as Interface
 
 from independence_bench.budget import Budget
+from independence_bench.embedded import NAME as TABLE_JUDGE
 from independence_bench.embedded import server, weights
-from independence_bench.embedded.judge import NAME as TABLE_JUDGE
 from independence_bench.embedded.judge import TableJudge
 from independence_bench.embedded.table import Table
 from independence_bench.endpoint import Client, ModelInfo, read_key
@@ -97,8 +98,7 @@ async def conduct(
         if wanted.judge == TABLE_JUDGE:
             judge = TableJudge(Table.load())
         elif judge_wish is not None:
-            model = await _settle(judge_wish, wanted.protocol, clients)
-            judge = ModelJudge(replace(model, own_limit=False), wanted.again)
+            judge = await _model_judge(judge_wish, wanted, clients)
         order = Order(
             protocol=wanted.protocol,
             files=wanted.files,
@@ -110,7 +110,7 @@ async def conduct(
             at_once=wanted.at_once,
             calls_at_once=wanted.calls_at_once,
         )
-        if not approve(await _outlook(order, store, clients, wanted.budget)):
+        if not approve(await outlook_of(order, store, clients, wanted.budget)):
             return None
         engine = Engine(
             order,
@@ -123,11 +123,30 @@ async def conduct(
         )
         watching = asyncio.ensure_future(watch(engine))
         try:
-            with _interruptible(engine):
+            with interruptible(engine):
                 return await engine.run()
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_judge(wanted: Wanted) -> AsyncIterator[tuple[Judge, dict[str, Client]]]:
+    """The judge that is wanted and the clients that it needs, for who has nothing to play.
+
+    Raises EndpointUnusable where a key is missing or nothing answers.
+    """
+    if wanted.judge == TABLE_JUDGE:
+        yield TableJudge(Table.load()), {}
+        return
+    wish = judge_of(wanted)
+    async with _clients({wish.endpoint}, wanted.roster) as clients:
+        yield await _model_judge(wish, wanted, clients), clients
+
+
+async def _model_judge(wish: Wish, wanted: Wanted, clients: Mapping[str, Client]) -> ModelJudge:
+    model = await _settle(wish, wanted.protocol, clients)
+    return ModelJudge(replace(model, own_limit=False), wanted.again)
 
 
 def judge_of(wanted: Wanted) -> Wish:
@@ -153,14 +172,13 @@ async def _clients(names: set[str], roster: Roster) -> AsyncIterator[dict[str, C
         clients = {}
         for name in sorted(names):
             endpoint = roster.endpoint(name)
-            key = read_key(endpoint)
             if name == "embedded":
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
             elif not endpoint.url:
                 raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-            client = await stack.enter_async_context(Client(endpoint, key))
+            client = await stack.enter_async_context(Client(endpoint, read_key(endpoint)))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
         yield clients
@@ -184,7 +202,8 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
     return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, identity)
 
 
-async def _outlook(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
+async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
+    """What *order* will take, beside what the store has cost so far."""
     with store.reading() as connection:
         spent = calls.spending(connection)
         stocks = [take_stock(connection, order, subject) for subject in order.subjects]
@@ -225,8 +244,18 @@ def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounde
     return said
 
 
+class Stoppable(Interface):
+    """Something at work that can be told to stop: the engine, say."""
+
+    report: Report
+
+    def stop(self, why: str) -> None:
+        """Send nothing new; what is in flight is waited for and stored."""
+        ...
+
+
 @contextmanager
-def _interruptible(engine: Engine) -> Iterator[None]:
+def interruptible(engine: Stoppable) -> Iterator[None]:
     """Ctrl-C (and SIGTERM) stops the engine gently; the second one cancels what is in flight."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

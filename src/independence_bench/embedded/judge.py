@@ -10,20 +10,14 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
+from independence_bench.brief import Case
 from independence_bench.conversation import Line, Transcript
+from independence_bench.embedded import LABEL
 from independence_bench.embedded.table import READER, Evidence, Table
 from independence_bench.hashing import content_hash
-from independence_bench.judge import Case, Desk
+from independence_bench.judge import Desk
 from independence_bench.protocol import Scenario
 from independence_bench.store.records import Judgement
-
-NAME = "embedded"  # what the user types
-_LABEL = "embedded-judge-"  # no model's label begins so: those have an @ in them
-
-
-def is_table_judge(label: str | None) -> bool:
-    """Whether the judge of that label is the embedded one, of whatever version."""
-    return label is not None and label.startswith(_LABEL) and "@" not in label
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class TableJudge:
     @property
     def label(self) -> str:
         """Its name in tables: with the first digits of the hash of its weights."""
-        return f"{_LABEL}{self.hash[:8]}"
+        return f"{LABEL}{self.hash[:8]}"
 
     @cached_property
     def hash(self) -> str:

@@ -1,0 +1,96 @@
+"""`aib judge --probe-injection`: does this judge let itself be talked round?"""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+from rich.live import Live
+from rich.text import Text
+
+from independence_bench.cli.options import err, out
+from independence_bench.cli.progress import REFRESH, SAY_AGAIN, Watch
+from independence_bench.cli.run import closing_lines, confirmed, outlook_lines
+from independence_bench.conduct import Outlook, Wanted
+from independence_bench.probe import talks
+from independence_bench.probe.probing import Probed, Probing, probe
+from independence_bench.protocol_files import load_with_files
+from independence_bench.report.probe import probe_json, probe_view
+from independence_bench.report.terminal import printed
+from independence_bench.store import calls
+from independence_bench.store.database import Store
+from independence_bench.subject import Roster
+
+
+def carry_out_probe(
+    judge: str | None,
+    roster: Roster,
+    store: Store,
+    *,
+    calls_at_once: int,
+    budget: float | None,
+    ask: bool,
+    as_json: bool,
+) -> bool:
+    """Probe *judge* with progress on stderr, then print what it came to; whether every pair was judged.
+
+    *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
+    """
+    protocol, files = load_with_files(talks.PROTOCOL)
+    wanted = Wanted(
+        protocol=protocol,
+        files=files,
+        configurations=protocol.configurations,
+        wishes=(),
+        subjects=(),
+        roster=roster,
+        runs=0,
+        judge=judge or protocol.judge.model,
+        calls_at_once=calls_at_once,
+        budget=budget,
+    )
+    console = err()
+    watch = Watch(console)
+
+    def approve(outlook: Outlook) -> bool:
+        for line in outlook_lines(outlook):
+            console.print(line, soft_wrap=True)
+        paid = bool(outlook.forecast.calls) and outlook.forecast.dollars != 0
+        return not (ask and paid) or confirmed()
+
+    try:
+        probed = asyncio.run(probe(wanted, store, approve, lambda probing: show_progress(probing, watch)))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        console.print(
+            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
+        )
+        return False
+    if probed is None:
+        console.print("nothing was sent")
+        return False
+    _say_end(probed, store, watch)
+    if as_json:
+        click.echo(probe_json(probed))
+    else:
+        printed(out(), probe_view(probed))
+    return probed.report.complete
+
+
+def _say_end(probed: Probed, store: Store, watch: Watch) -> None:
+    with store.reading() as connection:
+        spent = calls.spending(connection)
+    lines = [watch.line(probed.report, over=True)] if probed.report.subjects else []
+    for line in (*lines, *closing_lines(probed.report, spent)):
+        watch.console.print(line, soft_wrap=True)
+
+
+async def show_progress(probing: Probing, watch: Watch) -> None:
+    """One line until cancelled: live on a terminal, now and then in a pipe."""
+    if not watch.console.is_terminal:
+        while True:
+            await asyncio.sleep(SAY_AGAIN)
+            watch.console.print(watch.line(probing.report), soft_wrap=True)
+    with Live(console=watch.console, refresh_per_second=8, transient=True) as live:
+        while True:
+            live.update(Text(watch.line(probing.report), style="dim"))
+            await asyncio.sleep(REFRESH)
