@@ -1,0 +1,120 @@
+"""Fills a store without playing: transcripts and judgements put there by the store's own functions.
+
+What is left out are the calls, attempts and replies behind them: whoever scores, ranks or plans reads none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from canned import SENTENCE
+from playing import subject_name
+from scripts import ENDPOINT, JUDGE
+
+from independence_bench.brief import rubric_hash
+from independence_bench.conversation import Transcript, Words
+from independence_bench.hashing import content_hash
+from independence_bench.judge import ModelJudge
+from independence_bench.plan import Job, jobs, opening
+from independence_bench.protocol import Mark, Protocol
+from independence_bench.protocol_files import Files
+from independence_bench.store import records
+from independence_bench.store.database import Store
+from independence_bench.subject import ChatModel
+
+BATCH = 2000  # jobs in one commit
+NOW = 1_700_000_000.0
+POOL = " ".join(random.Random(1).choices(SENTENCE.split(), k=20_000))  # what everybody says is cut from it
+REPLY, REASONING = 1000, 600  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What a store is filled with: conversations of one protocol, all marked by the canned judge."""
+
+    protocol: Protocol
+    files: Files
+
+    def fill(self, store: Store, subjects: Sequence[ChatModel], runs: Sequence[int]) -> int:
+        """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there are."""
+        with store.writing() as connection:
+            records.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            marking = ModelJudge(judge(self.protocol))
+            records.keep_judge(connection, marking.hash, marking.label, marking.spec)
+            for subject in subjects:
+                records.keep_subject(connection, subject)
+        every = (
+            job for subject in subjects for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
+        )
+        count = 0
+        while batch := list(islice(every, BATCH)):
+            self._keep(store, batch)
+            count += len(batch)
+        return count
+
+    def _keep(self, store: Store, batch: Iterable[Job]) -> None:
+        protocol_hash, judge_hash = self.protocol.hash, judge(self.protocol).hash
+        with store.writing() as connection:
+            for job in batch:
+                chance = random.Random(job.transcript_id)
+                transcript = self._said(job, chance)
+                replies = len(job.scenario.asks)
+                played = records.Played(
+                    id=job.transcript_id,
+                    script_hash=job.script_hash,
+                    subject_hash=job.subject.hash,
+                    protocol_hash=protocol_hash,
+                    run=job.run,
+                    system=job.configuration.system,
+                    delivery=job.configuration.delivery,
+                    experiment=job.scenario.experiment,
+                    scenario=job.scenario.id,
+                    transcript=transcript,
+                    reply_keys=tuple(content_hash([job.transcript_id, number]) for number in range(replies)),
+                    replies=replies,
+                    cut_off=0,
+                    plain_text=0,
+                    reasoned=0,
+                )
+                records.keep_transcripts(connection, [(played, NOW)])
+                rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
+                judgement = records.Judgement(
+                    key=content_hash([transcript.heard_hash, rubric, judge_hash]),
+                    heard_hash=transcript.heard_hash,
+                    rubric_hash=rubric,
+                    judge_hash=judge_hash,
+                    marks={mark.name: _mark(mark, chance) for mark in job.scenario.marks},
+                    reasoning=_said_by(chance, REASONING),
+                )
+                records.keep_judgements(connection, [(judgement.key, None, judgement, NOW)])
+
+    def _said(self, job: Job, chance: random.Random) -> Transcript:
+        talk = opening(self.protocol, job.configuration, job.scenario)
+        while talk.awaiting:
+            talk = talk.answered(Words(_said_by(chance, REPLY)))
+        return talk.transcript
+
+
+def subject(number: int, protocol: Protocol) -> ChatModel:
+    """The benchmarks' subject *number* (0, 1, ...) with the protocol's sampling."""
+    return ChatModel(subject_name(number), ENDPOINT, protocol.temperature, protocol.max_tokens)
+
+
+def judge(protocol: Protocol) -> ChatModel:
+    """The canned judge, called as *protocol* says."""
+    sampling = protocol.judge
+    return ChatModel(JUDGE, ENDPOINT, sampling.temperature, sampling.max_tokens)
+
+
+def _said_by(chance: random.Random, length: int) -> str:
+    """So many characters; no two texts are the same."""
+    start = chance.randrange(len(POOL) - length)
+    return f"{chance.getrandbits(64):016x} {POOL[start : start + length - 17]}"
+
+
+def _mark(mark: Mark, chance: random.Random) -> float:
+    """A mark on its scale: a whole number, or yes (1) or no (0)."""
+    return float(chance.randint(int(mark.low), int(mark.high)))

@@ -1,0 +1,111 @@
+"""The benchmarks themselves, with tiny numbers: that they count right and print their table. No times are judged."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import measured
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+WIDTH = 80
+
+
+def printed(name: str, *arguments: str) -> str:
+    """What one benchmark prints; its exit code says what its last lines say."""
+    ran = subprocess.run(
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
+    )
+    assert ran.returncode in (0, 1), ran.stderr
+    lines = ran.stdout.splitlines()
+    said = [line.split()[0] for line in lines if line.startswith(("PASS  ", "OVER  "))]
+    assert said
+    assert ran.returncode == ("OVER" in said)
+    assert max(map(len, lines)) <= WIDTH
+    return ran.stdout
+
+
+def cells(output: str, row: str) -> list[str]:
+    """The numbers in the line of a table that begins with *row*."""
+    (line,) = (line for line in output.splitlines() if line.startswith(f"{row}  "))
+    return line.removeprefix(row).split()
+
+
+def test_overhead() -> None:
+    """Three contenders make the same calls, and the endpoint agrees."""
+    output = printed("overhead", "--calls", "200", "--at-once", "100", "--delay", "0.01", "--times", "1")
+
+    assert "200 calls of 10 ms, 100 at once: at least 0.02 s; turns: 1" in output
+    assert "the endpoint served 200 calls of 200 to each" in output
+    for row in ("bare aiohttp", "aiohttp + SQLite", "aib"):
+        assert len(cells(output, row)) == 6
+    assert re.search(r"aib, each further call: \S+ ms CPU \(100 calls", output)
+
+
+def test_overhead_refuses_numbers_that_do_not_come_out_even() -> None:
+    """Rather than making other calls than it was told to."""
+    ran = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "overhead.py"), "--calls", "150"], capture_output=True, text=True, timeout=60
+    )
+
+    assert ran.returncode == 2
+    assert "--calls goes in steps of 100" in ran.stderr
+
+
+def test_makespan() -> None:
+    """With a place for every conversation nobody waits: the engine's time on the virtual clock is the bound."""
+    output = printed("makespan", "--seeds", "2", "--runs", "1", "--at-once", "15", "--at-once", "3")
+
+    assert "v2, one subject, 1 runs: 41 calls" in output
+    assert "each of the 4 orders made its 41 calls once" in output
+    assert cells(output, "15 at once")[-4:] == ["1.000"] * 4
+    assert all(float(number) >= 1 for number in cells(output, "3 at once")[-4:])
+
+
+def test_makespan_compares_with_what_can_be_worked_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two places, three conversations of two calls: 3 + 1, 2 + 2 and 1 + 1 seconds."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from makespan import bound, first_come
+
+    conversations = [(3.0, 1.0), (2.0, 2.0), (1.0, 1.0)]
+
+    assert (bound(conversations, 1), first_come(conversations, 1)) == (10, 10)
+    assert (bound(conversations, 2), first_come(conversations, 2)) == (5, 5)
+    assert (bound(conversations, 9), first_come(conversations, 9)) == (4, 4)
+    assert first_come([(1.0,), (1.0,), (5.0,)], 2) == 6
+
+
+def test_rescore() -> None:
+    """Every subject of the generated store is ranked."""
+    output = printed("rescore", "--subjects", "3", "--runs", "2", "--times", "1")
+
+    assert "3 subjects x 2 runs: 90 judged conversations" in output
+    assert "all 3 subjects were ranked, 1 times each way" in output
+    assert len(cells(output, "rows")) == len(cells(output, "aib leaderboard")) == 4
+
+
+def test_start() -> None:
+    """Both are started, and the imports are really listed."""
+    output = printed("start", "--pairs", "1")
+
+    assert cells(output, "python -c pass")[-1] == "1.00"
+    assert len(cells(output, "aib --help")) == 3
+    assert (found := re.search(r"aib leaderboard imports (\d+) top-level modules", output)) is not None
+    assert int(found[1]) > 50
+
+
+def test_memory() -> None:
+    """Both orders play just what is left."""
+    output = printed("memory", "--transcripts", "300", "--added", "20")
+
+    assert cells(output, "adding")[:2] == ["20", "20"]
+    assert cells(output, "resuming")[:2] == ["300", "100"]
+    before, playing, end, most = map(int, cells(output, "adding")[2:6])
+    assert 20 < before <= playing <= end <= most
