@@ -14,22 +14,26 @@ PACKAGE = "independence_bench"
 
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
-    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__
-    errors  hashing
+    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
+    errors  hashing  shown
     yaml_files
     protocol
     protocol_files  subject
     conversation  chat
     completion
     delivery  verdict  scoring
-    plan
+    brief  plan
     store.tables
-    store.database  store.calls  store.records
-    store.commits
+    store.sqlite_file  store.postgresql  store.calls  store.records
+    store.database
+    store.commits  store.check
     retry  throttle  budget
     endpoint
     buying
-    judge
+    judge  shop
+    probe.attacks
+    probe.talks
+    probe.pairs
     order
     stock  forecast
     engine
@@ -42,11 +46,14 @@ LAYERS = """
     simulate.faults
     simulate.server
     conduct
+    probe.probing
     report.rows
     report.json  report.terminal  report.transcripts
+    report.probe
     cli.options  cli.progress
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate
     cli.run  cli.show
+    cli.probe
     cli.judge
     cli.main
     __main__
@@ -161,7 +168,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert "independence_bench.cli.main" in loaded
     assert not {"aiohttp", "sqlalchemy", "numpy", "pydantic", "rich", "yaml", "xllamacpp"} & loaded
     ours = {name for name in loaded if name.startswith(PACKAGE)}
-    assert ours == {PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.cli.main", f"{PACKAGE}.errors"}
+    assert ours == {PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.cli.main", f"{PACKAGE}.errors", f"{PACKAGE}.shown"}
 
 
 def test_the_pure_middle_knows_no_http_and_no_database() -> None:

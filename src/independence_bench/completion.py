@@ -16,15 +16,19 @@ from independence_bench.chat import Completion, Fault, Kind, ToolCall, Usage
 
 Json = Mapping[str, Any]
 
+LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
 
-def read_completion(body: bytes, status: int, retry_after: float | None) -> Completion | Fault:
-    """What an endpoint's answer *body* means. Never raises, whatever the bytes are.
+
+def read_completion(body: bytes, status: int, retry_after: float | None, seconds: float = 0.0) -> Completion | Fault:
+    """What an endpoint's answer *body* means, which took *seconds*. Never raises, whatever the bytes are.
 
     A fault keeps the usage that came with it: a rejected attempt can have cost money.
     """
     raw = body.decode("utf-8", "replace")
     try:
-        parsed = _clean(json.loads(raw, parse_constant=_no_constant))
+        parsed = json.loads(raw, parse_constant=_no_constant)
+        if _ESCAPED.search(raw):
+            parsed = _clean(parsed)
     except (ValueError, RecursionError):
         parsed = None
     reply: Json = parsed if isinstance(parsed, dict) else {}
@@ -32,6 +36,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None) -> Comp
     about: dict[str, Any] = {
         "usage": usage,
         "raw": raw,
+        "seconds": seconds,
         "served_model": _text(reply.get("model")) or None,
         "served_provider": _text(reply.get("provider")) or None,
         "response_id": _text(reply.get("id")) or None,
@@ -151,7 +156,7 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
         parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(said)]
     else:
         parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
-    return one_line(" ".join(part for part in parts if part) or fallback, 300)
+    return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
 
 
 def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
@@ -178,7 +183,7 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
 
 
 def _money(value: Any) -> float | None:
@@ -198,6 +203,10 @@ def clean_text(text: str) -> str:
     JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain text outside.
     """
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
+
+
+# decoded bytes hold neither; only an escape in the JSON brings in a surrogate or a NUL
+_ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
 def _clean(value: Any) -> Any:

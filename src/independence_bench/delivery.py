@@ -96,6 +96,8 @@ _TEMPLATE = re.compile(
     r"|</?(?:start|end)_of_turn>"
 )
 _DEBRIS = re.compile(rf"(?:{_TEMPLATE.pattern}|\s)+")
+_TEMPLATE_LAST = re.compile(rf"(?:{_TEMPLATE.pattern})\Z")
+LONGEST_TOKEN = 50  # characters: a bound on what the pattern matches
 
 
 _END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</s>|<end_of_turn>")
@@ -109,12 +111,13 @@ def own_turn(text: str) -> str:
 
 def trim_template(text: str) -> str:
     """*text* without the chat template's tokens and white space that leaked in at its two ends."""
-    start, end = 0, len(text)
-    for debris in _DEBRIS.finditer(text):
-        if debris.start() == 0:
-            start = debris.end()
-        elif debris.end() == len(text):
-            end = debris.start()
+    leading = _DEBRIS.match(text)
+    start, end = leading.end() if leading else 0, len(text)
+    while end > start:
+        last = _TEMPLATE_LAST.search(text, max(start, end - LONGEST_TOKEN), end)
+        if last is None and not text[end - 1].isspace():
+            break
+        end = last.start() if last else end - 1
     return text[start:end]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import ipaddress
 import json
 import os
@@ -80,6 +81,7 @@ class Client:
         self._session = aiohttp.ClientSession(
             headers=headers,
             connector=aiohttp.TCPConnector(limit=0),  # how many at once is the throttle's business
+            cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
             timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=self._connect, sock_read=SILENCE),
             proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
         )
@@ -95,9 +97,7 @@ class Client:
         structure = await self._structure(request)
         providers = await self._provider_names(request)  # before, so that a reply is stored the moment it is there
         body = request.wire(self.endpoint.dialect, max_tokens, structure)
-        started = time.monotonic()
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
-        outcome = replace(outcome, seconds=time.monotonic() - started)
         if isinstance(outcome, Completion):
             return _check_pin(request, outcome, providers)
         return outcome
@@ -129,22 +129,29 @@ class Client:
         return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
 
     async def _post(self, url: str, body: dict[str, Any]) -> Completion | Fault:
+        started = time.monotonic()
         try:
             async with self._session.post(url, json=body, headers=self._login, allow_redirects=False) as answer:
-                retry_after = _retry_after(answer.headers.get("Retry-After"))
-                if 300 <= answer.status < 400:
+                if not 300 <= answer.status < 400:
+                    data = await _read(answer, LARGEST_REPLY)
+                    retry_after = _retry_after(answer.headers.get("Retry-After"))
+                    seconds = time.monotonic() - started
+                    if data is not None:
+                        return read_completion(self._without_key(data), answer.status, retry_after, seconds)
+                    fault = Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
+                else:
                     # followed, it would carry the key and the prompt to wherever the answer points
-                    return Fault(Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status)
-                data = await _read(answer, LARGEST_REPLY)
-                if data is None:
-                    return Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
-                return read_completion(self._without_key(data), answer.status, retry_after)
+                    fault = Fault(
+                        Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status
+                    )
         except aiohttp.ConnectionTimeoutError:
-            return Fault(Kind.CONNECTION, "no connection in time", unsent=True)
+            fault = Fault(Kind.CONNECTION, "no connection in time", unsent=True)
         except TimeoutError:
-            return Fault(Kind.TIMEOUT, "no answer in time")
+            fault = Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Fault(Kind.CONNECTION, self._say(error), unsent=isinstance(error, aiohttp.ClientConnectorError))
+            unsent = isinstance(error, aiohttp.ClientConnectorError)
+            fault = Fault(Kind.CONNECTION, self._say(error), unsent=unsent)
+        return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:
         """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
@@ -159,7 +166,7 @@ class Client:
                 "check the address and that the server runs"
             ) from None
         try:
-            return json.loads(data) if data else None
+            return json.loads(self._without_key(data)) if data else None
         except (ValueError, RecursionError):
             return None
 
@@ -209,8 +216,20 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
 
 
 def _secret(key: str) -> re.Pattern[bytes]:
-    """*key* as it may stand in a body: plain, or with any of its characters escaped for JSON, even twice."""
-    return re.compile(b"".join(rb"(?:\\*%b|\\+u(?i:%04x))" % (re.escape(c.encode()), ord(c)) for c in key))
+    """*key* as it may stand in a body: plain, or with any character escaped for JSON (even twice), HTML or a URL."""
+    return re.compile(b"".join(_written(character) for character in key))
+
+
+def _written(c: str) -> bytes:
+    forms = [
+        rb"\\*" + re.escape(c.encode()),
+        rb"\\+u(?i:%04x)" % ord(c),
+        rb"%%(?:25)*(?i:%02x)" % ord(c),
+        rb"&#(?:0*%d|(?i:x0*%x));" % (ord(c), ord(c)),
+    ]
+    if (named := html.escape(c)) != c:
+        forms.insert(0, re.escape(named.encode()))
+    return b"(?:" + b"|".join(forms) + b")"
 
 
 def _proxy(url: str) -> str | None:
@@ -242,6 +261,9 @@ def read_key(endpoint: Endpoint) -> str | None:
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes."""
+    told = answer.content_length
+    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
+        return await answer.read()
     data = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):
         data += piece
@@ -260,7 +282,7 @@ def _retry_after(value: str | None) -> float | None:
     except ValueError:
         try:
             seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
 

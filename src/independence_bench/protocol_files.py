@@ -39,14 +39,15 @@ from independence_bench.protocol import (
     ToolWording,
     quotes,
 )
-from independence_bench.yaml_files import Effort, M, Strict, Text, printable, read_yaml
+from independence_bench.yaml_files import Effort, M, OneLine, Strict, Text, printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "protocols"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 
 
 class SamplingFile(Strict):
@@ -59,8 +60,8 @@ class SamplingFile(Strict):
 class JudgeFile(Strict):
     """The judge that the protocol is meant to be marked by."""
 
-    model: Text
-    endpoint: Text = "openrouter"
+    model: OneLine
+    endpoint: OneLine = "openrouter"
     temperature: float = Field(0.0, ge=0, le=2)
     reasoning: Effort = "off"
     max_tokens: int = Field(2000, ge=1, le=1_000_000)
@@ -88,14 +89,14 @@ class ToolFile(Strict):
 class ExperimentFile(Strict):
     """A group of scenarios, in the order in which they are shown."""
 
-    title: Text
+    title: OneLine
     scenarios: list[Name] = Field(min_length=1)
 
 
 class DimensionFile(Strict):
     """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted)."""
 
-    title: Text
+    title: OneLine
     marks: list[Name] = Field(min_length=1)
     weight: float = Field(ge=0, le=100)
     inverted: bool = False
@@ -105,7 +106,7 @@ class ProtocolFile(Strict):
     """protocol.yaml"""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-    title: Text
+    title: OneLine
     description: Text
     runs: int = Field(ge=1, le=1000)
     sampling: SamplingFile
@@ -127,7 +128,7 @@ class StepFile(Strict):
 class ScenarioFile(Strict):
     """scenarios/ID.yaml"""
 
-    title: Text
+    title: OneLine
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
@@ -174,7 +175,7 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
     if folder.name == "protocol.yaml":
         folder = folder.parent
-    if not (folder / "protocol.yaml").is_file():
+    if not _is_there(folder / "protocol.yaml"):
         raise ProtocolError(
             str(name_or_path),
             "",
@@ -188,6 +189,14 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 def parse(files: Files, where: str) -> Protocol:
     """The protocol written down in *files*; *where* names the folder in errors. Raises ProtocolError."""
     return _Reader(files, where).protocol()
+
+
+def _is_there(path: Path) -> bool:
+    """Whether *path* is a file; what the system cannot even ask about (a name of 300 characters) is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _read(folder: Path) -> Files:
@@ -231,11 +240,13 @@ class _Reader:
     def protocol(self) -> Protocol:
         top = self.yaml("protocol.yaml", self.text("protocol.yaml", "every protocol"), ProtocolFile)
         systems = tuple(
-            (PurePosixPath(file).stem, self.text(file, "").strip())
+            (file.removeprefix("system/").removesuffix(".md"), self.text(file, "").strip())
             for file in sorted(self.files)
-            if file.startswith("system/")
+            if file.startswith("system/") and file.endswith(".md")
         )
         for variant, text in systems:
+            if not NAME.fullmatch(variant):
+                raise self.wrong(f"system/{variant}.md", "", "call the file by a word of small letters, digits and _")
             if not text:
                 raise self.wrong(f"system/{variant}.md", "", "is empty; write the system prompt")
             self.check_quotes(f"system/{variant}.md", "", text, ())

@@ -6,9 +6,11 @@ nothing of HTTP and holds no key, only the name of the environment variable that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +18,7 @@ from pydantic import AnyHttpUrl, Field, TypeAdapter, ValidationError
 
 from independence_bench.errors import SubjectError
 from independence_bench.hashing import content_hash
-from independence_bench.yaml_files import Effort, Strict, Text, read_yaml
+from independence_bench.yaml_files import Effort, OneLine, Strict, one_line, read_yaml
 
 
 class Reasoning(StrEnum):
@@ -89,7 +91,7 @@ class ChatModel:
     @property
     def hash(self) -> str:
         """Two subjects are the same exactly when everything that causes their replies is."""
-        return content_hash(self.causes())
+        return _hash(self)
 
     def causes(self) -> dict[str, object]:
         """Everything here that can change a reply, for keys."""
@@ -110,6 +112,11 @@ class ChatModel:
         return self.reasoning is not Reasoning.OFF
 
 
+@lru_cache(maxsize=4096)
+def _hash(model: ChatModel) -> str:
+    return content_hash(model.causes())
+
+
 def _decimal(number: float) -> str:
     """0.7, 1.0, 0.25: at least one decimal, as in published labels."""
     text = f"{number:g}"
@@ -128,6 +135,13 @@ class Wish:
     provider: str | None = None
     accept_cut_off: bool = False
     active: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises SubjectError where the provider is no name: it stands in labels and in the store."""
+        try:
+            one_line(self.provider or "")
+        except ValueError as error:
+            raise SubjectError(f"the provider {self.provider!r} {error}") from None
 
     def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none.
@@ -166,8 +180,8 @@ def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
 class EndpointFile(Strict):
     """An endpoint of the user's own: any server that speaks chat completions."""
 
-    url: Text
-    key_env: Text | None = Field(None, description="environment variable with the API key, if it wants one")
+    url: OneLine
+    key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
     dialect: Dialect = "local"
     at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
     free: bool = False
@@ -176,12 +190,12 @@ class EndpointFile(Strict):
 class SubjectFile(Strict):
     """A model to test, with the settings that are not the protocol's."""
 
-    model: Text
-    endpoint: Text = "openrouter"
+    model: OneLine
+    endpoint: OneLine = "openrouter"
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
     reasoning: Effort = "off"
-    provider: Text | None = Field(None, description="provider slug; only it may serve the model")
+    provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
     accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
     active: bool = Field(True, description="whether `aib run` without models plays it")
     notes: str = ""
@@ -227,29 +241,39 @@ class Roster:
         return listed or (Wish(model, endpoint),)
 
 
+# it stands before a colon in what is typed, between commas in --models, and in every label
+_ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
+
+
 def read_models(path: Path) -> Roster:
     """models.yaml at *path*. Raises SubjectError naming file, key and mend."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
+    return parse_models(text, str(path))
+
+
+def parse_models(text: str, where: str) -> Roster:
+    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError with key and mend."""
     raw = read_yaml(
-        text, ModelsFile, lambda key, problem: SubjectError(f"{path}{f', {key}' if key else ''}: {problem}")
+        text, ModelsFile, lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
     )
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
-        if name in ("openrouter", "embedded") or ":" in name or "/" in name:
-            raise SubjectError(f"{path}, endpoints.{name}: choose another name (a word that is not built in)")
+        if name in ("openrouter", "embedded") or not _ENDPOINT_NAME.fullmatch(name):
+            shown = (name if name.isprintable() else ascii(name))[:80]
+            raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
         try:
             url = check_url(endpoint.url)
         except SubjectError as error:
-            raise SubjectError(f"{path}, endpoints.{name}.url: {error}") from error
+            raise SubjectError(f"{where}, endpoints.{name}.url: {error}") from error
         endpoints[name] = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
     wishes = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:
             raise SubjectError(
-                f"{path}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
+                f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
                 f"known: {', '.join(endpoints)}"
             )
         wishes.append(Wish(**subject.model_dump(exclude={"notes"})))
@@ -264,6 +288,7 @@ def check_url(url: str) -> str:
         raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
     if parsed.username or parsed.password:
         raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
-    if parsed.query or parsed.fragment or url.split("://", 1)[1].startswith("/"):
+    # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
+    if parsed.query or parsed.fragment or not re.match(r"https?://[^/\\]", url, re.IGNORECASE):
         raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
     return url.rstrip("/")

@@ -25,7 +25,19 @@ def printable(text: str) -> str:
 
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
 
+
+def one_line(text: str) -> str:
+    """*text*; ValueError where `printable` says so, or where it would not stay on one line of a table."""
+    for c in printable(text):
+        if not (c.isprintable() or c in _JOINERS):
+            raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
+    return text
+
+
+_JOINERS = "\u200c\u200d"  # of emoji and of several scripts
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)]
+OneLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)]
 
 # YAML reads a bare off as False; the published labels say none
 Effort = Annotated[

@@ -11,6 +11,7 @@ import click
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
+from independence_bench.shown import label_text
 
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
@@ -87,7 +88,7 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except BenchError as error:
-        sys.stderr.write(f"aib: {_harmless(str(error))}\n")
+        sys.stderr.write(f"aib: {label_text(' '.join(str(error).split()))}\n")
         code = error.exit_code
     except SystemExit:
         # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure
@@ -95,8 +96,3 @@ def main() -> None:
             raise
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _harmless(text: str) -> str:
-    """*text* on one line, control characters shown and not obeyed."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.split()))

@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.shown import harmless
 from independence_bench.store import records
 from independence_bench.store.database import Store, default_store
 from independence_bench.subject import Roster, read_models
@@ -153,7 +155,18 @@ def split(listed: str | None) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
-class Output(Console):
+class Plain(Console):
+    """A console that takes text as it is: no markup, and what a terminal would obey is shown instead."""
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """*text* made harmless: paths, labels and names come from outside."""
+        return super().render_str(harmless(text), **options)
+
+
+class Output(Plain):
     """A console whose reader may leave early (`| head`): nothing is wrong then."""
 
     def on_broken_pipe(self) -> None:
@@ -164,10 +177,10 @@ class Output(Console):
 
 def out() -> Console:
     """Where results go: stdout, 80 columns wide in a pipe."""
-    console = Output(highlight=False, emoji=False, markup=False)
-    return console if console.is_terminal else Output(highlight=False, emoji=False, markup=False, width=80)
+    console = Output()
+    return console if console.is_terminal else Output(width=80)
 
 
 def err() -> Console:
     """Where progress and remarks go: stderr."""
-    return Console(stderr=True, highlight=False, emoji=False, markup=False)
+    return Plain(stderr=True)

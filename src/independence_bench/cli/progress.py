@@ -13,7 +13,8 @@ from rich.text import Text
 
 from independence_bench.engine import Engine
 from independence_bench.order import Progress, Report
-from independence_bench.report.terminal import label_text, money
+from independence_bench.report.terminal import money
+from independence_bench.shown import label_text
 
 REFRESH = 0.25  # seconds, on a terminal
 SAY_AGAIN = 10.0  # seconds between two plain lines

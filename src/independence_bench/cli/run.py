@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
 from collections import Counter
 from dataclasses import replace
@@ -31,9 +32,10 @@ from independence_bench.order import Report
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.rows import boards
-from independence_bench.report.terminal import label_text, money, plural
+from independence_bench.report.terminal import money, plural
+from independence_bench.shown import label_text
 from independence_bench.store import calls
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url
 
 EFFORTS = (*(effort.value for effort in Reasoning), AUTO)
@@ -237,10 +239,12 @@ def say_where_to_read(console: Console, protocol: Protocol, report: Report, stor
     """How to read a conversation behind the numbers."""
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
-        at = "" if store.shown == "aib.db" else f" --store {store.shown}"
-        name = "" if protocol.name == "v2" else f" --protocol {protocol.name}"
+        # an address is shown without its password, so it would not work as it stands
+        known = store.shown == default_store() or "://" in store.shown
+        at = "" if known else f" --store {shlex.quote(store.shown)}"
+        name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
         console.print(
-            f"read a conversation: aib show {label_text(played.subject.label)} {scenario}{name}{at}",
+            f"read a conversation: aib show {shlex.quote(label_text(played.subject.label))} {scenario}{name}{at}",
             soft_wrap=True,
         )

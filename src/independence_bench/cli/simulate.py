@@ -46,6 +46,7 @@ Ctrl-C ends it."""
 @click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Lines such as `3 http-500`.")
 @click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write what was asked, as JSON lines.")
 @click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 to more than that.")
+@click.option("--no-retry-after", is_flag=True, help="...and do not say when to come back.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -57,6 +58,7 @@ def command(
     script: Path | None,
     ledger: Path | None,
     requests_per_minute: int | None,
+    no_retry_after: bool,
 ) -> None:
     """Serve models of known character on this machine, with latency and faults to order, for nothing.
 
@@ -71,6 +73,7 @@ def command(
         latency=read_latency(latency, scale),
         faults=Faults(read_rates(rates), _read_script(script)),
         requests_per_minute=requests_per_minute,
+        says_when=not no_retry_after,
         port=port,
     )
     simulation = asyncio.run(serve(settings, ledger))

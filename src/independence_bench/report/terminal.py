@@ -6,7 +6,6 @@ first: escape sequences are shown, not obeyed.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 from rich import box
@@ -18,26 +17,10 @@ from rich.text import Text
 from independence_bench.conversation import Transcript
 from independence_bench.protocol import Ask, Dimension, Given, Mark, Protocol, Scenario
 from independence_bench.report.rows import Board, Row
+from independence_bench.shown import harmless, label_text
 from independence_bench.store.records import Judgement
 
 THINKS, EMBEDDED = "†", "‡"
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
-_JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
-
-
-def harmless(text: str) -> str:
-    """*text* with everything that a terminal might obey, or not show, written out; line breaks stay."""
-    folded = text.replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(
-        c if c == "\n" or c in _JOINERS or unicodedata.category(c) not in _UNSEEN else f"\\u{{{ord(c):x}}}"
-        for c in folded
-    )
-
-
-def label_text(label: str) -> str:
-    """A label on one line."""
-    return harmless(label).replace("\n", "\\n")
-
 
 # ---------------------------------------------------------------- leaderboard
 
@@ -48,6 +31,8 @@ def board_view(board: Board, detailed: bool = False) -> RenderableType:
     shown = [d for d in board.protocol.dimensions if d.weight]
     if board.ranked:
         parts += [_ranking(board, shown), _legend(board, shown)]
+        if len(board.configurations) > 1:
+            parts += [Text("\nIndex of each configuration by itself", style="bold"), _apart(board)]
     if detailed:
         parts += [_details(board, row) for row in board.ranked]
     if board.incomplete:
@@ -94,13 +79,26 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
     return table
 
 
+def _apart(board: Board) -> RenderableType:
+    """A row for each ranked subject, a column for each configuration of the pool."""
+    letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
+    table.add_column("subject", overflow="fold")
+    for letter in letters:
+        table.add_column(f" {letter}", justify="right", min_width=6)
+    for row in board.ranked:
+        table.add_row(_name(row), *(number(row.by_configuration[c].index, 1) for c in board.configurations))
+    named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
+    return Group(table, Text(f"{named}. The ranking is by all of them together.", style="dim"))
+
+
 def _name(row: Row) -> Text:
     marks = (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
     return Text(" ".join(part for part in (label_text(row.label), marks) if part))
 
 
 def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
-    titles = ", ".join(f"{short(d)} {d.title.lower()} ({d.weight:g})" for d in shown)
+    titles = ", ".join(f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})" for d in shown)
     rows = board.ranked
     sentences = [
         "index: 0-100, the mean over n runs; sd: its standard deviation over runs.",
@@ -154,6 +152,11 @@ def _incomplete(row: Row) -> RenderableType:
         f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off"
     )
     lines = [facts, *row.missing]
+    lines += [
+        f"{configuration} by itself is complete, with an index of {score.index:.1f}"
+        for configuration, score in row.by_configuration.items()
+        if score.index is not None
+    ]
     whole = [score.index for score in row.runs.values() if score.index is not None]
     if whole:
         runs = "run is" if len(whole) == 1 else "runs are"
@@ -166,7 +169,7 @@ def _incomplete(row: Row) -> RenderableType:
 
 def short(dimension: Dimension) -> str:
     """A column heading of at most four letters: the start of one word, the initials of several."""
-    words = dimension.title.replace("-", " ").split()
+    words = label_text(dimension.title).replace("-", " ").split()
     return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
 
 
@@ -220,7 +223,7 @@ def transcript_view(
     judgement); *reasoning* by reply name is what the model thought first; *remarks* are lines about the record.
     """
     parts: list[RenderableType] = [Text(f"\n{label_text(title)}", style="bold")]
-    parts += [Text(harmless(remark), style="yellow") for remark in remarks]
+    parts += [Text(label_text(remark), style="yellow") for remark in remarks]
     for role, text in preamble:
         parts += [Text(f"\n{role}", style="dim bold"), _block(text, "dim")]
     for line in transcript.lines:
@@ -272,13 +275,14 @@ def _block(text: str, style: str = "") -> Padding:
 def protocol_view(protocol: Protocol) -> RenderableType:
     """What will be asked, said and marked, to be read from top to bottom."""
     parts: list[RenderableType] = [
-        Text(f"\n{protocol.name}: {protocol.title}", style="bold"),
-        Text(protocol.description),
+        Text(f"\n{protocol.name}: {label_text(protocol.title)}", style="bold"),
+        Text(harmless(protocol.description)),
         Text(
-            f"\n{len(protocol.scenarios)} scenarios, {protocol.replies} replies a run, {protocol.runs} runs; "
+            f"\n{len(protocol.scenarios)} scenarios, {protocol.replies * len(protocol.configurations)} replies a run, "
+            f"{plural(protocol.runs, 'run')}; "
             f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
             f"played as {' + '.join(str(c) for c in protocol.configurations)}; "
-            f"judge {protocol.judge.model} on {protocol.judge.endpoint}\n"
+            f"judge {label_text(protocol.judge.model)} on {label_text(protocol.judge.endpoint)}\n"
             f"hash {protocol.hash[:16]}\n",
             style="dim",
         ),
@@ -295,7 +299,7 @@ def protocol_view(protocol: Protocol) -> RenderableType:
         ),
     ]
     for experiment in protocol.experiments:
-        parts.append(Text(f"\n{experiment.title}", style="bold underline"))
+        parts.append(Text(f"\n{label_text(experiment.title)}", style="bold underline"))
         parts += [_scenario(s) for s in protocol.scenarios if s.experiment == experiment.name]
     parts += [Text("\nEvery judge is told", style="bold underline"), _block(protocol.judge_instructions)]
     rubrics = {rubric.name: rubric for scenario in protocol.scenarios for rubric in scenario.rubrics}
@@ -307,7 +311,9 @@ def protocol_view(protocol: Protocol) -> RenderableType:
 def _scenario(scenario: Scenario) -> RenderableType:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     parts: list[RenderableType] = [
-        Text(f"\n{scenario.id}: {scenario.title}", style="bold").append(f"  (rubric: {rubrics})", style="dim")
+        Text(f"\n{scenario.id}: {label_text(scenario.title)}", style="bold").append(
+            f"  (rubric: {rubrics})", style="dim"
+        )
     ]
     for step in scenario.script:
         match step:
@@ -331,7 +337,9 @@ def _weights(protocol: Protocol) -> Table:
     table.add_column("marks", overflow="fold")
     for d in protocol.dimensions:
         marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks)
-        table.add_row(d.title, f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else ""))
+        table.add_row(
+            label_text(d.title), f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else "")
+        )
     return table
 
 

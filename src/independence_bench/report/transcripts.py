@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from independence_bench.brief import rubric_hash
 from independence_bench.conversation import Transcript
 from independence_bench.delivery import messages
 from independence_bench.errors import WrongUse
-from independence_bench.judge import rubric_hash
 from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
 from independence_bench.report.rows import unique_labels
@@ -83,8 +83,9 @@ def _read(
     judgements = records.judgements_of(connection, row.heard_hash, rubric)
     remarks = [f"invalid: {row.reason}"] if row.reason else []
     reasoning = {}
+    replies = records.find_replies(connection, keys)
     for name, key in zip(scenario.asks, keys, strict=False):
-        reply = records.find_reply(connection, key)
+        reply = replies.get(key)
         if reply is None:
             continue
         reasoning[name] = reply.reasoning

@@ -1,0 +1,106 @@
+"""What is stored is read back as it was: texts of any content, in every place where the store keeps texts.
+
+The parts of *data* between zero bytes are the texts. Each round is a transaction that is taken back.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from independence_bench.completion import clean_text
+from independence_bench.conversation import Line, Transcript
+from independence_bench.errors import StoreError
+from independence_bench.store import calls, records, tables
+from independence_bench.store.calls import CallInfo
+from independence_bench.store.database import Store, open_store
+from independence_bench.store.records import Judgement, Played, Reply
+from independence_bench.store.tables import pack, unpack
+from independence_bench.subject import ChatModel
+
+
+@cache
+def _store() -> Store:
+    folder = tempfile.mkdtemp(prefix="aib-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    store = open_store(Path(folder) / "stored.db")
+    atexit.register(store.close)
+    return store
+
+
+def check(data: bytes) -> None:
+    """Store *data* everywhere and compare; then put it where something of ours was."""
+    odd = data.decode("utf-8", "surrogateescape")
+    assert unpack(pack(odd)) == odd, "blobs hold even what columns cannot"
+    parts = [clean_text(part.decode("utf-8", "replace")) for part in data.split(b"\0")]
+    with suppress(TakenBack), _store().writing() as connection:
+        _round(connection, parts, odd)
+        _damage(connection, data, parts[0])
+        raise TakenBack
+
+
+class TakenBack(Exception):
+    """Ends a round, so that the next one begins with an empty store."""
+
+
+def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
+    one, two, three = (*parts, *parts, *parts)[:3]
+    subject = ChatModel(one, two, 0.7, 100, provider=three)
+    records.keep_subject(connection, subject)
+    assert records.stored_subjects(connection) == {subject.hash: subject}
+
+    files = {f"{number}/{part}": odd for number, part in enumerate(parts)}
+    records.keep_protocol(connection, "p", one, files, 1.0)
+    assert records.stored_protocols(connection) == [("p", one, files)]
+
+    calls.claim(connection, [CallInfo("k", "reply", one, two, odd)], "me", 1.0)
+    (attempt,) = calls.begin_attempts(connection, [("k", 100)], "me", 1.0)
+    reply = Reply(one, two, three, reason=one)
+    records.keep_replies(connection, [("k", attempt, reply, 1.0)])
+    assert records.find_replies(connection, ["k"]) == {"k": reply}
+
+    talk = Transcript(one, tuple(Line("model", part, two, name=three) for part in parts))
+    keys = tuple(parts)
+    played = Played("t", "s", subject.hash, "p", 1, one, two, three, one, talk, keys, 1, 0, 0, 0, reason=two)
+    records.keep_transcripts(connection, [(played, 1.0)])
+    assert records.read_transcript(connection, "t") == (talk, keys)
+
+    records.keep_judge(connection, "j", one, "{}")
+    assert records.stored_judges(connection) == {"j": one}
+    judgement = Judgement("g", talk.heard_hash, "r", "j", dict.fromkeys(parts, 0.1), one, two)
+    records.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
+    assert records.find_judgements(connection, ["g"]) == {"g": judgement}
+
+
+def _damage(connection: Connection, blob: bytes, text: str) -> None:
+    """What is not ours any more is read as something, or as one error of ours."""
+    connection.execute(tables.protocols.update().values(files=blob))
+    connection.execute(tables.transcripts.update().values(lines=pack(text), reply_keys=text))
+    connection.execute(tables.judgements.update().values(marks=text))
+    connection.execute(tables.subjects.update().values(spec=text))
+    for read in (
+        lambda: records.stored_protocols(connection),
+        lambda: records.read_transcript(connection, "t"),
+        lambda: records.find_judgements(connection, ["g"]),
+        lambda: records.stored_subjects(connection),
+    ):
+        with suppress(StoreError):
+            read()
+
+
+SEEDS = (
+    b"I stay.\0a note\0because",
+    b"\xed\xa0\x80\0\xff\xfe\0'; DROP TABLE replies; --",
+    "模型\0\u202e\0\x1b[2J".encode(),
+    b"\0\0\0",
+    b'{"a": [1]}\0=cmd|x\0../../x',
+)
+SEEDS += (pack('{"a.yaml": "text"}'), b'["system", [{"speaker": "model", "text": "x"}]]', b'{"reasoning": "off"}')
+FOUND = (pack("[" * 100_000),)
