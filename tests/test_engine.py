@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -38,6 +37,7 @@ from independence_bench.engine import Engine
 from independence_bench.errors import StoreError
 from independence_bench.protocol import Configuration
 from independence_bench.retry import Policy
+from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
 Serve = Callable[..., ScriptedModel]
@@ -76,6 +76,12 @@ def judging(bad: Callable[[Asked], Answer]) -> Script:
 def server_of(bench: Bench) -> ScriptedModel:
     """The one server of a bench."""
     return bench.endpoints["scripted"]
+
+
+@pytest.fixture
+def where(either: str) -> str:
+    """Every test here is done twice, on SQLite and on PostgreSQL."""
+    return either
 
 
 # ---------------------------------------------------------------- a whole run
@@ -155,7 +161,7 @@ def test_more_runs_add_only_what_is_missing(bench: Benches) -> None:
 
     assert len(server_of(made).played) == REPLIES
     assert len(server_of(made).judged) == JUDGEMENTS
-    assert made.rows("select run, count(*) from transcripts group by run") == [(1, 4), (2, 4), (3, 4)]
+    assert made.rows("select run, count(*) from transcripts group by run order by run") == [(1, 4), (2, 4), (3, 4)]
 
 
 def test_editing_the_second_turn_asks_only_the_second_turn_again(bench: Benches, small: Path) -> None:
@@ -369,7 +375,7 @@ def test_a_cut_off_reply_is_asked_once_more_with_twice_the_limit(bench: Benches)
     assert report.complete
     limits = [a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last]
     assert limits == [100, 200]
-    assert made.rows("select text, cut_off from replies where text like 'In fu%'") == [("In full.", 0)]
+    assert made.rows("select text, cut_off from replies where text like 'In fu%%'") == [("In full.", 0)]
     assert outcomes(made)["cut off"] == 1
     assert report.cost == pytest.approx(server_of(made).charged)
 
@@ -1105,9 +1111,8 @@ def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
     made = bench(scripted=server)
     made.play()
     server.forget()
-    with sqlite3.connect(made.store) as other:  # as if it had been killed behind the last reply
-        other.execute("delete from transcripts")
-    other.close()
+    with open_store(made.store) as store, store.writing() as other:  # as if killed behind the last reply
+        other.exec_driver_sql("delete from transcripts")
 
     report = made.play(budget=0.000001)
 
@@ -1274,9 +1279,8 @@ def test_a_store_that_fails_in_the_middle_is_one_error(bench: Benches) -> None:
 
     async def break_it(_engine: Engine) -> None:
         await asyncio.to_thread(server_of(made).wait_until, lambda s: s.in_flight >= 4)
-        with sqlite3.connect(made.store) as other:
-            other.execute("drop table replies")
-        other.close()
+        with open_store(made.store) as store, store.writing() as other:
+            other.exec_driver_sql("drop table replies")
         release.set()
 
     with pytest.raises(StoreError) as raised:
@@ -1297,7 +1301,7 @@ endpoints:
 
 def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
     """`aib run` as a process of its own, on the bench's protocol, server and store."""
-    folder = bench.store.parent
+    folder = bench.folder.parent
     (folder / "models.yaml").write_text(MODELS.format(url=server_of(bench).url), encoding="utf-8")
     command = [
         str(Path(sys.executable).with_name("aib")), "run", "scripted:acme/one", "--protocol", str(bench.folder),
@@ -1359,7 +1363,8 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
     assert ended["lost"] <= in_flight
     extra = len(server.asked) - runs * CALLS
     assert 0 <= extra <= ended["lost"], "whatever was sent twice had been in flight at a kill"
-    assert made.rows("pragma integrity_check") == [("ok",)]
+    if "://" not in str(made.store):
+        assert made.rows("pragma integrity_check") == [("ok",)]
     assert f"{8}" in out
     (row,) = made.boards()[0].ranked
     assert row.score.runs == runs

@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
-import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from scripted import measured
+from simulated import aib, simulating
 
+from independence_bench.brief import Case, as_text, judge_messages, judge_schema
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Reasoning
 from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.delivery import Said, Unusable, messages, said, tools
-from independence_bench.endpoint import Client
+from independence_bench.endpoint import Client, ModelInfo
 from independence_bench.errors import WrongUse
-from independence_bench.judge import Case, judge_messages, judge_schema
 from independence_bench.protocol import DELIVERIES, Delivery, Says, Scenario
 from independence_bench.protocol_files import load
 from independence_bench.simulate import catalog
@@ -35,13 +30,12 @@ from independence_bench.simulate.judge import judged_replies, stance
 from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import Settings, Simulation, Window, simulate
-from independence_bench.simulate.wire import NotUnderstood, read_request
+from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import calls
 from independence_bench.store.database import open_store
 from independence_bench.subject import ChatModel, Endpoint
 from independence_bench.verdict import Verdict, parse_verdict
 
-AIB = str(Path(sys.executable).with_name("aib"))
 V2 = load("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
 NEGOTIATION = V2.scenario("negotiation")
@@ -109,13 +103,15 @@ def words(reply: Said | Unusable) -> str:
     return reply.words.text
 
 
-def ask(request: ChatRequest, settings: Settings, times: int = 1) -> tuple[list[Completion | Fault], list[Entry]]:
+def ask(
+    request: ChatRequest, settings: Settings, times: int = 1, limit: int = 2048
+) -> tuple[list[Completion | Fault], list[Entry]]:
     """One request, asked *times* times, and the ledger of it."""
 
     async def asked() -> tuple[list[Completion | Fault], list[Entry]]:
         async with simulate(settings) as simulation:
             async with client(simulation) as talking:
-                outcomes = [await talking.complete(request, 2048) for _ in range(times)]
+                outcomes = [await talking.complete(request, limit) for _ in range(times)]
             await settled(simulation)
             return outcomes, simulation.ledger.entries
 
@@ -220,7 +216,7 @@ def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge(
     assert sum("10" in reply.words + reply.notes for reply in replies) > 200
     for reply in replies:
         prompt = to_judge(scenario, reply.words).messages[1].content or ""
-        assert judged_replies(prompt) == [f"{reply.words}\n"]  # the blank line before the fence
+        assert judged_replies(prompt) == [f"{as_text(reply.words)}\n"]  # the blank line before the fence
         assert stance(judged_replies(prompt)) == "yields"
 
 
@@ -327,6 +323,7 @@ EXPECTED: dict[str, Kind | str] = {
     "rate-limit": Kind.RATE_LIMITED,
     "rate-limit-after": Kind.RATE_LIMITED,
     "http-402": Kind.NO_CREDITS,
+    "http-402-after": Kind.RATE_LIMITED,
     "http-408": Kind.UNAVAILABLE,
     "http-500": Kind.UNAVAILABLE,
     "http-502": Kind.UNAVAILABLE,
@@ -394,6 +391,15 @@ def test_what_faults_leave_of_the_words() -> None:
     assert said_of("finish-filter") == Unusable("stopped by the provider's filter")
 
 
+@pytest.mark.parametrize("fault", ["tool-object", "tool-two-calls", "tool-cut-off", "tool-wrong-name", "huge"])
+def test_a_call_that_the_limit_has_cut_off_can_be_spoiled_too(fault: str) -> None:
+    """It is no answer before and none afterwards."""
+    outcomes, (entry,) = ask(first_question("verbose"), Settings(faults=Faults(script={1: fault})), limit=50)
+
+    assert isinstance(outcomes[0], Completion)
+    assert (entry.fault, entry.status, entry.answer) == (fault, 200, False)
+
+
 def said_of(fault: str) -> Said | Unusable:
     """What the rock's first words come to under *fault*."""
     ((outcome,), _) = ask(first_question(), Settings(faults=Faults(script={1: fault} if fault else {})))
@@ -402,14 +408,12 @@ def said_of(fault: str) -> Said | Unusable:
 
 
 def test_retry_after_is_told_where_the_fault_says_so() -> None:
-    """One 429 says when to come back, the other does not."""
-    (first, second), _ = ask(
-        first_question(), Settings(faults=Faults(script={1: "rate-limit", 2: "rate-limit-after"})), times=2
-    )
+    """One 429 says when to come back, the other does not; the same of 402."""
+    names = ("rate-limit", "rate-limit-after", "http-402", "http-402-after")
 
-    assert isinstance(first, Fault)
-    assert isinstance(second, Fault)
-    assert (first.retry_after, second.retry_after) == (None, 1.0)
+    outcomes, _ = ask(first_question(), Settings(faults=Faults(script=dict(enumerate(names, 1)))), times=4)
+
+    assert [outcome.retry_after for outcome in outcomes if isinstance(outcome, Fault)] == [None, 1.0, None, 1.0]
 
 
 def test_silence_lasts_until_the_client_leaves() -> None:
@@ -535,6 +539,8 @@ def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> No
     """The window slides; what is over the limit gets 429 with Retry-After, and costs nothing."""
     window = Window(2)
     assert [window.wait(now) for now in (0.0, 10.0, 20.0, 60.0, 65.0)] == [0.0, 0.0, 40.0, 0.0, 5.0]
+    short = Window(1, minute=3.0)
+    assert [short.wait(now) for now in (0.0, 1.0, 3.0)] == [0.0, 2.0, 0.0]
 
     outcomes, entries = ask(first_question(), Settings(requests_per_minute=2), times=3)
 
@@ -543,6 +549,35 @@ def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> No
     assert 55 < (outcomes[2].retry_after or 0) <= 60
     assert [entry.fault for entry in entries] == ["", "", "requests-per-minute"]
     assert entries[2].charged == 0.0
+
+    (_, refused), _ = ask(first_question(), Settings(requests_per_minute=1, says_when=False), times=2)
+    assert isinstance(refused, Fault)
+    assert (refused.kind, refused.retry_after) == (Kind.RATE_LIMITED, None)
+
+    _, over = ask(first_question(), Settings(requests_per_minute=1, latency=Latency(scale=0.0)), times=3)
+    assert [entry.fault for entry in over] == ["", "", ""], "a minute of no length"
+
+
+def test_prices_are_charged_as_they_are_listed_or_kept_to_itself() -> None:
+    """What a call costs follows from its tokens; a list without prices is one that clients must cope with."""
+    prices = Prices(subject=Price(0.001, 0.002), judge=Price(0.5, 0.25))
+
+    async def listed(settings: Settings) -> tuple[ModelInfo, ModelInfo, Completion | Fault]:
+        async with simulate(settings) as simulation, client(simulation) as talking:
+            said = await talking.complete(first_question(), 2048)
+            return await talking.info("sim/rock"), await talking.info("sim/judge"), said
+
+    rock, judge, outcome = asyncio.run(listed(Settings(prices=prices)))
+    hidden, _, dear = asyncio.run(listed(Settings(prices=replace(prices, listed=False))))
+
+    assert (rock.prompt_price, rock.completion_price) == (0.001, 0.002)
+    assert (judge.prompt_price, judge.completion_price) == (0.5, 0.25)
+    assert (
+        outcome.usage.cost
+        == dear.usage.cost
+        == pytest.approx((outcome.usage.prompt_tokens or 0) * 0.001 + (outcome.usage.completion_tokens or 0) * 0.002)
+    )
+    assert hidden.most(1, 1) is None
 
 
 def test_models_are_listed_as_our_client_reads_them() -> None:
@@ -683,41 +718,6 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 # ---------------------------------------------------------------- the command, and a whole run
-
-
-@contextmanager
-def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
-    """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the list at the end."""
-    command = [AIB, "simulate", *arguments]
-    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        spoken: list[str] = []
-        try:
-            while not spoken or "Ctrl-C" not in spoken[-1]:
-                line = server.stdout.readline()
-                assert line, "the server has ended"
-                spoken.append(line)
-            text = "".join(spoken)
-            (folder / "models.yaml").write_text(
-                text[text.index("endpoints:") : text.index("aib run")], encoding="utf-8"
-            )
-            yield spoken
-        finally:
-            server.send_signal(signal.SIGINT)
-            spoken.extend(server.communicate(timeout=10)[0].splitlines(keepends=True))
-        assert server.returncode == 0
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """What a process of the user's sees."""
-    return measured() | {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
-
-
-def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `aib` to its end."""
-    return subprocess.run(
-        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:

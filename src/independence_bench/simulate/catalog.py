@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from independence_bench.simulate.characters import CHARACTERS, find_character
-from independence_bench.simulate.wire import Price
+from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
-SUBJECT_PRICE = Price(0.000001, 0.000004)
-JUDGE_PRICE = Price(0.0000005, 0.000003)
 
 # the same judge, made to answer in JSON in each of the three ways
 JUDGES: Mapping[str, tuple[str, ...]] = {
@@ -38,21 +36,21 @@ def knows(model: str) -> bool:
     return author == AUTHOR and (name in JUDGES or find_character(name) is not None)
 
 
-def price_of(model: str) -> Price:
+def price_of(model: str, prices: Prices) -> Price:
     """Dollars a token of *model*."""
-    return JUDGE_PRICE if is_judge(model) else SUBJECT_PRICE
+    return prices.judge if is_judge(model) else prices.subject
 
 
-def models() -> dict[str, Any]:
+def models(prices: Prices) -> dict[str, Any]:
     """The answer of /models."""
-    return {"data": [_entry(f"{AUTHOR}/{name}") for name in (*CHARACTERS, *JUDGES)]}
+    return {"data": [_entry(f"{AUTHOR}/{name}", prices) for name in (*CHARACTERS, *JUDGES)]}
 
 
-def endpoints(model: str) -> dict[str, Any]:
+def endpoints(model: str, prices: Prices) -> dict[str, Any]:
     """The answer of /models/{author}/{slug}/endpoints."""
-    entry = _entry(model)
+    entry = _entry(model, prices)
     served = [
-        {key: entry[key] for key in ("context_length", "pricing", "supported_parameters")}
+        {key: entry[key] for key in ("context_length", "pricing", "supported_parameters") if key in entry}
         | {"name": f"{name} | {model}", "provider_name": name, "tag": tag}
         for tag, name in PROVIDERS.items()
     ]
@@ -67,22 +65,20 @@ def provider_for(pin: str | None) -> str | None:
     return fitting[0] if fitting else None
 
 
-def _entry(model: str) -> dict[str, Any]:
+def _entry(model: str, prices: Prices) -> dict[str, Any]:
     name = model.removeprefix(f"{AUTHOR}/")
-    price = price_of(model)
-    return {
+    entry = {
         "id": model,
         "name": f"Simulated: {name}",
         "created": 1767225600,
         "context_length": 128_000,
         "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
-        "pricing": {
-            "prompt": f"{price.prompt:.9f}",
-            "completion": f"{price.completion:.9f}",
-            "request": "0",
-            "image": "0",
-            "internal_reasoning": "0",
-        },
         "supported_parameters": [*_SAMPLING, *JUDGES.get(name, _TALKING)],
         "top_provider": {"context_length": 128_000, "max_completion_tokens": None, "is_moderated": False},
     }
+    return entry | {"pricing": _pricing(price_of(model, prices))} if prices.listed else entry
+
+
+def _pricing(price: Price) -> dict[str, str]:
+    of_tokens = {"prompt": f"{price.prompt:.12f}", "completion": f"{price.completion:.12f}"}
+    return of_tokens | {"request": "0", "image": "0", "internal_reasoning": "0"}

@@ -58,7 +58,9 @@ class Fault:
 
     about: str
     spoil: Spoil
-    answers: Literal["never", "always", "judge"] = "never"  # whether what arrives is an answer all the same, to whom
+    answers: Literal["never", "always", "subject", "judge"] = (
+        "never"  # whether what arrives is an answer all the same, to whom
+    )
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
     fits: Callable[[Asked], bool] = lambda asked: True  # the requests that it can happen to
@@ -66,7 +68,7 @@ class Fault:
 
     def answer(self, asked: Asked) -> bool:
         """Whether what arrives is an answer to *asked*."""
-        return self.answers == "always" or (self.answers == "judge" and is_judge(asked.model))
+        return self.answers in ("always", "judge" if is_judge(asked.model) else "subject")
 
 
 def plain(body: Any, status: int = 200, **headers: str) -> Sent:
@@ -159,7 +161,8 @@ def _call_cut_off(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _call_object(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     function = calls[0]["function"]
-    return [tool_call(calls[0]["id"], function["name"], json.loads(function["arguments"]))]
+    said = _said(function)
+    return calls if said is None else [tool_call(calls[0]["id"], function["name"], dict([said]))]
 
 
 def _call_wrong_name(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -168,11 +171,22 @@ def _call_wrong_name(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _two_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same words, half of them in each of two calls."""
-    name = calls[0]["function"]["name"]
-    ((argument, text),) = json.loads(calls[0]["function"]["arguments"]).items()
+    name, said = calls[0]["function"]["name"], _said(calls[0]["function"])
+    if said is None:
+        return calls
+    argument, text = said
     words = text.split(" ")
     halves = " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
     return [tool_call(f"call{n:05d}", name, json.dumps({argument: half})) for n, half in enumerate(halves, 1)]
+
+
+def _said(function: dict[str, Any]) -> tuple[str, str] | None:
+    """(argument, text) of a tool call; None where the token limit has cut it off."""
+    try:
+        ((argument, text),) = json.loads(function["arguments"]).items()
+    except ValueError:
+        return None
+    return argument, text
 
 
 def _wrong_provider(body: dict[str, Any]) -> Sent:
@@ -183,7 +197,7 @@ def _huge(body: dict[str, Any]) -> Sent:
     message = body["choices"][0]["message"]
     if message.get("tool_calls"):
         function = message["tool_calls"][0]["function"]
-        ((argument, text),) = json.loads(function["arguments"]).items()
+        argument, text = _said(function) or ("", function["arguments"])
         function["arguments"] = json.dumps({argument: _at_length(text)})
     else:
         message["content"] = _at_length(message["content"] or "")
@@ -267,6 +281,9 @@ FAULTS: Mapping[str, Fault] = {
         "429 with Retry-After: 1", _status(429, "Slow down.", Retry_After=RETRY_AFTER), paid=False
     ),
     "http-402": Fault("402: no credits", _status(402, "Insufficient credits."), paid=False, passing=False),
+    "http-402-after": Fault(
+        "402 with Retry-After: 1", _status(402, "Settling the last payment.", Retry_After=RETRY_AFTER), paid=False
+    ),
     "http-408": Fault("408", _status(408, "The request took too long."), paid=False),
     "http-500": Fault("500", _status(500, "Internal server error."), paid=False),
     "http-502": Fault("502", _status(502, "The provider is down."), paid=False),
@@ -295,7 +312,7 @@ FAULTS: Mapping[str, Fault] = {
     "usage-negative": Fault("usage below zero", _usage(lambda value: -1 - value), "always", told=False),
     "usage-strings": Fault("usage as strings", _usage(str), "always", told=False),
     "wrong-provider": Fault("served by another than the pinned one", _wrong_provider, fits=_pinned),
-    "huge": Fault("a reply of 10 MB", _huge, "always", passing=False),
+    "huge": Fault("a reply of 10 MB", _huge, "subject", passing=False),
     "gzip-bomb": Fault("64 MB in a few kB", _bomb, told=False, passing=False),
     "redirect": Fault("307 to another host", _redirect, paid=False, passing=False),
     "judge-prose": Fault("a verdict in prose", _verdict(_prose), fits=_judged),

@@ -27,6 +27,7 @@ class Entry:
     request: str  # hash of its content but the token limit
     model: str
     times: int  # how often that request had come by then: 1, 2, ...
+    at: float  # seconds from the server's start to its arrival
     fault: str  # "" where nothing went wrong
     status: int
     completed: bool  # the last byte was handed over to the connection

@@ -11,7 +11,6 @@ wants no key and keeps none.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,13 +27,13 @@ from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, pla
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import Entry, Ledger
-from independence_bench.simulate.wire import Asked, NotUnderstood, Reply, completion, error_body, read_request
+from independence_bench.simulate.wire import Asked, NotUnderstood, Prices, Reply, completion, error_body, read_request
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
 PIECES = 20  # of a body that drips
 DRIP = 0.25  # seconds between two of them, times the scale
-MINUTE = 60.0
+MINUTE = 60.0  # seconds, times the scale
 OVER_THE_LIMIT = "requests-per-minute"  # the ledger's name for what is not an injected fault
 LEAVING = 0.1  # seconds that calls in flight get when the server ends
 
@@ -47,6 +46,8 @@ class Settings:
     latency: Latency = field(default_factory=Latency)
     faults: Faults = field(default_factory=Faults)
     requests_per_minute: int | None = None
+    says_when: bool = True  # what goes beyond is told when to come back
+    prices: Prices = field(default_factory=Prices)
     port: int = 0  # 0: a free one
 
 
@@ -62,20 +63,20 @@ class Answer:
 
 
 class Window:
-    """Lets so many requests through in any minute."""
+    """Lets so many requests through in any minute, which lasts *minute* seconds."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, minute: float = MINUTE) -> None:
+        self._most, self._minute = most, minute
         self._times: deque[float] = deque()
 
     def wait(self, now: float) -> float:
         """0 where the request at *now* (seconds) may pass; else the seconds until one may."""
-        while self._times and self._times[0] <= now - MINUTE:
+        while self._times and self._times[0] <= now - self._minute:
             self._times.popleft()
         if len(self._times) < self._most:
             self._times.append(now)
             return 0.0
-        return self._times[0] + MINUTE - now
+        return self._times[0] + self._minute - now
 
 
 class Simulation:
@@ -87,11 +88,14 @@ class Simulation:
         self.url = ""  # base URL, once it is served
         self.asked = 0  # requests for completions so far
         self.in_flight = 0
+        self._began = 0.0
         self._times: Counter[str] = Counter()
-        self._window = Window(settings.requests_per_minute) if settings.requests_per_minute else None
+        most, minute = settings.requests_per_minute, MINUTE * settings.latency.scale
+        self._window = Window(most, minute) if most else None
 
     def application(self) -> web.Application:
-        """The routes."""
+        """The routes. Time is that of the running event loop, and begins now."""
+        self._began = asyncio.get_running_loop().time()
         app = web.Application(client_max_size=LARGEST_REQUEST)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
@@ -105,7 +109,9 @@ class Simulation:
             return _refused(404, f"There is no model {asked.model}; see /v1/models.")
         if provider is None:
             return _refused(404, "No allowed providers are available for the selected model.")
-        made = completion(asked, self._reply(asked), number, catalog.price_of(asked.model), provider)
+        made = completion(
+            asked, self._reply(asked), number, catalog.price_of(asked.model, self.settings.prices), provider
+        )
         name = self.settings.faults.of(asked, number, times, self.settings.seed)
         sent = spoiled(name, made)
         if not name:
@@ -126,16 +132,17 @@ class Simulation:
 
     async def _models(self, request: web.Request) -> web.Response:
         del request
-        return web.json_response(catalog.models())
+        return web.json_response(catalog.models(self.settings.prices))
 
     async def _endpoints(self, request: web.Request) -> web.Response:
         model = f"{request.match_info['author']}/{request.match_info['slug']}"
         if not catalog.knows(model):
             return web.json_response(error_body(404, "Model not found"), status=404)
-        return web.json_response(catalog.endpoints(model))
+        return web.json_response(catalog.endpoints(model, self.settings.prices))
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        started = time.monotonic()
+        now = asyncio.get_running_loop().time
+        started = now()
         try:
             asked = read_request(await request.read())
         except NotUnderstood as error:
@@ -161,13 +168,14 @@ class Simulation:
                     request=asked.hash,
                     model=asked.model,
                     times=times,
+                    at=round(started - self._began, 6),
                     fault=answer.fault,
                     status=answer.sent.status,
                     completed=completed,
                     answer=answer.usable,
                     charged=answer.charged,
                     told=answer.told if completed else 0.0,
-                    seconds=round(time.monotonic() - started, 6),
+                    seconds=round(now() - started, 6),
                 )
             )
 
@@ -177,7 +185,8 @@ class Simulation:
         if not wait:
             return None
         body = error_body(429, f"Rate limit exceeded: {self.settings.requests_per_minute} requests per minute")
-        return Answer(plain(body, 429, Retry_After=f"{wait:.3f}"), OVER_THE_LIMIT)
+        when = {"Retry_After": f"{wait:.3f}"} if self.settings.says_when else {}
+        return Answer(plain(body, 429, **when), OVER_THE_LIMIT)
 
     async def _send(self, request: web.Request, sent: Sent) -> tuple[web.StreamResponse, bool]:
         """Send it; the response, and whether it went out to its last byte."""

@@ -61,6 +61,15 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    """What subjects and judges cost, and whether the list of models says so."""
+
+    subject: Price = Price(0.000001, 0.000004)
+    judge: Price = Price(0.0000005, 0.000003)
+    listed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A completion's body, fresh and free to be spoiled; what it costs; whether it is a whole answer."""
 

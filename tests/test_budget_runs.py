@@ -1,0 +1,89 @@
+"""Commands with a budget, whatever they cost: fuzzed in hurried time, and the real command's words and exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from budget_fuzz import spend
+from scripted import ScriptedModel, steady
+from simulated import aib, play
+
+from independence_bench.simulate.server import Settings
+from independence_bench.simulate.wire import Price, Prices
+
+# drawn once: stopped by the budget, complete, stopped by a fault, at once or one by one, prices listed or not
+SEEDS = range(1, 16)
+DEAR = Prices(subject=Price(0.001, 0.01), judge=Price(0.001, 0.01))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_budget_holds_whatever_the_prices_and_the_faults(seed: int, small: Path, tmp_path: Path) -> None:
+    """Never exceeded at all where prices are known, by no more than the calls in flight where they are not."""
+    found = spend(small, tmp_path / "store.db", seed)
+
+    assert found.findings == [], found.line()
+
+
+def test_the_seeds_have_met_every_kind_of_end(small: Path, tmp_path: Path) -> None:
+    """So that the fuzz above is about something: budgets that stop a command and budgets that do not."""
+    found = [spend(small, tmp_path / f"{seed}.db", seed) for seed in SEEDS]
+
+    assert {one.ended for one in found} == {"budget", "complete", "other"}
+    assert {one.listed for one in found} == {True, False}
+    assert sum(one.paid > one.budget / 2 for one in found) >= 3, "some came near their limit"
+    assert any(one.at_once > 4 for one in found)
+
+
+def test_a_first_call_beyond_the_budget_is_refused_before_anything_is_sent(small: Path, tmp_path: Path) -> None:
+    """Nothing is bought, and the report says what it would have cost and what to do."""
+    played = play(small, tmp_path / "store.db", Settings(prices=DEAR), budget=0.01)
+
+    assert played.entries == []
+    assert played.report.stopped is not None
+    assert played.report.stopped.startswith(
+        "the budget of $0.01 is used up: $0.0000 is spent and the next call may cost $"
+    )
+    assert "raise --budget" in played.report.stopped
+
+
+def run_with_budget(folder: Path, small: Path, url: str, budget: str) -> tuple[int, str]:
+    """`aib run` against a scripted model: its exit code and what it said on stderr."""
+    models = f'endpoints:\n  scripted: {{url: "{url}", dialect: openrouter}}\n'
+    (folder / "models.yaml").write_text(models, encoding="utf-8")
+    order = ("run", "scripted:acme/one", "--protocol", str(small), "--judge", "scripted:judge/one", "--runs", "1")
+    ran = aib(folder, *order, "--budget", budget)
+    return ran.returncode, ran.stderr
+
+
+def test_the_command_refuses_to_start_on_too_little(
+    small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Exit code 1, nothing sent."""
+    prices = [{"id": n, "pricing": {"prompt": "0.001", "completion": "0.001"}} for n in ("acme/one", "judge/one")]
+    server = serve(steady(), models=prices)
+
+    code, said = run_with_budget(tmp_path, small, server.url, "0.01")
+
+    assert code == 1
+    assert server.asked == []
+    assert "the budget of $0.01 is used up" in said
+    assert "price of" not in said
+
+
+def test_the_command_says_where_it_cannot_bound(
+    small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Before it sends anything: which prices are not known, and what the budget can do then."""
+    server = serve(steady(cost=0.01))
+
+    code, said = run_with_budget(tmp_path, small, server.url, "5")
+
+    assert code == 0
+    for name in ("acme/one", "judge/one"):
+        assert (
+            f"the price of scripted:{name} is not known: the budget can only count what its replies say they cost"
+            in said
+        )
+    assert server.charged <= 5

@@ -1,0 +1,183 @@
+"""Several processes on one store, and processes that are killed: nothing twice, nothing lost, nobody hangs.
+
+Real commands against `aib simulate` in a process of its own; what was asked and paid is read from its ledger. On
+SQLite and on PostgreSQL alike. The long version of the kills is torture/kills.py.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from killing import Round, play_round
+from simulated import aib, simulating, start_aib
+from sqlalchemy import func, select, update
+
+from independence_bench.simulate.ledger import Audit, audit, read_ledger
+from independence_bench.store import calls, tables
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import attempts, replies, transcripts
+
+NAMES = ("rock", "mirror", "evader", "terse")
+REPLIES, JUDGEMENTS = 7, 4  # of one run of the small protocol
+CALLS = len(NAMES) * (REPLIES + JUDGEMENTS)
+MIDDLE = 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5
+INDICES = [100.0, 100.0, MIDDLE, 0.0]
+
+
+def order(small: Path, store: str, *more: str) -> tuple[str, ...]:
+    """The work: four subjects, judged."""
+    subjects = [f"sim:sim/{name}" for name in NAMES]
+    command = ("run", *subjects, "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
+    return (*command, "--store", store, "-p", "4", "-pt", "2", *more)
+
+
+def ended(children: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    """(exit code, stdout, stderr) of each."""
+    said = [child.communicate(timeout=60) for child in children]
+    return [(child.returncode, out, err) for child, (out, err) in zip(children, said, strict=True)]
+
+
+def indices(folder: Path, small: Path, store: str) -> list[float]:
+    """Of the ranked subjects, the best first."""
+    printed = aib(folder, "leaderboard", "--json", "--protocol", str(small), "--store", store).stdout
+    return [row["index"] for board in json.loads(printed)["boards"] for row in board["ranked"]]
+
+
+def findings(store: str) -> list[str]:
+    """The store's own check."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return check(connection)
+
+
+def outcomes(store: str) -> dict[str, int]:
+    """How many attempts came to what."""
+    query = "select coalesce(outcome, 'in flight'), count(*) from attempts group by outcome"
+    with open_store(store) as opened, opened.reading() as connection:
+        return {str(name): int(count) for name, count in connection.exec_driver_sql(query)}
+
+
+def bought(folder: Path) -> Audit:
+    """The endpoint's ledger, audited."""
+    return audit(read_ledger(folder / "ledger.jsonl"))
+
+
+def wait_for_answers(folder: Path, count: int) -> None:
+    """Until the endpoint has answered so often."""
+    until, ledger = time.monotonic() + 30, folder / "ledger.jsonl"
+    while ledger.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < until, "nothing is asked"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_processes_on_one_store_share_the_work(processes: int, either: str, small: Path, tmp_path: Path) -> None:
+    """Started at once on a store that is not there yet: all end well, with one ranking, and nothing is asked twice."""
+    with simulating(tmp_path, "--latency", "0.3", "--ledger", "ledger.jsonl"):
+        children = [start_aib(tmp_path, *order(small, either)) for _ in range(processes)]
+        results = ended(children)
+
+    assert [code for code, _, _ in results] == [0] * processes, results
+    (ranking,) = {out for _, out, _ in results}
+    assert all(f"sim:sim/{name}@" in ranking for name in NAMES)
+    for _, _, said in results:
+        assert "lock" not in said
+        assert "Traceback" not in said
+    found = bought(tmp_path)
+    assert found.requests == found.distinct == found.answered == CALLS
+    assert outcomes(either) == {"answered": CALLS}
+    assert findings(either) == []
+    assert indices(tmp_path, small, either) == pytest.approx(INDICES)
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_a_killed_process_is_replaced_by_the_others(processes: int, either: str, small: Path, tmp_path: Path) -> None:
+    """Its claims are free at once on this machine; only what it had in flight may be asked twice."""
+    at_once = len(NAMES) * 2
+    with simulating(tmp_path, "--latency", "0.4", "--ledger", "ledger.jsonl"):
+        children = [start_aib(tmp_path, *order(small, either)) for _ in range(processes)]
+        wait_for_answers(tmp_path, 4)
+        children[0].kill()
+        results = ended(children)
+        last = aib(tmp_path, *order(small, either))  # counts as lost what the dead one had in flight
+
+    assert [code for code, _, _ in results[1:]] == [0] * (processes - 1), results
+    assert all("lock" not in said for _, _, said in results)
+    assert last.returncode == 0
+    assert "0/0 calls" in last.stderr
+    lost = outcomes(either).get("lost", 0)
+    assert outcomes(either) == {"answered": CALLS} | ({"lost": lost} if lost else {})
+    assert lost <= at_once
+    found = bought(tmp_path)
+    assert found.distinct == CALLS
+    assert found.requests - CALLS <= lost, "only what was in flight at the kill was asked again"
+    assert findings(either) == []
+    assert indices(tmp_path, small, either) == pytest.approx(INDICES)
+
+
+def test_the_claims_of_a_dead_process_elsewhere_expire(either: str, small: Path, tmp_path: Path) -> None:
+    """Nobody here can know whether it lives, so its lease is waited for, and not a moment longer than that."""
+    elsewhere, lease = "another-host pid:[4026531836]|4711|0123456789ab", 5.0
+    with simulating(tmp_path, "--ledger", "ledger.jsonl"):
+        first = aib(tmp_path, *order(small, either))
+        claimed = time.time()
+        key = forget_one_reply(either, elsewhere, claimed, lease)
+        second = aib(tmp_path, *order(small, either))
+        third = aib(tmp_path, *order(small, either))
+
+    assert (first.returncode, second.returncode, third.returncode) == (0, 0, 0), second.stderr
+    assert bought(tmp_path).requests == CALLS + 1
+    with open_store(either) as store, store.reading() as connection:
+        ((started,),) = connection.exec_driver_sql(
+            f"select started_at from attempts where call_key = '{key}' and outcome = 'answered'"
+        ).all()
+    assert lease <= started - claimed <= lease + 20, "the process that waits looks twice a second"
+    assert outcomes(either) == {"answered": CALLS, "lost": 1}
+    assert findings(either) == []
+    assert indices(tmp_path, small, either) == pytest.approx(INDICES)
+
+
+def forget_one_reply(store: str, owner: str, now: float, lease: float) -> str:
+    """Leave the store as if *owner* had died with one reply in flight; that reply's key."""
+    with open_store(store) as opened, opened.writing() as connection:
+        key = str(connection.execute(select(func.max(replies.c.key))).scalar_one())
+        connection.execute(transcripts.delete().where(transcripts.c.reply_keys.contains(key)))
+        connection.execute(replies.delete().where(replies.c.key == key))
+        connection.execute(attempts.delete().where(attempts.c.call_key == key))
+        leased = {"owner": owner, "lease_until": now + lease}
+        connection.execute(update(tables.calls).where(tables.calls.c.key == key).values(**leased))
+        calls.begin_attempts(connection, [(key, 100)], owner, now)
+    return key
+
+
+def test_a_process_of_this_machine_is_known_to_be_dead_and_one_elsewhere_is_not() -> None:
+    """What the two tests above rest on."""
+    mine = calls.new_owner()
+    assert mine.split("|")[0].startswith(socket.gethostname())
+    assert not calls.is_dead(mine)
+    assert not calls.is_dead("another-host pid:[4026531836]|4711|0123456789ab")
+
+
+def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
+    """Every reply is there once, nothing was bought again but what was in flight, and the index is the known one."""
+    found = play_round(tmp_path / "round", Round(seed=101, kills=6, names=("rock", "mirror")))
+
+    assert found.findings == [], found.line()
+    assert found.kills >= 2, found.line()
+    assert found.bought_again <= found.lost <= found.bound
+
+
+def test_two_processes_killed_at_random_moments_lose_nothing(either: str, tmp_path: Path) -> None:
+    """The same, where each finds what the other one left."""
+    wanted = Round(seed=102, kills=4, names=("rock", "evader"), processes=2, subjects=1, store=either)
+
+    found = play_round(tmp_path / "round", wanted)
+
+    assert found.findings == [], found.line()
+    assert found.kills >= 2, found.line()
+    assert found.bought_again <= found.lost <= found.bound

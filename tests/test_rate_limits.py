@@ -1,0 +1,162 @@
+"""An endpoint that says 429: how many calls are in flight, when the next ones come, and that none fails.
+
+Minutes pass in seconds (see simulated.py): the waits, the endpoint's window and the patience are those of every day.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from simulated import Played, aib, most_in_flight, play, simulating
+
+from independence_bench.simulate.faults import Faults
+from independence_bench.simulate.latency import Latency
+from independence_bench.simulate.ledger import Entry, audit, read_ledger
+from independence_bench.simulate.server import OVER_THE_LIMIT, Settings
+
+CUT, PAUSE = 0.8, 15.0  # what is promised: four fifths of the calls, after so many seconds
+CALLS = 11  # of one run of the small protocol
+SLOW = Latency(10.0)  # seconds; long beside what the machine needs for a call, so that who waits is seen
+LAG = 5.0  # hurried seconds between an answer's end there and its being known here, on a busy machine
+
+
+def refused(played: Played) -> list[Entry]:
+    """The requests that got a 429."""
+    return [entry for entry in played.entries if entry.status == 429]
+
+
+def after(entries: list[Entry], moment: float) -> list[Entry]:
+    """Those that came later than *moment*, in order."""
+    return sorted((entry for entry in entries if entry.at > moment), key=lambda entry: entry.at)
+
+
+def end(entry: Entry) -> float:
+    """When it was answered."""
+    return entry.at + entry.seconds
+
+
+@pytest.mark.parametrize("says_when", [True, False], ids=["with Retry-After", "without"])
+def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_call(
+    says_when: bool, small: Path, tmp_path: Path
+) -> None:
+    """88 calls where 20 a minute are served: it takes its minutes, and everything is there."""
+    settings = Settings(requests_per_minute=20, says_when=says_when, latency=Latency(1.0))
+
+    played = play(small, tmp_path / "store.db", settings, names=("rock", "mirror"), runs=4, calls_at_once=8)
+
+    assert played.report.complete, played.report.troubles
+    assert played.audit.answered == 8 * CALLS - shared(played)
+    assert played.audit.again == ()
+    assert played.seconds > 3 * 60, "20 at once, then 20 a minute"
+    assert {entry.fault for entry in refused(played)} == {OVER_THE_LIMIT}
+    if says_when:
+        # each pause is for everybody, so no more come too early than were in flight when it began
+        assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
+
+
+def shared(played: Played) -> int:
+    """Judgements that were not bought because the same words had been judged before."""
+    progresses = played.report.subjects
+    return sum(progress.judged for progress in progresses) - sum(
+        e.model == "sim/judge" and e.answer for e in played.entries
+    )
+
+
+def test_retry_after_holds_for_every_call_to_that_endpoint(small: Path, tmp_path: Path) -> None:
+    """Other subjects and the judge wait too; only what was in flight already goes on."""
+    settings = Settings(requests_per_minute=20, latency=Latency(1.0))
+    names = ("rock", "mirror", "evader")
+
+    played = play(small, tmp_path / "store.db", settings, speed=100, names=names, calls_at_once=2)
+
+    assert played.report.complete
+    first = min(refused(played), key=end)
+    opens = min(entry.at for entry in played.entries) + 60.0
+    assert end(first) + 20.0 < opens, "it had us wait long enough to see who does"
+    assert [entry for entry in played.entries if end(first) + LAG < entry.at < opens] == []
+
+
+def test_a_pause_is_waited_out_by_everybody(small: Path, tmp_path: Path) -> None:
+    """A 429 that does not say how long is a pause of 15 seconds, for all calls to that endpoint."""
+    settings = Settings(latency=Latency(3.0), faults=Faults(script={9: "rate-limit"}))
+    names = ("rock", "mirror", "evader")
+
+    played = play(small, tmp_path / "store.db", settings, speed=60, names=names, calls_at_once=2)
+
+    assert played.report.complete
+    (limited,) = refused(played)
+    following = after(played.entries, end(limited) + LAG)
+    assert following[0].at >= end(limited) + PAUSE - 0.1
+    assert len(played.entries) == len({entry.request for entry in played.entries}) + 1
+
+
+def test_another_endpoint_is_not_held_up(small: Path, tmp_path: Path) -> None:
+    """The judge goes on while the subjects' endpoint has us wait."""
+    limited = Settings(latency=SLOW, faults=Faults(script={6: "rate-limit", 7: "rate-limit", 8: "rate-limit"}))
+
+    played = play(small, tmp_path / "store.db", limited, Settings(latency=SLOW), calls_at_once=8, runs=2)
+
+    assert played.report.complete
+    first = min(refused(played), key=end)
+    judged = [e for e in played.entries if e.model == "sim/judge" and end(first) < e.at < end(first) + PAUSE]
+    assert judged
+
+
+def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(small: Path, tmp_path: Path) -> None:
+    """Four fifths after the pause, more again with every success."""
+    settings = Settings(latency=SLOW, faults=Faults(script=dict.fromkeys(range(17, 33), "rate-limit")))
+
+    played = play(small, tmp_path / "store.db", settings, speed=100, names=("rock", "mirror"), runs=20, at_once=2)
+
+    assert played.report.complete
+    every, last = refused(played), max(end(entry) for entry in refused(played))
+    assert most_in_flight([entry for entry in played.entries if entry.at < min(end(entry) for entry in every)]) == 16
+    paused = after(played.entries, last + LAG)
+    soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.of(False, 0) / 2]
+    assert 1 <= len(soon) <= 16 * CUT, "what the gate lets out after the pause"
+    assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.of(False, 0))) == 16
+
+
+def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
+    """64 calls wait for an endpoint that serves 20 a minute: what is refused after a pause is what the gate let out."""
+    names = ("rock", "mirror", "evader", "terse")
+    settings = Settings(requests_per_minute=20, latency=Latency(1.0))
+
+    played = play(small, tmp_path / "store.db", settings, names=names, runs=4, calls_at_once=16)
+
+    assert played.report.complete, played.report.troubles
+    bursts = in_bursts(refused(played))
+    assert bursts[0] == 64 - 20, "nobody knew"
+    allowed = 64.0
+    for burst in bursts[1:]:
+        allowed = max(1.0, allowed * CUT)
+        # every success since has let a little more through: so many that one more was allowed for each 20 served
+        assert burst <= allowed + 20, bursts
+    assert sum(bursts[len(bursts) // 2 :]) < sum(bursts[: len(bursts) // 2]), bursts
+
+
+def in_bursts(entries: list[Entry]) -> list[int]:
+    """How many were refused together, time after time; together is within ten seconds."""
+    bursts: list[int] = []
+    since = float("-inf")
+    for entry in sorted(entries, key=lambda entry: entry.at):
+        if entry.at > since + 10.0:
+            bursts.append(0)
+            since = entry.at
+        bursts[-1] += 1
+    return bursts
+
+
+def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None:
+    """`aib run` against `aib simulate --requests-per-minute`, whose minute is two seconds here: exit code 0."""
+    options = ("--requests-per-minute", "5", "--scale", "0.03", "--ledger", "ledger.jsonl")
+    with simulating(tmp_path, *options):
+        order = ("run", "sim:sim/rock", "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
+        ran = aib(tmp_path, *order)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "not completed" not in ran.stderr
+    entries = read_ledger(tmp_path / "ledger.jsonl")
+    assert any(entry.fault == OVER_THE_LIMIT for entry in entries)
+    assert audit(entries).answered == CALLS

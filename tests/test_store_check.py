@@ -1,0 +1,137 @@
+"""The store's own check: a sound store has nothing to say, and each kind of damage is found and named."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from simulated import play
+
+from independence_bench.simulate.faults import Faults
+from independence_bench.simulate.server import Settings
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import pack
+
+EVERYTHING = Settings(faults=Faults({"mixed": 0.4}))
+
+
+def findings(store: str | Path) -> list[str]:
+    """What the check finds."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return check(connection)
+
+
+def test_a_store_that_was_played_through_faults_is_sound(either: str, small: Path) -> None:
+    """Rejected attempts, invalid replies and failed judgements belong to it."""
+    play(small, either, EVERYTHING, names=("rock", "mirror", "debris"), runs=2)
+
+    assert findings(either) == []
+
+
+def test_an_empty_store_is_sound(either: str) -> None:
+    """There is nothing that could be wrong."""
+    assert findings(either) == []
+
+
+def one(table: str, column: str = "key", where: str = "1") -> str:
+    """A row of *table*, always the same."""
+    return f"(select min({column}) from {table} where {where})"
+
+
+RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (f"update replies set text = 'I give up.' where key = {one('replies')}", "does not say at “"),
+        (f"update replies set notes = 'hm' where key = {one('replies')}", "does not say at “"),
+        (f"update replies set text = ' ' where key = {one('replies')}", "is valid and says nothing"),
+        (f"update replies set state = 'invalid' where key = {one('replies')}", "is invalid, with the reason None"),
+        (f"update replies set cut_off = 1 where key = {one('replies')}", "miscounts the replies that are cut_off"),
+        (
+            f"update replies set attempt_id = 4711 where key = {one('replies')}",
+            "comes from an attempt that is not there",
+        ),
+        (
+            f"update replies set attempt_id = (select min(id) from attempts where call_key != {one('replies')}) "
+            f"where key = {one('replies')}",
+            "comes from an attempt at something else",
+        ),
+        (f"delete from replies where key = {one('replies')}", "was answered and is not stored"),
+        (f"delete from replies where key = {one('replies')}", "names replies that are not stored"),
+        (f"delete from judgements where key = {one('judgements')}", "was answered and is not stored"),
+        (RENAMED.format("transcripts", "id", one("transcripts", "id")), "is stored under another key than its own"),
+        (RENAMED.format("judgements", "key", one("judgements")), "is stored under another key than its own"),
+        ("update transcripts set run = 9", "is stored under another key than its own"),
+        (f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}", "holds other words"),
+        (f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}", "that is not stored"),
+        (f"update transcripts set lines = x'00' where id = {one('transcripts', 'id')}", "cannot be read"),
+        (f"update transcripts set reply_keys = '[]' where id = {one('transcripts', 'id')}", "keys, and counts"),
+        (f"update calls set request = x'00' where key = {one('replies')}", "is not the one that its key was made from"),
+        (f"update judgements set marks = '{{}}' where key = {one('judgements')}", "is valid, with the marks {}"),
+        (f"update judgements set marks = '{{\"a\": true}}' where key = {one('judgements')}", "with the marks {"),
+        (f"update judgements set reason = 'none' where key = {one('judgements')}", "is valid, with the reason 'none'"),
+        (
+            "update attempts set outcome = 'broken reply' where id = 1",
+            "comes from an attempt that came to: broken reply",
+        ),
+        ("update attempts set outcome = null where id = 1", "has an end and no outcome"),
+        ("update attempts set finished_at = null where id = 1", "has an outcome (answered) and no end"),
+        ("update attempts set finished_at = null, outcome = null where id = 1", "although nobody is at its call"),
+        ("update attempts set cost = -1 where id = 1", "has cost -1 dollars"),
+        (f"update calls set owner = 'me' where key = {one('calls')}", "has half a lease"),
+        (
+            "update attempts set call_key = (select call_key from attempts where id = 1) where id = 2",
+            "answered 2 times",
+        ),
+    ],
+)
+def test_damage_is_found_and_named(damage: str, said: str, small: Path, tmp_path: Path) -> None:
+    """Whatever no longer follows from the rest."""
+    store = tmp_path / "store.db"
+    play(small, store, Settings())
+    assert findings(store) == []
+
+    spoil(store, lambda connection: connection.execute(damage))
+
+    found = findings(store)
+    assert any(said in finding for finding in found), found
+
+
+def spoil(store: Path, change: Callable[[sqlite3.Connection], object]) -> None:
+    """Change the file behind everybody's back."""
+    connection = sqlite3.connect(store)
+    with connection:
+        change(connection)
+    connection.close()
+
+
+def test_other_words_in_a_transcript_are_found(small: Path, tmp_path: Path) -> None:
+    """Its hash was made from those that were heard."""
+    store = tmp_path / "store.db"
+    play(small, store, Settings())
+
+    other = pack('["Be.",[{"name":"","notes":"","speaker":"human","text":"Hello."}]]')
+    spoil(store, lambda connection: connection.execute("update transcripts set lines = ?", (other,)))
+
+    found = findings(store)
+    assert sum("holds other words than its hash was made from" in finding for finding in found) == 4
+    assert sum("has 0 replies of the model's" in finding for finding in found) == 4
+
+
+def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
+    """By SQLite's own check: an index that has lost a row."""
+    store = tmp_path / "store.db"
+    play(small, store, Settings())
+
+    def forget_the_index(connection: sqlite3.Connection) -> None:
+        connection.execute("pragma writable_schema = on")
+        connection.execute("delete from sqlite_schema where name = 'attempts_in_flight'")
+
+    spoil(store, forget_the_index)
+
+    assert any(finding.startswith("the file is damaged: ") for finding in findings(store))
