@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.brief import Case, fence_of, judge_request, show_conversation
-from independence_bench.buying import Bad, Good
 from independence_bench.chat import Completion, Usage
 from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.judge import ModelJudge, read_judge
 from independence_bench.protocol import Ask, Mark, Protocol, Rubric, Says, Scenario
 from independence_bench.protocol_files import load
+from independence_bench.question import Bad, Good
 from independence_bench.subject import ChatModel, Reasoning
 from independence_bench.verdict import NoVerdict, Verdict
 

@@ -14,28 +14,33 @@ PACKAGE = "independence_bench"
 
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
-    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
+    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__  statistics.__init__  dataset.__init__
     errors  hashing  shown
     yaml_files
     protocol
     protocol_files  subject
     conversation  chat
     completion
-    delivery  verdict  scoring
+    delivery  verdict  scoring  names  statistics.agreement
     brief  plan
     store.tables
     store.sqlite_file  store.postgresql  store.calls  store.records
+    store.clearing
+    store.exchange
     store.database
     store.commits  store.check
     retry  throttle  budget
     endpoint
+    question
+    books
     buying
-    judge  shop
+    judge  shop  labelling
     probe.attacks
     probe.talks
     probe.pairs
     order
-    stock  forecast
+    forecast
+    stock
     engine
     embedded.weights  embedded.table
     embedded.host  embedded.judge
@@ -47,12 +52,22 @@ LAYERS = """
     simulate.server
     conduct
     probe.probing
+    report.flags  report.jury
     report.rows
+    dataset.columns
+    dataset.card  dataset.forms
+    dataset.export  dataset.exported
+    name_reading
+    report.configurations  report.comparisons  report.scenarios  report.naming  report.judges
     report.json  report.terminal  report.transcripts
-    report.probe
+    report.contents  report.plots
+    report.contents_json  report.markdown
+    report.probe  report.judges_view
     cli.options  cli.progress
-    cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate
-    cli.run  cli.show
+    cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label
+    cli.run  cli.show  cli.models  cli.compare  cli.clear
+    cli.estimate  cli.rerun
+    cli.export  cli.names
     cli.probe
     cli.judge
     cli.main

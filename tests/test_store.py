@@ -59,7 +59,7 @@ def owner(number: int) -> str:
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
     """Claim a call in a transaction of its own; whether it is claimed."""
     with store.writing() as connection:
-        return bool(calls.claim(connection, [call], who, now))
+        return bool(calls.claim(connection, [call], calls.holders(connection, [call.key]), who, now))
 
 
 def attempt(
@@ -67,7 +67,7 @@ def attempt(
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert calls.claim(connection, [call], who, now)
+        assert calls.claim(connection, [call], calls.holders(connection, [call.key]), who, now)
         number = calls.begin_attempts(connection, [(call.key, 100)], who, now)[0]
         calls.end_attempts(connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now)
         calls.release(connection, [call.key], who)
@@ -212,7 +212,7 @@ def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> Non
     """Up to a million million: more than a 32-bit column holds."""
     usage = Usage(10**12 - 1, 10**12 - 1, 10**12 - 1, 10**12 - 1, 0.5)
     with store.writing() as connection:
-        calls.claim(connection, [CALL], owner(1), NOW)
+        calls.claim(connection, [CALL], calls.holders(connection, [CALL.key]), owner(1), NOW)
         number = calls.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
         ended = Ended("unavailable", "", usage, 1.0, "{}", status=10**11)
         calls.end_attempts(connection, [(number, ended)], NOW)
@@ -256,7 +256,7 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     dead = f"{HERE}|{dead_process()}|x"
     with store.writing() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
-            calls.claim(connection, [call], who, NOW)
+            calls.claim(connection, [call], calls.holders(connection, [call.key]), who, NOW)
             calls.begin_attempts(connection, [(call.key, 100)], who, NOW)[0]
         calls.renew(connection, owner(1), NOW + 60)
 

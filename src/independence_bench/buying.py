@@ -2,7 +2,7 @@
 
     look it up; somebody else's claim: wait for it
     claim it and write down the attempt          (one durable commit, before anything is sent)
-    send it
+    send it, when there is a place and the gate is open
     write down what came of it, with the answer  (one durable commit, before anything uses it)
 
 so a reply that arrived is never lost, one that is stored is never bought again, and a kill costs at most the
@@ -13,148 +13,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from independence_bench.books import Books, Case, Finished, Found, Step, Tally
 from independence_bench.budget import Budget, Reservation
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage
-from independence_bench.completion import read_completion
 from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
-from independence_bench.retry import GaveUp, Policy, Reach, Tries, next_wait
+from independence_bench.question import Good, Question
+from independence_bench.retry import GaveUp, Policy, Reach, next_wait
 from independence_bench.store import calls
-from independence_bench.store.calls import ANSWERED, CUT_OFF, CallInfo, Tried
+from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.commits import Commits
-from independence_bench.store.records import Shelf
 from independence_bench.subject import ChatModel
-from independence_bench.throttle import Gate, Places
+from independence_bench.throttle import Gate, Room
 
 A = TypeVar("A")
-T = TypeVar("T")
 
-CHARACTERS_A_TOKEN = 2.5  # fewer than in English prose, so that a reservation is rather too large
+CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
+PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
 POLL = 0.5  # seconds between two looks at what another process is buying
 
 
 class Stopped(BenchError):
     """The command was asked to stop: nothing new is sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Good(Generic[A]):
-    """A completion that is an answer."""
-
-    answer: A
-    cut_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """A completion that is none, and why."""
-
-    reason: str
-    cut_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Question(Generic[A]):
-    """One thing to buy, and what to make of what comes."""
-
-    info: CallInfo
-    request: ChatRequest
-    shelf: Shelf[A]  # where the answer is kept
-    final: Callable[[A], bool]  # False: a stored answer like that is asked for again
-    read: Callable[[Completion], Good[A] | Bad]
-    none: Callable[[str], A]  # the answer that there is none, and why
-    priority: int  # the length of the chain that waits for it
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a command has bought so far; read while it is being written to."""
-
-    calls: int = 0  # attempts that ended
-    in_flight: int = 0
-    waiting: int = 0  # calls that wait to be asked again
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0  # dollars
-    unpriced: int = 0  # answered attempts whose cost nobody told
-
-
-@dataclass(frozen=True, slots=True)
-class _Found(Generic[A]):
-    """Somebody has bought it already."""
-
-    answer: A
-
-
-@dataclass(slots=True)
-class _Case(Generic[A]):
-    """One question at work."""
-
-    question: Question[A]
-    tally: Tally
-    tries: Tries = field(default_factory=Tries)
-    spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, should the longer one never come
-    ours: bool = False  # the call is claimed
-
-    @property
-    def key(self) -> str:
-        """What the question is stored under."""
-        return self.question.info.key
-
-    @property
-    def limit(self) -> int:
-        """Tokens that the next attempt may use; after a cut-off reply twice as many."""
-        return self.question.request.model.max_tokens * (2 if self.tries.cut_off else 1)
-
-    @property
-    def who(self) -> tuple[str, str]:
-        """The model and what it is wanted for: what a refusal is remembered by."""
-        return self.question.request.model.hash, self.question.info.kind
-
-    def recall(self, before: Tried, answered: bool) -> None:
-        """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""
-        # what is asked for again after a final no starts from the beginning
-        self.tries = Tries(broken=0 if answered else before.broken, cut_off=before.cut_off)
-        if before.spare is not None:
-            attempt, raw = before.spare
-            completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
-            read = self.question.read(completion) if isinstance(completion, Completion) else None
-            self.spare = (attempt, read.answer) if isinstance(read, Good) else None
-
-
-@dataclass(slots=True)
-class _Step(Generic[A]):
-    """What one attempt leads to: an answer to keep (of which attempt), an end, or another try after a wait."""
-
-    outcome: str
-    message: str = ""
-    answer: tuple[int, A] | None = None
-    end: GaveUp | None = None
-    wait: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Finished(Generic[A]):
-    """An attempt that has ended, and what it led to."""
-
-    case: _Case[A]
-    attempt: int
-    ended: calls.Ended
-    step: _Step[A]
-
-
-def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[tuple[Shelf[Any], list[T]]]:
-    groups: dict[Shelf[Any], list[T]] = {}
-    for item in items:
-        groups.setdefault(shelf_of(item), []).append(item)
-    return list(groups.items())
 
 
 @dataclass(slots=True)
@@ -165,8 +52,7 @@ class Buyer:
     clients: Mapping[str, Client]
     gates: Mapping[str, Gate]
     budget: Budget
-    owner: str
-    now: Callable[[], float]  # seconds since 1970
+    books: Books
     clock: Callable[[], float]  # monotonic seconds
     draw: Callable[[], float]  # random numbers in [0, 1)
     stopping: asyncio.Event  # set: nothing new is sent
@@ -174,33 +60,34 @@ class Buyer:
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
-    fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
-    async def buy(self, question: Question[A], places: Places, tally: Tally) -> A:
+    async def buy(self, question: Question[A], room: Room, tally: Tally, new: bool = False) -> A:
         """The answer to *question*, from the store or from its endpoint; *tally* counts along.
 
+        *new*: it follows from an answer that was bought just now, so it is hardly stored yet, and is looked up only
+        when it is about to be asked.
         Raises GaveUp (nothing is stored but the attempts; a later command may try again), Stopped,
         BudgetSpent or StoreError.
         """
-        case = _Case(question, tally)
-        gate = self.gates[question.info.endpoint]
+        case = Case(question, tally)
         # looked up before anything is waited for: what is paid already needs no place and no budget
-        found: _Found[A] | None = await self.commits.add(self._look_up, case)
+        found: Found[A] | None = None if new else await self.commits.add(self.books.look_up, case)
         if found is not None:
             return found.answer
         try:
             while True:
                 step = None
-                async with places.place(question.priority), gate.through(question.priority):
+                async with room.ready(question.priority):
                     self._may_send(case)
                     async with self.budget.reserve(await self._most(question.request, case.limit)) as reservation:
                         self._may_send(case)  # the budget may have been waited for
-                        started: int | _Found[A] | None = await self.commits.add(self._start, case)
-                        if isinstance(started, _Found):
+                        started: int | Found[A] | None = await self.commits.add(self.books.start, case)
+                        if isinstance(started, Found):
                             return started.answer
                         if started is not None:
                             case.ours = True
-                            step = await self._attempt(case, started, reservation)
+                            outcome = await self._send(case, started, room)
+                            step = await self._settle(case, started, outcome, reservation)
                 if step is None:  # another process is buying it
                     await self.pause(POLL)
                     continue
@@ -220,11 +107,14 @@ class Buyer:
                     tally.waiting -= 1
         finally:
             if case.ours:
-                give_back = partial(calls.release, keys=[question.info.key], owner=self.owner)
-                giving_back = asyncio.ensure_future(self.commits.do(give_back))
-                # cancelled while it waits, nobody would hear that it failed: the store's failure is said elsewhere
-                giving_back.add_done_callback(lambda done: done.cancelled() or done.exception())
-                await asyncio.shield(giving_back)
+                await self._surely(partial(calls.release, keys=[question.info.key], owner=self.books.owner))
+
+    async def _surely(self, operation: Callable[[Connection], None]) -> None:
+        """Carry *operation* out, even if this task is being cancelled."""
+        doing = asyncio.ensure_future(self.commits.do(operation))
+        # cancelled while it waits, nobody would hear that it failed: the store's failure is said elsewhere
+        doing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(doing)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; raises Stopped as soon as the command is asked to stop."""
@@ -234,7 +124,7 @@ class Buyer:
         if self.stopping.is_set():
             raise Stopped("stopped")
 
-    def _may_send(self, case: _Case[A]) -> None:
+    def _may_send(self, case: Case[A]) -> None:
         """Raises where, since the question began to wait, its answer has become unwanted or out of reach."""
         if self.stopping.is_set():
             raise Stopped("stopped")
@@ -243,7 +133,7 @@ class Buyer:
         if (reason := self.refused.get(case.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    def _remember(self, case: _Case[A], end: GaveUp) -> None:
+    def _remember(self, case: Case[A], end: GaveUp) -> None:
         """What *end* puts an end to, beyond this call."""
         if end.reach is Reach.ENDPOINT:
             self.closed.setdefault(case.question.info.endpoint, end.reason)
@@ -256,70 +146,42 @@ class Buyer:
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
         info = await client.info(request.model.model)
-        characters = sum(len(message.content or "") for message in request.messages) + len(request.schema)
-        characters += sum(len(call.arguments) for message in request.messages for call in message.tool_calls)
-        most = info.most(200 + characters / CHARACTERS_A_TOKEN, limit)
+        most = info.most(most_tokens(request), limit)
         return self.dearest.get(request.model.name, 0.0) if most is None else most
 
-    # ------------------------------------------------ what is done for many questions at once, in one commit
-
-    def _look_up(self, connection: Connection, cases: Sequence[_Case[Any]]) -> list[_Found[Any] | None]:
-        """The stored answers that are final; for the others, what was tried before is taken into account."""
-        found: dict[str, Any] = {}
-        for shelf, group in _by_shelf(cases, lambda case: case.question.shelf):
-            found |= shelf.find(connection, [case.key for case in group])
-        results = [self._final(case, found.get(case.key)) for case in cases]
-        left = [case for case, result in zip(cases, results, strict=True) if result is None]
-        before = calls.tried(connection, [case.key for case in left]) if left else {}
-        for case in left:
-            case.recall(before.get(case.key, Tried()), case.key in found)
-        return results
-
-    def _final(self, case: _Case[A], answer: A | None) -> _Found[A] | None:
-        final = answer is not None and (case.question.final(answer) or case.key in self.fresh)
-        return _Found(answer) if final and answer is not None else None
-
-    def _start(self, connection: Connection, cases: Sequence[_Case[Any]]) -> list[int | _Found[Any] | None]:
-        """Claim the calls that are not ours yet, and write attempts down; None for what somebody else is at."""
-        unclaimed = [case for case in cases if not case.ours]
-        answers = dict(zip(map(id, unclaimed), self._look_up(connection, unclaimed), strict=True))
-        # two tasks can have the same question: one asks it, the other waits
-        asking: dict[str, _Case[Any]] = {}
-        for case in unclaimed:
-            if answers[id(case)] is None:
-                asking.setdefault(case.key, case)
-        got = calls.claim(connection, [case.question.info for case in asking.values()], self.owner, self.now())
-        begun = [case for case in cases if case.ours or (case.key in got and asking.get(case.key) is case)]
-        numbers = calls.begin_attempts(connection, [(c.key, c.limit) for c in begun], self.owner, self.now())
-        attempts = dict(zip(map(id, begun), numbers, strict=True))
-        return [attempts.get(id(case), answers.get(id(case))) for case in cases]
-
-    def _finish(self, connection: Connection, finished: Sequence[_Finished[Any]]) -> list[None]:
-        """Write down how attempts ended, with the answers that they gave, and give those claims back."""
-        now = self.now()
-        calls.end_attempts(connection, [(one.attempt, one.ended) for one in finished], now)
-        kept = [
-            (one.case.question.shelf, (one.case.key, *one.step.answer, now))
-            for one in finished
-            if one.step.answer is not None and one.step.outcome != CUT_OFF
-        ]
-        for shelf, group in _by_shelf(kept, lambda one: one[0]):
-            shelf.keep(connection, [row for _, row in group])
-        if keys := [key for _, (key, *_) in kept]:
-            calls.release(connection, keys, self.owner)
-            self.fresh.update(keys)  # here, before another task's write can find the claims free
-        return [None] * len(finished)
-
-    async def _attempt(self, case: _Case[A], attempt: int, reservation: Reservation) -> _Step[A]:
-        """Send once, decide what it means, and commit both together."""
-        question, tally = case.question, case.tally
-        model, limit = question.request.model, case.limit
-        client, gate = self.clients[model.endpoint], self.gates[model.endpoint]
-        tally.in_flight += 1
+    async def _send(self, case: Case[A], attempt: int, room: Room) -> Completion | Fault:
+        """Send once, as soon as there is a place and the gate is open. Where it is not sent, there was no attempt."""
+        question, tally, limit = case.question, case.tally, case.limit
+        gate, client = self.gates[question.info.endpoint], self.clients[question.info.endpoint]
+        sent = False
         try:
-            outcome = await client.complete(question.request, limit)
-        finally:
-            tally.in_flight -= 1
+            async with room.place(question.priority), gate.through(question.priority):
+                self._may_send(case)
+                sent = True
+                tally.in_flight += 1
+                try:
+                    outcome = await client.complete(question.request, limit)
+                finally:
+                    tally.in_flight -= 1
+                # what kept the call waiting while others were served was the queue, not the endpoint
+                case.tries.served(gate.served_at)
+                if isinstance(outcome, Completion):
+                    gate.succeeded()
+                elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.policy.patience:
+                    gate.rate_limited(outcome.retry_after)
+                return outcome
+        except BaseException:
+            if not sent:
+                await self._surely(partial(calls.withdraw, attempt=attempt))
+            raise
+
+    async def _settle(
+        self, case: Case[A], attempt: int, outcome: Completion | Fault, reservation: Reservation
+    ) -> Step[A]:
+        """Decide what an outcome means, and commit both together."""
+        question, tally, limit = case.question, case.tally, case.limit
+        model = question.request.model
+        client = self.clients[model.endpoint]
         usage = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
         reservation.cost = await self._charge(case, outcome, usage, limit)
         tally.calls += 1
@@ -327,10 +189,6 @@ class Buyer:
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         step = self._decide(case, outcome, attempt)
-        if isinstance(outcome, Completion):
-            gate.succeeded()
-        elif outcome.kind is Kind.RATE_LIMITED and step.end is None:
-            gate.rate_limited(outcome.retry_after)
         ended = calls.Ended(
             outcome=step.outcome,
             message=step.message,
@@ -344,10 +202,10 @@ class Buyer:
             response_id=outcome.response_id,
         )
 
-        await self.commits.add(self._finish, _Finished(case, attempt, ended, step))
+        await self.commits.add(self.books.finish, Finished(case, attempt, ended, step))
         return step
 
-    async def _charge(self, case: _Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
+    async def _charge(self, case: Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
         """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.
 
         The books (`Usage.cost`, the tally) keep to what was told.
@@ -375,7 +233,7 @@ class Buyer:
         info = await self.clients[model.endpoint].info(model.model)
         return info.most(1, 1) is not None
 
-    def _decide(self, case: _Case[A], outcome: Completion | Fault, attempt: int) -> _Step[A]:
+    def _decide(self, case: Case[A], outcome: Completion | Fault, attempt: int) -> Step[A]:
         """What one outcome leads to; counts it in the tries."""
         question, tries = case.question, case.tries
         if isinstance(outcome, Completion):
@@ -384,16 +242,16 @@ class Buyer:
             taken = question.request.model.accept_cut_off and isinstance(read, Good)
             if read.cut_off and not tries.cut_off and not taken:
                 tries.cut_off += 1
-                return _Step(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Good) else None)
+                return Step(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Good) else None)
             if isinstance(read, Good):
-                return _Step(ANSWERED, answer=(attempt, read.answer))
+                return Step(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
             if read.cut_off:
                 why = f"{read.reason}, even with {case.limit} tokens"
-                return _Step(fault.kind.value, why, case.spare or (attempt, question.none(why)))
+                return Step(fault.kind.value, why, case.spare or (attempt, question.none(why)))
         else:
             fault = outcome
-        step: _Step[A] = _Step(fault.kind.value, fault.message)
+        step: Step[A] = Step(fault.kind.value, fault.message)
         if isinstance(outcome, Fault) and outcome.unsent and self.clients[question.info.endpoint].endpoint.ours:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
@@ -405,13 +263,25 @@ class Buyer:
                 step.end, step.answer = None, case.spare or (attempt, question.none(end.reason))
         return step
 
-    def _end(self, case: _Case[A], fault: Fault, end: GaveUp) -> GaveUp:
+    def _end(self, case: Case[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is Kind.BAD_REQUEST and case.tries.cut_off:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if fault.kind is Kind.BAD_REQUEST and case.question.info.kind == "judgement" and fault.status != 404:
             return GaveUp(Reach.CALL, end.reason)  # this transcript, too long perhaps; the judge can do others
         return end
+
+
+def most_tokens(request: ChatRequest) -> float:
+    """Tokens that the prompt of *request* has at most, whatever the tokenizer."""
+    texts = [request.schema, *(message.content or "" for message in request.messages)]
+    texts += [call.arguments for message in request.messages for call in message.tool_calls]
+    text = "".join(texts)
+    if text.isascii():
+        return PROMPT_OVERHEAD + len(text) / CHARACTERS_A_TOKEN
+    # other scripts can take a token for every byte
+    plain = len(text.encode("ascii", "ignore"))
+    return PROMPT_OVERHEAD + plain / CHARACTERS_A_TOKEN + len(text.encode("utf-8", "replace")) - plain
 
 
 def _may_be_charged(fault: Fault) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Literal
 
 from independence_bench.hashing import canonical, content_hash, text_hash
@@ -95,22 +96,20 @@ class ChatRequest:
 
     @property
     def record(self) -> str:
-        """All of it in our own words, as JSON: what the store keeps of a request."""
-        return canonical(
-            {
-                "model": self.model.causes(),
-                "messages": [message.wire() for message in self.messages],
-                "tools": [tool.wire() for tool in self.tools],
-                "schema": self.schema,
-            }
-        )
+        """All of it in our own words, as canonical JSON: what the store keeps of a request."""
+        return f'{{"messages":{_encoded(self.messages)},{_without_messages(self.model, self.tools, self.schema)}'
 
     def key(self, run: int) -> str:
         """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
         return content_hash([text_hash(self.record), run])
 
+    def body(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
+        """`wire` as JSON. The messages, most of it, are encoded once for this and for the record."""
+        rest = _around_messages(self.model, self.tools, self.schema, dialect, max_tokens, structure)
+        return f'{{"messages":{_encoded(self.messages)},{rest}'.encode("utf-8", "backslashreplace")
+
     def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
-        """The body to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
+        """What to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
         model = self.model
         body: dict[str, Any] = {
             "model": model.model,
@@ -132,6 +131,31 @@ class ChatRequest:
         if model.provider and dialect == "openrouter":
             body["provider"] = {"only": [model.provider], "allow_fallbacks": False}
         return body
+
+
+# A subject is asked thousands of times with the same tools and settings, and each question's messages are needed
+# twice: what is encoded here is encoded once.
+
+
+@lru_cache(maxsize=256)
+def _encoded(messages: tuple[Message, ...]) -> str:
+    return canonical([message.wire() for message in messages])
+
+
+@lru_cache(maxsize=256)
+def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
+    """The record behind its messages, which canonical order puts first; from the first key to the closing brace."""
+    return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:]
+
+
+@lru_cache(maxsize=256)
+def _around_messages(
+    model: ChatModel, tools: tuple[Tool, ...], schema: str, dialect: Dialect, max_tokens: int, structure: Structure
+) -> str:
+    """The body behind its messages, from the next key to the closing brace."""
+    body = ChatRequest(model, (), tools, schema).wire(dialect, max_tokens, structure)
+    del body["messages"]
+    return json.dumps(body, ensure_ascii=False)[1:]
 
 
 # OpenAI's older families refuse the parameter; everything newer thinks unless told otherwise

@@ -7,6 +7,7 @@ nothing; what a person should see or decide goes through the two callbacks of `c
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import signal
 import time
@@ -23,16 +24,17 @@ from independence_bench.embedded.table import Table
 from independence_bench.endpoint import Client, ModelInfo, read_key
 from independence_bench.engine import Engine
 from independence_bench.errors import EndpointUnusable, SubjectError
-from independence_bench.forecast import Forecast, forecast
+from independence_bench.forecast import Estimate, Forecast, estimate
 from independence_bench.judge import Judge, ModelJudge
 from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
-from independence_bench.stock import take_stock
-from independence_bench.store import calls
+from independence_bench.stock import habit_of, take_stock
+from independence_bench.store import calls, records
 from independence_bench.store.database import Store
 from independence_bench.subject import AUTO, ChatModel, Endpoint, Reasoning, Roster, Wish, resolve_auto
 
 INTERRUPTED = "interrupted"
+COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
 
 # The embedded model is slow and rambles: short replies, taken as they are
 EMBEDDED = Wish(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
@@ -54,6 +56,7 @@ class Wanted:
     at_once: int = 4
     calls_at_once: int = 8
     budget: float | None = None
+    experiments: tuple[str, ...] = ()  # only these; none named: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Outlook:
     spent_before: calls.Spending
     budget: float | None
     remarks: tuple[str, ...]  # what the numbers or the budget will not be able to say
+    estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
 
 
 async def conduct(
@@ -109,6 +113,7 @@ async def conduct(
             again=wanted.again,
             at_once=wanted.at_once,
             calls_at_once=wanted.calls_at_once,
+            experiments=wanted.experiments,
         )
         if not approve(await outlook_of(order, store, clients, wanted.budget)):
             return None
@@ -123,7 +128,7 @@ async def conduct(
         )
         watching = asyncio.ensure_future(watch(engine))
         try:
-            with interruptible(engine):
+            with interruptible(engine), _seldom_collecting():
                 return await engine.run()
         finally:
             watching.cancel()
@@ -165,6 +170,19 @@ def judge_of(wanted: Wanted) -> Wish:
     return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, default.reasoning)
 
 
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Thousands of calls in flight are objects that live; looking through them for garbage took a fifth of our time."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(COLLECTED, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
 @asynccontextmanager
 async def _clients(names: set[str], roster: Roster) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
@@ -204,23 +222,27 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
 
 async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
     """What *order* will take, beside what the store has cost so far."""
-    with store.reading() as connection:
-        spent = calls.spending(connection)
-        stocks = [take_stock(connection, order, subject) for subject in order.subjects]
     models = [*order.subjects] if order.runs else []
     judge = order.judge.model if isinstance(order.judge, ModelJudge) else None
     if judge is not None:
         models.append(judge)
     infos = {model: await clients[model.endpoint].info(model.model) for model in models}
     free = {name for name, client in clients.items() if client.endpoint.free}
-    to_play = [job for stock in stocks for job in stock.to_play]
-    to_judge = [job for stock in stocks for job in stock.to_judge]
+    estimates = []
+    with store.reading() as connection:
+        spent = calls.spending(connection)
+        verdicts = records.verdict_tokens(connection, judge.hash) if judge else {}
+        for subject in order.subjects:
+            stock = take_stock(connection, order, subject)
+            habit = habit_of(connection, subject, stock)
+            estimates.append(
+                estimate(order.protocol, subject, stock.to_play, stock.to_judge, judge, habit, verdicts, infos, free)
+            )
     remarks = []
     for model, info in infos.items():
         remarks += _remarks(order, model, info, model.endpoint in free, budget is not None)
-    return Outlook(
-        order, forecast(order.protocol, to_play, to_judge, judge, infos, free), spent, budget, tuple(remarks)
-    )
+    whole = sum((one.whole for one in estimates), Forecast())
+    return Outlook(order, whole, spent, budget, tuple(remarks), tuple(estimates))
 
 
 def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:

@@ -37,6 +37,10 @@ class Line:
     notes: str = ""
     name: str = ""
 
+    def record(self) -> dict[str, str]:
+        """For the store; `Line(**record)` is the line again."""
+        return {"speaker": self.speaker, "text": self.text, "notes": self.notes, "name": self.name}
+
     @property
     def given(self) -> bool:
         """Whether it was put into the model's mouth."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
+import io
 import ipaddress
 import json
 import os
@@ -36,6 +37,7 @@ CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
 WHOLE = 1200.0  # seconds for one attempt in all
 LARGEST_REPLY = 16 * 1024 * 1024  # bytes after decompression
+LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
 SHORTEST_SECRET = 16  # characters; below, a key is a word that some local server wants, and models say words
@@ -96,7 +98,7 @@ class Client:
         """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
         structure = await self._structure(request)
         providers = await self._provider_names(request)  # before, so that a reply is stored the moment it is there
-        body = request.wire(self.endpoint.dialect, max_tokens, structure)
+        body = request.body(self.endpoint.dialect, max_tokens, structure)
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
         if isinstance(outcome, Completion):
             return _check_pin(request, outcome, providers)
@@ -128,10 +130,13 @@ class Client:
             return Structure.SCHEMA
         return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
 
-    async def _post(self, url: str, body: dict[str, Any]) -> Completion | Fault:
+    async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
         try:
-            async with self._session.post(url, json=body, headers=self._login, allow_redirects=False) as answer:
+            # BytesIO: bytes of more than a megabyte make aiohttp warn
+            sent = io.BytesIO(body) if len(body) > LARGE_BODY else body
+            headers = {**self._login, "Content-Type": "application/json"}
+            async with self._session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
                 if not 300 <= answer.status < 400:
                     data = await _read(answer, LARGEST_REPLY)
                     retry_after = _retry_after(answer.headers.get("Retry-After"))

@@ -17,13 +17,14 @@ from sqlalchemy import Connection
 from independence_bench import delivery
 from independence_bench.brief import Case
 from independence_bench.budget import Budget
-from independence_bench.buying import Bad, Buyer, Good, Question, Stopped
+from independence_bench.buying import Buyer, Stopped
 from independence_bench.chat import Completion
 from independence_bench.conversation import Talk, Words
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent, StoreError
 from independence_bench.order import Order, Progress, Report, Trouble
 from independence_bench.plan import Job, opening, request
+from independence_bench.question import Bad, Good, Question
 from independence_bench.retry import GaveUp, Policy, Reach
 from independence_bench.shop import Clocks, open_shop
 from independence_bench.stock import Stock, judge_trouble, take_stock
@@ -31,7 +32,7 @@ from independence_bench.store import calls, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
-from independence_bench.throttle import Places
+from independence_bench.throttle import Room
 
 # conversations of one subject that are under way or wait for a place: enough to choose the longest from
 SMALLEST_WINDOW = 256
@@ -113,7 +114,7 @@ class _Player:
     def __init__(self, engine: Engine, commits: Commits, buyer: Buyer, progress: Progress) -> None:
         self.engine, self.order, self.commits, self.buyer = engine, engine.order, commits, buyer
         self.progress, self.subject, self.tally = progress, progress.subject, progress.tally
-        self.places = Places(self.order.calls_at_once)
+        self.room = Room(self.order.calls_at_once)
         self.judge_calls = 0 if self.order.judge is None else self.order.judge.calls
         self.stopped = False  # nothing more is sent for this subject
         self.stock = Stock()
@@ -179,7 +180,7 @@ class _Player:
         while talk.awaiting:
             question = self._question(job, talk)
             try:
-                reply = await self.buyer.buy(question, self.places, self.tally)
+                reply = await self.buyer.buy(question, self.room, self.tally, new=self._bought(keys))
             except GaveUp:
                 self._dropped(talk.asks_left + self.judge_calls)
                 raise
@@ -217,7 +218,12 @@ class _Player:
             return
         self.progress.done += 1
         if order.judge is not None:
-            await self._judge(job, Case(talk.transcript, job.scenario, order.protocol.judge_instructions))
+            case = Case(talk.transcript, job.scenario, order.protocol.judge_instructions)
+            await self._judge(job, case, new=self._bought(keys))
+
+    def _bought(self, keys: list[str]) -> bool:
+        """Whether the last of these replies was bought by this command: what follows from it is hardly stored yet."""
+        return bool(keys) and keys[-1] in self.buyer.books.fresh
 
     def _question(self, job: Job, talk: Talk) -> Question[Reply]:
         """The reply that *talk* awaits, as something to buy."""
@@ -255,12 +261,12 @@ class _Player:
 
     async def _judge_stored(self, job: Job) -> None:
         transcript, _ = await self.commits.do(partial(records.read_transcript, transcript_id=job.transcript_id))
-        await self._judge(job, Case(transcript, job.scenario, self.order.protocol.judge_instructions))
+        await self._judge(job, Case(transcript, job.scenario, self.order.protocol.judge_instructions), new=False)
 
-    async def _judge(self, job: Job, case: Case) -> None:
+    async def _judge(self, job: Job, case: Case, new: bool) -> None:
         assert self.order.judge is not None  # noqa: S101 - only planned where there is one
         try:
-            judgement = await self.order.judge.judge(case, _Desk(self, job))
+            judgement = await self.order.judge.judge(case, _Desk(self, job, new))
         except GaveUp as error:
             # a judge that cannot be asked stops itself or its endpoint, never the subject
             self._dropped(self.judge_calls)
@@ -279,12 +285,13 @@ class _Desk:
 
     player: _Player
     job: Job
+    new: bool  # it follows from a reply that was bought just now
 
     async def buy(self, question: Question[Judgement]) -> Judgement:
         """Buy what a judge asks a model."""
         player = self.player
         placed = replace(question, priority=player.priority(self.job, question.priority))
-        return await player.buyer.buy(placed, player.places, player.tally)
+        return await player.buyer.buy(placed, player.room, player.tally, self.new)
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""

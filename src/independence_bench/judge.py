@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol as Interface
 
 from independence_bench.brief import Case, judge_request
-from independence_bench.buying import Bad, Good, Question
 from independence_bench.chat import Completion
 from independence_bench.hashing import canonical
 from independence_bench.protocol import Scenario
+from independence_bench.question import Bad, Good, Question
 from independence_bench.store import records
 from independence_bench.store.calls import CallInfo
 from independence_bench.store.records import Judgement

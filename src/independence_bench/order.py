@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from independence_bench.books import Tally
 from independence_bench.budget import Budget
-from independence_bench.buying import Tally
 from independence_bench.judge import Judge
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.subject import ChatModel
@@ -28,6 +28,7 @@ class Order:
     again: bool = False  # what was invalid, or failed to be judged, is asked for once more
     at_once: int = 4  # subjects
     calls_at_once: int = 8  # within one subject
+    experiments: tuple[str, ...] = ()  # only these; none named: all
 
 
 @dataclass(frozen=True, slots=True)

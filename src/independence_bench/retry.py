@@ -1,7 +1,8 @@
 """The one retry policy: what is asked again, how often, how long, and how far a failure reaches.
 
     kind of failure                          asked again            in the end
-    rate limited (429, 402 + Retry-After)    for 15 minutes         the call fails; the next run tries it again
+    rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
+                                             which no call is served
     the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
     unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
       an error inside a 200)
@@ -70,6 +71,11 @@ class Tries:
     held_up: int = 0  # rate limited, or not connected
     held_up_since: float | None = None  # seconds on the caller's clock
     cut_off: int = 0
+
+    def served(self, at: float) -> None:
+        """The endpoint has served some call at *at*: it is to be waited for again, from then on."""
+        if self.held_up_since is not None:
+            self.held_up_since = max(self.held_up_since, at)
 
 
 def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], float], now: float) -> float:

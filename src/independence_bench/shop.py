@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from independence_bench.books import Books
 from independence_bench.budget import Budget
 from independence_bench.buying import Buyer
 from independence_bench.endpoint import Client
@@ -65,8 +66,7 @@ async def open_shop(
             clients=clients,
             gates=gates,
             budget=budget,
-            owner=owner,
-            now=clocks.now,
+            books=Books(owner, clocks.now),
             clock=clocks.clock,
             draw=clocks.draw,
             stopping=stopping,

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 
 CUT = 0.8
+MANY = 16  # places of one subject from which on the next calls are made ready
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
@@ -60,6 +61,18 @@ class Places:
             self._free += 1
 
 
+class Room:
+    """One subject's places, *limit* in all, and where there are many a few more in which the next calls get ready.
+
+    Writing a call down takes a hundredth of a second before it is sent and after it has come; with few places that
+    is nothing beside the model's own time, and there the longest chain has to be chosen as late as possible.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.place = Places(limit).place
+        self.ready = Places(limit + (limit // 8 if limit >= MANY else 0)).place
+
+
 class Gate:
     """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
 
@@ -68,6 +81,7 @@ class Gate:
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
+        self.served_at = clock()  # when a call was last served; at first, when the gate was made
         self._queue = _Queue()
 
     def through(self, priority: int) -> Held:
@@ -102,6 +116,7 @@ class Gate:
     def succeeded(self) -> None:
         """One call was served: a little more may go out at once."""
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
+        self.served_at = self._clock()
 
     async def _turn(self, priority: int) -> None:
         try:

@@ -60,7 +60,7 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     records.keep_protocol(connection, "p", one, files, 1.0)
     assert records.stored_protocols(connection) == [("p", one, files)]
 
-    calls.claim(connection, [CallInfo("k", "reply", one, two, odd)], "me", 1.0)
+    calls.claim(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
     (attempt,) = calls.begin_attempts(connection, [("k", 100)], "me", 1.0)
     reply = Reply(one, two, three, reason=one)
     records.keep_replies(connection, [("k", attempt, reply, 1.0)])

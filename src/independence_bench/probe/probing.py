@@ -12,9 +12,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from independence_bench.books import Tally
 from independence_bench.brief import judge_request
 from independence_bench.budget import Budget
-from independence_bench.buying import Question, Stopped, Tally
+from independence_bench.buying import Stopped
 from independence_bench.conduct import Outlook, Wanted, interruptible, open_judge, outlook_of
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent
@@ -22,12 +23,13 @@ from independence_bench.forecast import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Fore
 from independence_bench.judge import Judge, ModelJudge
 from independence_bench.order import Order, Progress, Report, Trouble
 from independence_bench.probe.pairs import Findings, Pair, ProbeCase, all_pairs, findings
+from independence_bench.question import Question
 from independence_bench.retry import GaveUp, Policy
 from independence_bench.shop import Clocks, Shop, open_shop
 from independence_bench.store import calls, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
-from independence_bench.throttle import Places
+from independence_bench.throttle import Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Probing:
             await shop.buyer.commits.do(
                 lambda c: records.keep_judge(c, self.judge.hash, self.judge.label, self.judge.spec)
             )
-            desk = _Desk(shop, Places(calls_at_once), self.tally, clocks.now)
+            desk = _Desk(shop, Room(calls_at_once), self.tally, clocks.now)
             tasks = [asyncio.create_task(self._judge(case, desk)) for case in self.missing]
             try:
                 await asyncio.gather(*tasks)
@@ -125,13 +127,13 @@ class _Desk:
     """What a judge is lent."""
 
     shop: Shop
-    places: Places
+    room: Room
     tally: Tally
     now: Callable[[], float]
 
     async def buy(self, question: Question[Judgement]) -> Judgement:
         """Buy what a judge asks a model."""
-        return await self.shop.buyer.buy(question, self.places, self.tally)
+        return await self.shop.buyer.buy(question, self.room, self.tally)
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""

@@ -8,12 +8,25 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, bindparam, case, func, insert, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from independence_bench.chat import Kind, Usage
 from independence_bench.store.tables import attempts, calls, pack, unpack
@@ -73,11 +86,27 @@ class Tried:
     spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
 
 
+# Statements that every call needs are made once: making one costs more than carrying it out.
+_KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
+_OUTCOMES = (
+    select(attempts.c.call_key, attempts.c.id, attempts.c.outcome)
+    .where(attempts.c.call_key.in_(_KEYS))
+    .order_by(attempts.c.id)
+)
+_HOLDERS = select(calls.c.key, calls.c.owner, calls.c.lease_until).where(calls.c.key.in_(_KEYS))
+_ASK, _BEGIN = insert(calls), insert(attempts)
+_RELEASE = (
+    update(calls)
+    .where(calls.c.key.in_(_KEYS), calls.c.owner == bindparam("holder"))
+    .values(owner=None, lease_until=None)
+)
+_LAST = select(func.coalesce(func.max(attempts.c.id), 0))
+
+
 def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
     """What earlier attempts at each call came to; calls that were never asked are left out."""
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
-    wanted = select(attempts.c.call_key, attempts.c.id, attempts.c.outcome).where(attempts.c.call_key.in_(keys))
-    for key, attempt, outcome in connection.execute(wanted.order_by(attempts.c.id)):
+    for key, attempt, outcome in connection.execute(_OUTCOMES, {"keys": list(keys)}):
         outcomes.setdefault(key, []).append((attempt, outcome))
     return {key: _tried(connection, one) for key, one in outcomes.items()}
 
@@ -91,20 +120,45 @@ def _tried(connection: Connection, outcomes: Sequence[tuple[int, str | None]]) -
     return Tried(broken, len(cut_off), (cut_off[-1], unpack(raw)))
 
 
-def claim(connection: Connection, wanted: Sequence[CallInfo], owner: str, now: float) -> set[str]:
-    """Take calls for *owner*. Returns the keys that it got: not those that another task or process is at."""
-    by_key = {call.key: call for call in wanted}
-    known = connection.execute(
-        select(calls.c.key, calls.c.owner, calls.c.lease_until).where(calls.c.key.in_(list(by_key)))
-    ).all()
-    new = by_key.keys() - {key for key, _, _ in known}
-    free = {key for key, holder, until in known if holder is None or until <= now or is_dead(holder)}
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who is at a call, and until when; nobody where *owner* is None."""
+
+    owner: str | None
+    until: float | None
+
+    def is_gone(self, now: float) -> bool:
+        """Whether the call can be taken."""
+        return self.owner is None or self.until is None or self.until <= now or is_dead(self.owner)
+
+
+def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
+    """Who is at each of the calls; those that were never asked are left out."""
+    return {key: Holder(owner, until) for key, owner, until in connection.execute(_HOLDERS, {"keys": list(keys)})}
+
+
+def claim(
+    connection: Connection, wanted: Sequence[CallInfo], held: Mapping[str, Holder], owner: str, now: float
+) -> set[str]:
+    """Take calls for *owner*, knowing from `holders` who is at them: the keys that it got, not those that others hold.
+
+    What a dead or silent process left in flight there is lost.
+    """
+    new = {call.key: call for call in wanted if call.key not in held}
+    free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
     if new:
-        connection.execute(insert(calls), [_row(by_key[key]) | claimed for key in by_key if key in new])
+        connection.execute(_ASK, [_row(call) | claimed for call in new.values()])
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
-    return new | free
+    if taken_over := [key for key in free if held[key].owner is not None]:
+        _lose(connection, attempts.c.call_key.in_(taken_over), now)
+    return new.keys() | free
+
+
+def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> None:
+    lost = {"finished_at": now, "outcome": LOST, "message": "the process ended while this call was in flight"}
+    connection.execute(update(attempts).where(which, attempts.c.finished_at.is_(None)).values(**lost))
 
 
 def _row(call: CallInfo) -> dict[str, Any]:
@@ -124,21 +178,25 @@ def renew(connection: Connection, owner: str, now: float) -> None:
 
 def release(connection: Connection, keys: Collection[str], owner: str) -> None:
     """Give claims back, whatever came of them."""
-    mine = and_(calls.c.key.in_(keys), calls.c.owner == owner)
-    connection.execute(update(calls).where(mine).values(owner=None, lease_until=None))
+    connection.execute(_RELEASE, {"keys": list(keys), "holder": owner})
 
 
 def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
     """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
     # writers take turns, so nobody else counts on from the same number
-    last = connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one()
+    last = connection.execute(_LAST).scalar_one()
     rows = [
         {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
         for n, (key, max_tokens) in enumerate(begun, 1)
     ]
     if rows:
-        connection.execute(insert(attempts), rows)
+        connection.execute(_BEGIN, rows)
     return [row["id"] for row in rows]
+
+
+def withdraw(connection: Connection, attempt: int) -> None:
+    """Take an attempt back that was never sent."""
+    connection.execute(delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +246,8 @@ def mark_lost(connection: Connection, now: float) -> int:
         for attempt, owner, holder, until in open_attempts
         if is_dead(owner) or holder != owner or until is None or until < now
     ]
-    for attempt in lost:
-        connection.execute(
-            update(attempts)
-            .where(attempts.c.id == attempt)
-            .values(finished_at=now, outcome=LOST, message="the process ended while this call was in flight")
-        )
+    if lost:
+        _lose(connection, attempts.c.id.in_(lost), now)
     return len(lost)
 
 

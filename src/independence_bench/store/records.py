@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, update
 
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import canonical
 from independence_bench.store.tables import (
     Damaged,
+    attempts,
+    begun,
+    calls,
     insert_once,
     insert_over,
     judgements,
@@ -59,6 +62,12 @@ class Reply:
     reason: str | None = None
 
 
+# made once, for every call looks there
+_REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass_fields__)).where(
+    replies.c.key.in_(bindparam("keys", expanding=True))
+)
+
+
 def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]) -> list[None]:
     """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one gives way."""
     rows = [
@@ -77,9 +86,8 @@ def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None
 
 def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
     """The answers to those of the calls that have one."""
-    names = list(Reply.__dataclass_fields__)
-    wanted = select(replies.c.key, *(replies.c[name] for name in names)).where(replies.c.key.in_(keys))
-    return {key: Reply(**dict(zip(names, values, strict=True))) for key, *values in connection.execute(wanted)}
+    found = connection.execute(_REPLIES, {"keys": list(keys)})
+    return {key: Reply(*values) for key, *values in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +123,7 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     return row | {
         "state": "complete" if played.reason is None else "invalid",
         "heard_hash": played.transcript.heard_hash,
-        "lines": pack(canonical([played.transcript.system, played.transcript.lines])),
+        "lines": pack(canonical([played.transcript.system, [line.record() for line in played.transcript.lines]])),
         "reply_keys": canonical(played.reply_keys),
         "finished_at": now,
     }
@@ -195,6 +203,13 @@ def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcr
         return Transcript(system, tuple(Line(**line) for line in lines)), tuple(json.loads(row[1]))
 
 
+def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
+    with _undamaged():
+        return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted)}
+
+
 # ---------------------------------------------------------------- judgements
 
 
@@ -209,6 +224,9 @@ class Judgement:
     marks: Mapping[str, float]
     reasoning: str
     reason: str | None = None
+
+
+_JUDGEMENTS = select(judgements).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
 
 
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
@@ -230,7 +248,7 @@ def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """The judgements of those keys, valid or failed, that there are."""
-    found = connection.execute(select(judgements).where(judgements.c.key.in_(keys))).mappings()
+    found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).mappings()
     return {row["key"]: _judgement(row) for row in found}
 
 
@@ -316,3 +334,188 @@ def stored_judges(connection: Connection) -> dict[str, str]:
     found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)).all()
     labels = Counter(row[1] for row in found)
     return {row[0]: row[1] if labels[row[1]] == 1 else f"{row[1]}#{row[0][:6]}" for row in found}
+
+
+def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we know."""
+    found = {}
+    for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
+        with _undamaged():
+            read = json.loads(spec)
+        found[judge] = read if isinstance(read, dict) else {}
+    return found
+
+
+def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str]]:
+    """(key, reasoning) of every valid judgement by the given rubric hashes, one after the other."""
+    wanted = select(judgements.c.key, judgements.c.reasoning).where(
+        judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid"
+    )
+    for row in connection.execute(wanted.execution_options(yield_per=1000)):
+        yield row[0], row[1]
+
+
+# ---------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that was begun for a protocol, in one configuration."""
+
+    protocol_hash: str
+    subject_hash: str
+    run: int
+    system: str
+    delivery: str
+
+
+def begin_runs(connection: Connection, runs: Sequence[Begun]) -> list[None]:
+    """Write down that runs were begun, once each: who fails before any transcript is stored has begun all the same."""
+    for run in dict.fromkeys(runs):
+        insert_once(connection, begun, {name: getattr(run, name) for name in Begun.__dataclass_fields__})
+    return [None] * len(runs)
+
+
+def begun_runs(connection: Connection, protocol: str, subject: str | None = None) -> set[tuple[str, int, str, str]]:
+    """The runs that were begun for a protocol of that name, in whatever version: (subject, run, system, delivery).
+
+    Of one subject (its hash) or of all. Begun is what something was played for, or was to be and failed.
+    """
+    found: set[tuple[str, int, str, str]] = set()
+    for table in (transcripts, begun):
+        columns = (table.c.subject_hash, table.c.run, table.c.system, table.c.delivery)
+        wanted = select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
+        wanted = wanted.where(protocols.c.name == protocol)
+        if subject is not None:
+            wanted = wanted.where(table.c.subject_hash == subject)
+        found |= {(of, run, system, way) for of, run, system, way in connection.execute(wanted)}
+    return found
+
+
+# ---------------------------------------------------------------- when, and for how much
+
+
+def newest(connection: Connection) -> float | None:
+    """When the newest result was stored: an attempt's end, a transcript or a judgement. None where there is none."""
+    times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
+    found = [connection.execute(select(func.max(time))).scalar() for time in times]
+    return max((time for time in found if time is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """An attempt at a reply that has ended, as far as it is money."""
+
+    key: str  # of the call
+    outcome: str
+    cost: float | None  # dollars; None: not told
+    provider: str | None  # that served it, by its own word
+
+
+def reply_tries(connection: Connection) -> list[Try]:
+    """Every attempt at a reply of a subject that has ended, in order."""
+    wanted = (
+        select(attempts.c.call_key, attempts.c.outcome, attempts.c.cost, attempts.c.served_provider)
+        .join(calls, calls.c.key == attempts.c.call_key)
+        .where(calls.c.kind == "reply", attempts.c.outcome.is_not(None))
+        .order_by(attempts.c.id)
+    )
+    return [Try(*row) for row in connection.execute(wanted)]
+
+
+# ---------------------------------------------------------------- what was taken
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens that one reply took, all its attempts together; the mean of several, where it says so."""
+
+    prompt: float
+    completion: float  # reasoning included
+    said: float  # of the last attempt's completion: what was no reasoning
+
+
+def used_by(
+    connection: Connection, scripts: Collection[str], subject: str, most_runs: int = 3
+) -> dict[str, list[tuple[Used, ...]]]:
+    """Script hash -> what each reply took, for every complete transcript of the subject in its first runs.
+
+    Without those whose endpoint did not say what they took.
+    """
+    found = connection.execute(
+        select(transcripts.c.script_hash, transcripts.c.reply_keys)
+        .where(transcripts.c.script_hash.in_(list(scripts)), transcripts.c.subject_hash == subject)
+        .where(transcripts.c.state == "complete", transcripts.c.run <= most_runs)
+    ).all()
+    with _undamaged():
+        keyed = [(script, json.loads(keys)) for script, keys in found]
+    used = _used(connection, [key for _, keys in keyed for key in keys])
+    by_script: dict[str, list[tuple[Used, ...]]] = {}
+    for script, keys in keyed:
+        if keys and all(key in used for key in keys):
+            by_script.setdefault(script, []).append(tuple(used[key] for key in keys))
+    return by_script
+
+
+def _used(connection: Connection, keys: Sequence[str]) -> dict[str, Used]:
+    columns = (
+        attempts.c.call_key,
+        attempts.c.prompt_tokens,
+        attempts.c.completion_tokens,
+        attempts.c.reasoning_tokens,
+    )
+    told = and_(attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
+    used: dict[str, Used] = {}
+    for start in range(0, len(keys), 500):
+        wanted = select(*columns).where(told, attempts.c.call_key.in_(keys[start : start + 500]))
+        for key, prompt, completion, reasoning in connection.execute(wanted.order_by(attempts.c.id)):
+            before = used.get(key, Used(0, 0, 0))
+            said = max(completion - (reasoning or 0), 0)
+            used[key] = Used(before.prompt + prompt, before.completion + completion, said)
+    return used
+
+
+def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
+    """Rubric hash -> mean completion tokens of the judge's judgements by it; without those that did not say."""
+    found = connection.execute(
+        select(judgements.c.rubric_hash, func.avg(attempts.c.completion_tokens))
+        .join(attempts, attempts.c.id == judgements.c.attempt_id)
+        .where(judgements.c.judge_hash == judge, attempts.c.completion_tokens.is_not(None))
+        .group_by(judgements.c.rubric_hash)
+    )
+    return {rubric: float(mean) for rubric, mean in found}
+
+
+def last_judge(connection: Connection, protocol: str) -> ChatModel | str | None:
+    """Who judged last what was played for a protocol of that name: a model; "embedded"; None where nobody did."""
+    found = connection.execute(
+        select(judges.c.spec)
+        .join(judgements, judgements.c.judge_hash == judges.c.hash)
+        .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
+        .join(protocols, protocols.c.hash == transcripts.c.protocol_hash)
+        .where(protocols.c.name == protocol)
+        .order_by(judgements.c.stored_at.desc(), judges.c.hash)
+        .limit(1)
+    ).scalar_one_or_none()
+    if found is None:
+        return None
+    with _undamaged():
+        spec = json.loads(found)
+        return "embedded" if spec.get("kind") == "table" else _model(spec)
+
+
+def broken_attempts(connection: Connection, broken: str, scripts: Collection[str]) -> dict[str, int]:
+    """Transcript id -> how many attempts at its replies ended as *broken*; transcripts without any are left out."""
+    found = connection.execute(
+        select(attempts.c.call_key, func.count())
+        .join(calls, calls.c.key == attempts.c.call_key)
+        .where(attempts.c.outcome == broken, calls.c.kind == "reply")
+        .group_by(attempts.c.call_key)
+    )
+    counts: dict[str, int] = {row[0]: row[1] for row in found}
+    if not counts:
+        return {}
+    keyed = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
+    with _undamaged():
+        sums = {one: sum(counts.get(k, 0) for k in json.loads(keys)) for one, keys in connection.execute(keyed)}
+    return {one: count for one, count in sums.items() if count}
