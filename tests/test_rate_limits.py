@@ -55,6 +55,18 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
         assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
 
 
+def test_who_waits_for_a_turn_among_hundreds_is_not_given_up(tmp_path: Path) -> None:
+    """v2 with its five runs takes such an endpoint most of an hour; nobody's patience ends in the queue."""
+    settings = Settings(requests_per_minute=20, latency=Latency(2.0))
+    names = ("rock", "mirror", "evader", "refuser")
+
+    played = play("v2", tmp_path / "store.db", settings, names=names, runs=5, calls_at_once=8, speed=300)
+
+    assert played.report.complete, played.report.troubles
+    assert played.audit.again == ()
+    assert played.seconds > 30 * 60
+
+
 def shared(played: Played) -> int:
     """Judgements that were not bought because the same words had been judged before."""
     progresses = played.report.subjects

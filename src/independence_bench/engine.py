@@ -183,6 +183,10 @@ class _Player:
                 reply = await self.buyer.buy(question, self.room, self.tally, new=self._bought(keys))
             except GaveUp:
                 self._dropped(talk.asks_left + self.judge_calls)
+                # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
+                where = (job.configuration.system, job.configuration.delivery)
+                begun = records.Begun(self.engine.protocol_hash, self.subject.hash, job.run, *where)
+                await self.commits.add(records.begin_runs, begun)
                 raise
             keys.append(question.info.key)
             replies.append(reply)

@@ -1,0 +1,156 @@
+"""What is written down about calls at work: who has them, when that ends, what was never sent. On both databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from independence_bench.books import Books, Case, Found, Tally
+from independence_bench.buying import most_tokens
+from independence_bench.chat import ChatRequest, Message, ToolCall
+from independence_bench.question import Bad, Question
+from independence_bench.store import calls, records
+from independence_bench.store.calls import LEASE, CallInfo
+from independence_bench.store.database import Store, open_store
+from independence_bench.store.records import Reply
+from independence_bench.subject import ChatModel
+
+NOW = 1_700_000_000.0
+MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
+HERE = calls.new_owner().split("|")[0]
+
+
+@pytest.fixture
+def store(either: str) -> Iterator[Store]:
+    """A new store, on SQLite and on PostgreSQL."""
+    with open_store(either) as opened:
+        yield opened
+
+
+class Clock:
+    """Seconds since 1970, as a test says."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        """Now."""
+        return self.now
+
+
+def books(name: str, clock: Clock) -> Books:
+    """The books of a process of this machine that is alive."""
+    return Books(f"{HERE}|{os.getpid()}|{name}", clock)
+
+
+def case(key: str = "k1") -> Case[Reply]:
+    """A question at work."""
+    question = Question(
+        info=CallInfo(key, "reply", "scripted", "acme/one", "{}"),
+        request=ChatRequest(MODEL, (Message("user", "Who are you?"),)),
+        shelf=records.REPLIES,
+        final=lambda reply: reply.reason is None,
+        read=lambda _: Bad("not read here"),
+        none=lambda reason: Reply("", reason=reason),
+        priority=1,
+    )
+    return Case(question, Tally())
+
+
+def start(store: Store, of: Books, *cases: Case[Reply]) -> list[Any]:
+    """Start them in one commit; what was begun is theirs."""
+    with store.writing() as connection:
+        begun = of.start(connection, cases)
+    for one, number in zip(cases, begun, strict=True):
+        one.ours = one.ours or isinstance(number, int)
+    return begun
+
+
+def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
+    """(who, outcome) of every attempt, in order."""
+    with store.reading() as connection:
+        return [(row["owner"].split("|")[2], row["outcome"]) for row in calls.attempts_of(connection, [key])]
+
+
+def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
+    """In one commit or in two: the second waits."""
+    mine = books("mine", Clock())
+    first, second, later = case(), case(), case()
+
+    together = start(store, mine, first, second)
+
+    assert [isinstance(number, int) for number in together] == [True, False]
+    assert start(store, mine, later) == [None]
+    assert attempts(store) == [("mine", None)]
+
+
+def test_many_are_begun_in_one_commit_each_with_a_number_of_its_own(store: Store) -> None:
+    """As many attempts as questions, numbered on from those before."""
+    mine = books("mine", Clock())
+    before = start(store, mine, case("before"))
+
+    numbers = start(store, mine, *(case(f"k{number}") for number in range(50)))
+
+    assert numbers == list(range(before[0] + 1, before[0] + 51))
+
+
+def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_the_call(store: Store) -> None:
+    """What was ours is looked at again in the very commit that would begin the next attempt."""
+    clock = Clock()
+    sleeper, other = books("sleeper", clock), books("other", clock)
+    slept = case()
+    assert isinstance(start(store, sleeper, slept)[0], int)
+
+    clock.now += LEASE + 1
+    assert isinstance(start(store, other, case())[0], int)
+
+    assert slept.ours
+    assert start(store, sleeper, slept) == [None]
+    assert attempts(store) == [("sleeper", "lost"), ("other", None)], (
+        "what was in flight is lost"
+    )
+
+
+def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> None:
+    """A lost claim costs nothing where the answer has come meanwhile."""
+    clock = Clock()
+    sleeper, other = books("sleeper", clock), books("other", clock)
+    slept, taken = case(), case()
+    start(store, sleeper, slept)
+    clock.now += LEASE + 1
+    (number,) = start(store, other, taken)
+    with store.writing() as connection:
+        records.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
+        calls.release(connection, ["k1"], other.owner)
+
+    assert start(store, sleeper, slept) == [Found(Reply("Mine."))]
+
+
+def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:
+    """Made ready, and then not wanted: there was no attempt."""
+    mine = books("mine", Clock())
+    (number,) = start(store, mine, case())
+
+    with store.writing() as connection:
+        calls.withdraw(connection, number)
+
+    assert attempts(store) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("a" * 250, 200 + 100),  # 2.5 plain letters a token, beside 200 for what stands around
+        ("你" * 250, 200 + 750),  # a token for each of three bytes
+        ("a" * 250 + "é" * 10, 200 + 100 + 20),
+    ],
+)
+def test_a_prompt_is_never_reserved_with_too_few_tokens(text: str, tokens: float) -> None:
+    """Tokenizers that have no word for a script take a token for every byte of it."""
+    said = ChatRequest(MODEL, (Message("user", text),))
+    called = ChatRequest(MODEL, (Message("assistant", None, (ToolCall("1", "say", text),)),))
+
+    assert most_tokens(said) == most_tokens(called) == tokens
