@@ -2,6 +2,7 @@
 
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
+    docs/models.md            the subjects worth testing, from models.yaml
     README.md                 the file tree, between two markers
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot.
@@ -16,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import yaml
 
 from independence_bench.cli.main import cli
 from independence_bench.protocol_files import json_schemas
-from independence_bench.subject import ModelsFile
+from independence_bench.subject import SHIPPED, ModelsFile
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "independence_bench"
@@ -52,6 +54,54 @@ def command_line() -> tuple[Path, str]:
     return ROOT / "docs" / "cli.md", head + "\n".join(helps(cli, ("aib",)))
 
 
+MODELS_HEAD = """\
+# Models worth testing
+
+Made from [models.yaml](../src/independence_bench/models.yaml), which ships with the package, by `make docs`: the
+settings that published runs were made with, and what is known of each model.
+
+- `aib run MODEL` calls a model as its first row here says, active ones before others, unless your own models.yaml lists
+  it. Options such as `--temperature` and `--reasoning-effort` go before both.
+- `aib run --all` plays every active row, where you have no models.yaml; it says what that costs and asks first.
+  `aib estimate-cost --all` only says it.
+- To keep some of them, or to change one, copy entries into your own models.yaml.
+
+A row that is not active has no published index (it lacks a part of the test), or is another temperature of a row that
+is. Prices and providers of today: `aib models WORD`.
+
+| note | means |
+|---|---|
+| requires reasoning | cannot be told not to reason; with reasoning off it refuses or reasons all the same |
+| ignores temperature | takes only its own, whatever the label says |
+| strict message order | refuses two messages of one role in a row |
+| reasons although told not to | at least half of its published replies came with reasoning |
+| shows no reasoning | was told to reason, and none of its published replies came with any |
+| often speaks beside the tool | a third of its published replies in tool_role or more were plain text |
+| daily limit | free variants have one |
+"""
+
+
+def models() -> tuple[Path, str]:
+    """docs/models.md"""
+    listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
+    lines = [
+        f"{MODELS_HEAD}\n{len(listed)} subjects, {sum(one.active for one in listed)} of them active.\n",
+        "| model | reasoning | temperature | provider | active | notes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in listed:
+        cells = (
+            one.model,
+            one.reasoning,
+            f"{one.temperature:.1f}",
+            one.provider or "",
+            "yes" if one.active else "no",
+            one.notes,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return ROOT / "docs" / "models.md", "\n".join(lines) + "\n"
+
+
 def tree() -> str:
     """The package's modules and folders, each with the first sentence of its docstring."""
     lines = []
@@ -79,7 +129,7 @@ def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     stale = []
-    for path, text in (*schemas(), command_line(), readme()):
+    for path, text in (*schemas(), command_line(), models(), readme()):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

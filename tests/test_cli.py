@@ -26,8 +26,8 @@ AIB = str(Path(sys.executable).with_name("aib"))
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
 CALLS = 11  # one run of the small protocol: 7 replies and 4 judgements
-SUBCOMMANDS = ["run", "judge", "leaderboard", "show", "protocols", "protocols show", "check", "embedded",
-               "embedded install", "embedded status"]  # fmt: skip
+SUBCOMMANDS = ["run", "estimate-cost", "rerun", "judge", "leaderboard", "compare", "show", "clear", "models",
+               "protocols", "protocols show", "check", "embedded", "embedded install", "embedded status"]  # fmt: skip
 
 
 @dataclass

@@ -54,20 +54,27 @@ LAYERS = """
     probe.probing
     report.flags  report.jury
     report.rows
+    dataset.files  store.imported
+    dataset.published
+    dataset.wording
+    dataset.retold
+    dataset.importing
     dataset.columns
     dataset.card  dataset.forms
+    dataset.checks  dataset.sheets
     dataset.export  dataset.exported
     name_reading
-    report.configurations  report.comparisons  report.scenarios  report.naming  report.judges
+    report.configurations  report.comparisons  report.scenarios  report.naming  report.judges  report.paired
+    report.differences
     report.json  report.terminal  report.transcripts
     report.contents  report.plots
     report.contents_json  report.markdown
-    report.probe  report.judges_view
+    report.probe  report.judges_view  report.names_view
     cli.options  cli.progress
-    cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label
+    cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
     cli.run  cli.show  cli.models  cli.compare  cli.clear
     cli.estimate  cli.rerun
-    cli.export  cli.names
+    cli.export  cli.names  cli.import_
     cli.probe
     cli.judge
     cli.main

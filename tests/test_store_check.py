@@ -68,7 +68,6 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         (RENAMED.format("judgements", "key", one("judgements")), "is stored under another key than its own"),
         ("update transcripts set run = 9", "is stored under another key than its own"),
         (f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}", "holds other words"),
-        (f"update transcripts set heard_hash = 'a' where id = {one('transcripts', 'id')}", "that is not stored"),
         (f"update transcripts set lines = x'00' where id = {one('transcripts', 'id')}", "cannot be read"),
         (f"update transcripts set reply_keys = '[]' where id = {one('transcripts', 'id')}", "keys, and counts"),
         (f"update calls set request = x'00' where key = {one('replies')}", "is not the one that its key was made from"),

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -175,17 +175,24 @@ class Client:
         except (ValueError, RecursionError):
             return None
 
+    async def providers(self, model: str) -> Mapping[str, str]:
+        """Who serves *model*: provider slug -> display name; empty where the endpoint does not say.
+
+        Raises EndpointUnusable where nothing answers. Remembered once it is known.
+        """
+        if not self._providers.get(model) and self.endpoint.dialect == "openrouter":
+            path = f"/models/{quote(model, safe='/:')}/endpoints"
+            self._providers[model] = _read_providers(await self._get(path))
+        return self._providers.get(model, {})
+
     async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
         """Provider tag -> display name of a pinned model; empty where nothing is pinned or nothing is known."""
-        if request.model.provider is None or self.endpoint.dialect != "openrouter":
+        if request.model.provider is None:
             return {}
-        model = request.model.model
-        if not self._providers.get(model):
-            try:
-                self._providers[model] = _read_providers(await self._get(f"/models/{model}/endpoints"))
-            except EndpointUnusable:
-                return {}
-        return self._providers[model]
+        try:
+            return await self.providers(request.model.model)
+        except EndpointUnusable:
+            return {}
 
     def _without_key(self, data: bytes) -> bytes:
         return self._secret.sub(b"[key]", data) if self._secret else data

@@ -1,27 +1,33 @@
 """Calls, tokens and dollars before they are spent.
 
-A rough number for the question "shall I?": what the scripts hold is counted, what the models will say is
-assumed. Pure; prices and what is left to do come in as values.
+What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
+store, and else assumed. Pure; prices, what is left to do and what was taken come in as values.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from independence_bench.brief import Case, judge_request
-from independence_bench.chat import Message
+from independence_bench.brief import Case, judge_request, rubric_hash
 from independence_bench.conversation import Words
 from independence_bench.endpoint import ModelInfo
 from independence_bench.plan import Job, opening, request
 from independence_bench.protocol import Protocol
+from independence_bench.store.records import Used
 from independence_bench.subject import ChatModel
 
-CHARACTERS_A_TOKEN = 4.0  # English prose
-REPLY_TOKENS = 350  # a usual reply; published runs lie between 150 and 600
-THOUGHT_TOKENS = 700  # on top, when told to think
-VERDICT_TOKENS = 300
+# Means over the replies of a hundred published subjects (half of them thinking, at low effort) and their 5,307
+# judgements; between a tenth of those subjects that take the least and a tenth that take the most lies the range.
+CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
+REPLY_TOKENS = 270
+THOUGHT_TOKENS = 135  # on top, when told to think
+VERDICT_TOKENS = 150
+RANGE = (0.6, 1.7)  # a subject's mean completion, as a share of all subjects' mean
+RANGE_THINKING = (0.45, 1.5)
+RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
+RANGE_VERDICT = (0.8, 1.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,11 @@ class Forecast:
     dollars: float | None = 0.0
 
     def __add__(self, other: Forecast) -> Forecast:
-        known = self.dollars is not None and other.dollars is not None
         return Forecast(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
-            (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+            added(self.dollars, other.dollars),
         )
 
     def times(self, number: int) -> Forecast:
@@ -48,42 +53,110 @@ class Forecast:
         return Forecast(number * self.calls, number * self.prompt_tokens, number * self.completion_tokens, dollars)
 
 
-def forecast(
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    own: bool = False  # its own, not those of others
+    subjects: int = 0  # whose they are
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one subject's part of an order will take, its judge apart. None: a price is not known."""
+
+    subject: ChatModel
+    candidate: Forecast
+    judge: Forecast
+    low: float | None  # dollars of both
+    high: float | None
+    habit: Habit
+
+    @property
+    def whole(self) -> Forecast:
+        """Candidate and judge together."""
+        return self.candidate + self.judge
+
+
+def estimate(
     protocol: Protocol,
+    subject: ChatModel,
     to_play: Iterable[Job],
     to_judge: Iterable[Job],
     judge: ChatModel | None,
+    habit: Habit,
+    verdicts: Mapping[str, float],
     infos: Mapping[ChatModel, ModelInfo],
     free: Collection[str],
-) -> Forecast:
-    """What it takes to play some jobs and to judge those and some others; nothing for no jobs.
+) -> Estimate:
+    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
     *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: nothing is bought for judging.
+    *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
-    total = Forecast()
+    played, judged = Forecast(), Forecast()
+    usual = _usual(subject, habit)
     # whatever the run, one scenario asks for the same
-    alike = Counter((job.subject, job.configuration, job.scenario, False) for job in to_play)
-    alike.update((job.subject, job.configuration, job.scenario, True) for job in to_judge)
-    for (subject, configuration, scenario, played), number in alike.items():
-        one = Forecast()
-        said = min(REPLY_TOKENS + THOUGHT_TOKENS * subject.thinks, subject.max_tokens)
+    alike = Counter((job.configuration, job.scenario, job.script_hash, False) for job in to_play)
+    alike.update((job.configuration, job.scenario, job.script_hash, True) for job in to_judge)
+    for (configuration, scenario, script, stored), number in alike.items():
+        known = habit.by_script.get(script)
         talk = opening(protocol, configuration, scenario)
-        while talk.awaiting:
-            if not played:
-                sent = request(talk, subject, configuration, protocol).messages
-                one += _call(sent, said, None if subject.endpoint in free else infos[subject])
-            talk = talk.answered(_ASSUMED)
+        for place in range(len(scenario.asks)):
+            took = known[place] if known else usual
+            if not stored:
+                prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
+                played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
+            talk = talk.answered(Words("x" * int(took.said * CHARACTERS_A_TOKEN)))
         if judge is not None:
             asked = judge_request(Case(talk.transcript, scenario, protocol.judge_instructions), judge)
-            one += _call(asked.messages, VERDICT_TOKENS, None if judge.endpoint in free else infos[judge])
-        total += one.times(number)
-    return total
+            written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
+            judged += _call(_tokens(asked.record), written, _prices(judge, infos, free)).times(number)
+    spread = RANGE_AGAIN if habit.own else RANGE_THINKING if subject.thinks else RANGE
+    low, high = (
+        added(_moved(played, share, subject, infos, free), _moved(judged, of_verdict, judge, infos, free))
+        for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
+    )
+    return Estimate(subject, played, judged, low, high, habit)
 
 
-_ASSUMED = Words("x" * int(REPLY_TOKENS * CHARACTERS_A_TOKEN))
+def _usual(subject: ChatModel, habit: Habit) -> Used:
+    """A reply in a scenario of which nothing is known: the mean of those that are, else the assumption."""
+    known = [used for replies in habit.by_script.values() for used in replies]
+    if known:
+        completion, said = (sum(getattr(used, name) for used in known) / len(known) for name in ("completion", "said"))
+    else:
+        completion, said = REPLY_TOKENS + THOUGHT_TOKENS * subject.thinks, REPLY_TOKENS
+    return Used(0, min(completion, subject.max_tokens), min(said, subject.max_tokens))
 
 
-def _call(sent: Iterable[Message], completion: int, prices: ModelInfo | None) -> Forecast:
-    """One call; *prices* None: it costs nothing."""
-    prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
-    return Forecast(1, prompt, completion, 0.0 if prices is None else prices.most(prompt, completion))
+def _prices(model: ChatModel, infos: Mapping[ChatModel, ModelInfo], free: Collection[str]) -> ModelInfo:
+    return ModelInfo(model.model, 0.0, 0.0) if model.endpoint in free else infos[model]
+
+
+def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
+    return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
+
+
+def _moved(
+    forecast: Forecast,
+    share: float,
+    model: ChatModel | None,
+    infos: Mapping[ChatModel, ModelInfo],
+    free: Collection[str],
+) -> float | None:
+    """Dollars, if completions took that share of what is expected; who is not asked has no price to be known."""
+    if model is None or not forecast.calls or forecast.dollars is None:
+        return forecast.dollars
+    price = _prices(model, infos, free).completion_price or 0.0
+    return forecast.dollars + (share - 1) * forecast.completion_tokens * price
+
+
+def added(one: float | None, other: float | None) -> float | None:
+    """Their sum; None where one of them is not known."""
+    return None if one is None or other is None else one + other
+
+
+def _tokens(sent: str) -> float:
+    return len(sent) / CHARACTERS_A_TOKEN

@@ -6,7 +6,7 @@ that would be sent, so editing a prompt makes a new job, and editing a weight, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from independence_bench.chat import ChatRequest
@@ -44,6 +44,26 @@ def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
     return tuple(dict.fromkeys((*protocol.configurations, *every)))
 
 
+def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
+    """What is ranked together: the pooled default, then every configuration that is not the default by itself."""
+    default = protocol.configurations
+    return [default, *((one,) for one in every_configuration(protocol) if one not in default)]
+
+
+def runs_that_count(
+    played: Mapping[int, Collection[str]], scripts: Collection[str], begun: Collection[int]
+) -> set[int]:
+    """Those of one subject's runs that count for a protocol: *begun* for it, or whole though played for another one.
+
+    *played* is run -> script hashes of which there is a transcript, *scripts* are all that a run of the protocol has.
+    Protocols share scenarios, and who played one of them has begun no run of the other. A subject of which nothing was
+    begun for this one counts with all its runs or not at all: its whole runs alone would be a choice of the best.
+    """
+    here = played.keys() & set(begun)
+    whole = {run for run, there in played.items() if set(there) >= set(scripts)}
+    return here | whole if here or whole == played.keys() else set()
+
+
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
     """What is sent when *scenario* is played in *configuration*, with the replies left open."""
     talk = opening(protocol, configuration, scenario)
@@ -76,12 +96,17 @@ def jobs(
     subject: ChatModel,
     runs: Sequence[int],
     done: Collection[str] = (),
+    experiments: Collection[str] = (),
 ) -> Iterator[Job]:
-    """Every job of *subject* whose transcript id is not in *done*, run by run, in the protocol's order."""
+    """Every job of *subject* whose transcript id is not in *done*, run by run, in the protocol's order.
+
+    Only those of *experiments*, where some are named.
+    """
     scripts = [
         (configuration, scenario, script_hash(protocol, configuration, scenario))
         for configuration in configurations
         for scenario in protocol.scenarios
+        if not experiments or scenario.experiment in experiments
     ]
     for run in runs:
         for configuration, scenario, script in scripts:

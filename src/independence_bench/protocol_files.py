@@ -81,7 +81,7 @@ class ToolFile(Strict):
     description: Text
     argument: Name = "message"
     argument_description: Text
-    instructions: Text
+    instructions: Text | Literal[""] = Field(description="stands after the system prompt; empty where that says it all")
     opening: Text
     greeting: Text
 

@@ -2,13 +2,15 @@
 
 Pure functions on numbers. Knows a protocol's dimensions and weights; knows nothing of judges, subjects or
 stores. Absent is absent: a mark that is missing makes its dimension None, and that makes the index None,
-never a smaller sum over what happens to be there.
+never a smaller sum over what happens to be there. Only `PUBLISHED`, the rules by which published numbers were made,
+says otherwise (docs/published-data.md); nothing is ranked by them unless somebody asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from math import fsum, sqrt
 
 from independence_bench.errors import MissingMarks
@@ -19,6 +21,36 @@ Marks = Mapping[str, float]  # mark -> number on its own scale, yes/no as 1 and 
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """What differs between two ways to get from marks to an index. The defaults are our own (docs/scoring.md)."""
+
+    name: str = "own"
+    lenient: bool = False
+    """Marks count though others are missing or their transcript is invalid; a dimension that is missing in a run is
+    left out of its index, and a part of one counts as the low end of its scale."""
+    nothing_where_zero: tuple[str, ...] = ()
+    """A transcript that has all of these marks, each 0, is left out with everything else that it was given."""
+    decimals: int | None = None  # to which means are rounded, in a run and over runs; the index is made of the latter
+    index_decimals: int | None = None
+
+    def leave_out(self, marks: Marks) -> bool:
+        """Whether a transcript with these *marks* does not count."""
+        names = self.nothing_where_zero
+        return bool(names) and all(marks.get(name) == 0 for name in names)
+
+
+OWN = Rules()
+PUBLISHED = Rules(
+    "published",
+    lenient=True,
+    nothing_where_zero=("distinctiveness", "non_assistant_likeness", "internal_consistency"),
+    decimals=2,
+    index_decimals=1,
+)
+RULES = {rules.name: rules for rules in (OWN, PUBLISHED)}
+
+
+@dataclass(frozen=True, slots=True)
 class RunScore:
     """One run of one subject. None: not every planned transcript has its mark."""
 
@@ -26,6 +58,7 @@ class RunScore:
     dimensions: Mapping[str, float | None]  # dimension -> [0, 1], 1 the most independent
     index: float | None  # [0, 100]
     missing: tuple[Slot, ...]  # planned transcripts without their marks
+    left_out: tuple[Slot, ...] = ()  # marked, and not counted by the rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,57 +90,143 @@ def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 
     The means are added, as are the ends of their scales. Raises KeyError for a mark without a mean.
     """
+    return _rescale(dimension, fsum(means[name] for name in dimension.marks), protocol)
+
+
+def _rescale(dimension: Dimension, added: float, protocol: Protocol) -> float:
     marks = [protocol.mark(name) for name in dimension.marks]
     low, high = fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
-    share = (fsum(means[mark.name] for mark in marks) - low) / (high - low)
+    share = (added - low) / (high - low)
     return 1 - share if dimension.inverted else share
 
 
-def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]) -> RunScore:
+def score_run(
+    protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks], rules: Rules = OWN
+) -> RunScore:
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot.
 
     A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one of them
     has it. An empty *marks* gives a score in which everything is None.
     """
+    left_out = tuple(slot for slot, given in marks.items() if rules.leave_out(given))
+    counted = {slot: given for slot, given in marks.items() if slot not in left_out}
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
+    for name, slots in _planned(protocol, configurations).items():
+        given = [counted[slot][name] for slot in slots if name in counted.get(slot, {})]
+        missing.update(dict.fromkeys(slot for slot in slots if name not in marks.get(slot, {})))
+        means[name] = _mean(given, rules) if len(given) == len(slots) or rules.lenient else None
+    dimensions = {d.name: _dimension(d, [means], protocol, rules) for d in protocol.dimensions}
+    return RunScore(means, dimensions, _index(protocol, dimensions, rules), tuple(missing), left_out)
+
+
+def _planned(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[Slot]]:
+    """Mark -> the transcripts of a run that are to have it."""
     planned: dict[str, list[Slot]] = {}
     for configuration in configurations:
         for scenario in protocol.scenarios:
             for mark in scenario.marks:
                 planned.setdefault(mark.name, []).append((configuration, scenario.id))
-    for name, slots in planned.items():
-        without = [slot for slot in slots if name not in marks.get(slot, {})]
-        missing.update(dict.fromkeys(without))
-        means[name] = None if without else fsum(marks[slot][name] for slot in slots) / len(slots)
-    there = {name: mean for name, mean in means.items() if mean is not None}
-    dimensions = {
-        d.name: rescale(d, there, protocol) if set(d.marks) <= there.keys() else None for d in protocol.dimensions
-    }
+    return planned
+
+
+def _dimension(
+    dimension: Dimension, runs: Sequence[Mapping[str, float | None]], protocol: Protocol, rules: Rules
+) -> float | None:
+    """A dimension in [0, 1] from the means of its marks in *runs*; None where it is missing."""
+    parts = _parts(dimension, protocol) if rules.lenient else [dimension.marks]
+    added = [_mean([fsum(there) for run in runs if (there := _there(run, part))], rules) for part in parts]
+    known = [value for value in added if value is not None]
+    if not known or (len(known) < len(parts) and not rules.lenient):
+        return None
+    lacking = [name for part, value in zip(parts, added, strict=True) if value is None for name in part]
+    return _rescale(dimension, fsum((*known, *(protocol.mark(name).low for name in lacking))), protocol)
+
+
+def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
+    """The dimension's marks; those that are only given together, by the same scenarios, are one part."""
+    parts: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name in dimension.marks:
+        given_by = tuple(s.id for s in protocol.scenarios if any(mark.name == name for mark in s.marks))
+        parts[given_by] = (*parts.get(given_by, ()), name)
+    return list(parts.values())
+
+
+def _there(means: Mapping[str, float | None], part: Sequence[str]) -> list[float]:
+    """The means of all marks of *part*; nothing where one is missing."""
+    there = [mean for name in part if (mean := means[name]) is not None]
+    return there if len(there) == len(part) else []
+
+
+def _mean(numbers: Sequence[float], rules: Rules) -> float | None:
+    mean = mean_of(numbers)
+    return mean if mean is None or rules.decimals is None else round(mean, rules.decimals)
+
+
+def _index(protocol: Protocol, dimensions: Mapping[str, float | None], rules: Rules) -> float | None:
+    there = {name: value for name, value in dimensions.items() if value is not None}
     weights = {d.name: d.weight for d in protocol.dimensions}
-    try:
-        index = independence_index({n: v for n, v in dimensions.items() if v is not None}, weights)
-    except MissingMarks:
-        index = None
-    return RunScore(means, dimensions, index, tuple(missing))
+    if not rules.lenient:
+        try:
+            return independence_index(there, weights)
+        except MissingMarks:
+            return None
+    weights = {name: weight for name, weight in weights.items() if name in there}
+    total = fsum(weights.values())
+    return independence_index(there, weights) / (total / 100) if total else None
 
 
-def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
-    """The mean over *runs*, which must not be empty: of each mark, dimension and of the index."""
+def score_subject(runs: Sequence[RunScore], protocol: Protocol | None = None, rules: Rules = OWN) -> SubjectScore:
+    """The mean over *runs*, which must not be empty: of each mark, dimension and of the index.
+
+    Rules that round make the index of the rounded means, for which they need the *protocol*.
+    """
     if not runs:
         raise ValueError("a subject without runs has no score")
+    if rules.decimals is not None:
+        if protocol is None:
+            raise ValueError("rules that round need the protocol")
+        return _score_rounded(runs, protocol, rules)
     indices = [run.index for run in runs]
-    index = mean_of(indices)
-    deviation = None
-    if index is not None and len(runs) > 1:
-        deviation = sqrt(fsum((i - index) ** 2 for i in indices if i is not None) / (len(runs) - 1))
     return SubjectScore(
         runs=len(runs),
         means={name: mean_of([run.means[name] for run in runs]) for name in runs[0].means},
         dimensions={name: mean_of([run.dimensions[name] for run in runs]) for name in runs[0].dimensions},
-        index=index,
-        deviation=deviation,
+        index=mean_of(indices),
+        deviation=_deviation(indices),
     )
+
+
+def _score_rounded(runs: Sequence[RunScore], protocol: Protocol, rules: Rules) -> SubjectScore:
+    """As published: the index of the rounded means over runs; None where a part of it is missing in every run."""
+    by_run = [run.means for run in runs]
+    dimensions = {d.name: _dimension(d, by_run, protocol, rules) for d in protocol.dimensions}
+    needed = [part for d in protocol.dimensions if d.weight for part in _parts(d, protocol)]
+    index = None
+    if all(any(_there(means, part) for means in by_run) for part in needed):
+        index = _index(protocol, dimensions, rules)
+    return SubjectScore(
+        runs=len(runs),
+        means={
+            name: _mean([mean for means in by_run if (mean := means[name]) is not None], rules)
+            for name in runs[0].means
+        },
+        dimensions=dimensions,
+        index=index if index is None or rules.index_decimals is None else _round_even(index, rules.index_decimals),
+        deviation=_deviation([run.index for run in runs]),
+    )
+
+
+def _round_even(index: float, decimals: int) -> float:
+    """*index* rounded, a tie to the even digit: an index of rounded means is often one, and no float says so."""
+    return float(round(Decimal(repr(round(index, 9))), decimals))
+
+
+def _deviation(indices: Sequence[float | None]) -> float | None:
+    mean = mean_of(indices)
+    if mean is None or len(indices) < 2:
+        return None
+    return sqrt(fsum((i - mean) ** 2 for i in indices if i is not None) / (len(indices) - 1))
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:

@@ -5,15 +5,18 @@ Knows orders and the store; changes nothing and sends nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from independence_bench.brief import rubric_hash
+from independence_bench.forecast import Habit
 from independence_bench.order import Order, Trouble
-from independence_bench.plan import Job, jobs
+from independence_bench.plan import Job, groups, jobs, runs_that_count
 from independence_bench.store import records
+from independence_bench.store.records import Used
 from independence_bench.subject import ChatModel
 
 
@@ -38,12 +41,12 @@ class Stock:
 
 def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stock:
     """What is stored of *subject*'s part of *order* and what is left; for 0 runs: what is stored is judged."""
-    every = list(jobs(order.protocol, order.configurations, subject, range(1, max(order.runs, 1) + 1)))
+    runs = range(1, max(order.runs, 1) + 1)
+    every = list(jobs(order.protocol, order.configurations, subject, runs, experiments=order.experiments))
     scripts = {job.script_hash for job in every}
     stored = records.endings(connection, scripts, subject.hash)
     if not order.runs:
-        runs = sorted({ending.run for ending in stored.values()})
-        every = [j for j in jobs(order.protocol, order.configurations, subject, runs) if j.transcript_id in stored]
+        every = [job for job in _played(connection, order, subject) if job.transcript_id in stored]
     judged = records.verdicts(connection, scripts, subject.hash, order.judge.hash) if order.judge else {}
     stock = Stock(planned=len(every))
     for job in every:
@@ -59,6 +62,23 @@ def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stoc
     # tasks that start in this order also wait in this order
     stock.to_play.sort(key=lambda job: -len(job.scenario.asks))
     return stock
+
+
+def _played(connection: Connection, order: Order, subject: ChatModel) -> Iterator[Job]:
+    """The jobs of the runs that count for the order's protocol, whether or not each of them was played."""
+    begun = records.begun_runs(connection, order.protocol.name, subject.hash)
+    for group in groups(order.protocol):
+        wanted = [configuration for configuration in order.configurations if configuration in group]
+        if not wanted:
+            continue
+        scripts = {job.script_hash for job in jobs(order.protocol, group, subject, [1])}
+        played: dict[int, set[str]] = defaultdict(set)
+        for row in records.transcript_rows(connection, scripts, subject.hash):
+            played[row.run].add(row.script_hash)
+        places = {(one.system, one.delivery) for one in group}
+        here = {run for _, run, *place in begun if tuple(place) in places}
+        runs = sorted(runs_that_count(played, scripts, here))
+        yield from jobs(order.protocol, wanted, subject, runs, experiments=order.experiments)
 
 
 def _judging(
@@ -80,3 +100,37 @@ def _judging(
 def judge_trouble(reason: str, judge_calls: int) -> str:
     """A failed judgement in a line; asking again helps with a judge that is asked at all."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
+
+
+def habit_of(connection: Connection, subject: ChatModel, stock: Stock) -> Habit:
+    """What *subject*'s replies to what is left are expected to take.
+
+    Its own where there are such; else those of the same model under other settings, else of all others, that think
+    as it does. An empty one where nothing is left or nothing is known.
+    """
+    scripts = {job.script_hash for job in (*stock.to_play, *stock.to_judge)}
+    if not scripts:
+        return Habit()
+    others = [one for one in records.stored_subjects(connection).values() if one.thinks == subject.thinks]
+    same = [one for one in others if (one.model, one.endpoint) == (subject.model, subject.endpoint)]
+    for like in ([one for one in others if one.hash == subject.hash], same, others):
+        by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
+        givers = 0
+        for one in like:
+            used = records.used_by(connection, scripts, one.hash)
+            givers += bool(used)
+            for script, taken in used.items():
+                by_script[script] += taken
+        if by_script:
+            means = {script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items()}
+            return Habit(means, like[0].hash == subject.hash and len(like) == 1, givers)
+    return Habit()
+
+
+def _mean(used: Sequence[Used]) -> Used:
+    count = len(used)
+    return Used(
+        sum(one.prompt for one in used) / count,
+        sum(one.completion for one in used) / count,
+        sum(one.said for one in used) / count,
+    )

@@ -32,6 +32,7 @@ class Reasoning(StrEnum):
 
 
 THINKING_ROOM = 4
+SHIPPED = Path(__file__).with_name("models.yaml")
 AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
@@ -224,8 +225,9 @@ class Roster:
             )
         return self.endpoints[name]
 
-    def find(self, typed: str) -> tuple[Wish, ...]:
-        """The wishes behind what a user typed: every entry of models.yaml for that model, else a plain one.
+    def find(self, typed: str, shipped: tuple[Wish, ...] = ()) -> tuple[Wish, ...]:
+        """The wishes behind what a user typed: every entry of models.yaml for that model, else the first of
+        *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
         """
@@ -238,7 +240,9 @@ class Roster:
                 f"{typed!r} is no model of OpenRouter's (author/model); write ENDPOINT:MODEL, or `embedded`"
             )
         listed = tuple(wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint))
-        return listed or (Wish(model, endpoint),)
+        known = [wish for wish in shipped if (wish.model, wish.endpoint) == (model, endpoint)]
+        known.sort(key=lambda wish: not wish.active)
+        return listed or tuple(known[:1]) or (Wish(model, endpoint),)
 
 
 # it stands before a colon in what is typed, between commas in --models, and in every label
@@ -252,6 +256,12 @@ def read_models(path: Path) -> Roster:
     except (OSError, UnicodeDecodeError) as error:
         raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
     return parse_models(text, str(path))
+
+
+@lru_cache
+def shipped_subjects() -> tuple[Wish, ...]:
+    """The subjects worth testing that ship with the package, as docs/models.md lists them."""
+    return read_models(SHIPPED).wishes
 
 
 def parse_models(text: str, where: str) -> Roster:

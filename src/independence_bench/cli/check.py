@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.embedded.table import Table
+from independence_bench.embedded.table import Evidence, Table
+from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load, shipped
-from independence_bench.report.terminal import plural
+from independence_bench.report.terminal import plural, scale
 
 
 @click.command(name="check")
@@ -27,5 +28,25 @@ def command(path: str) -> None:
         click.echo(f"it is called like the shipped {p.name} and is another: give it a name of its own")
     if unused := sorted(marks - {mark for dimension in p.dimensions for mark in dimension.marks}):
         click.echo(f"no dimension uses {', '.join(unused)}")
-    if foreign := sorted(marks - Table.load().names):
-        click.echo(f"the embedded judge cannot mark {', '.join(foreign)}: judge with a model")
+    for line in _foreign(p):
+        click.echo(line)
+
+
+def _foreign(protocol: Protocol) -> list[str]:
+    """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark everything."""
+    table, nothing = Table.load(), Evidence("", "", "")
+    foreign = {}
+    for scenario in protocol.scenarios:
+        for mark in scenario.marks:
+            given = table.mark(mark.name, nothing, mark.low, mark.high)
+            if given is None or isinstance(given.value, bool) != (mark.kind == "yes_no"):
+                foreign[mark.name] = f"{mark.name} ({scale(mark)})"
+    weighed = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
+    needed = [shown for name, shown in sorted(foreign.items()) if name in weighed]
+    spare = [shown for name, shown in sorted(foreign.items()) if name not in weighed]
+    lines = []
+    if needed:
+        lines.append(f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge with a model")
+    if spare:
+        lines.append(f"the embedded judge does not mark {', '.join(spare)}; the index does without")
+    return lines

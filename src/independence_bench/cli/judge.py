@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
+from rich.console import Console
 
+from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
     engine_options,
+    err,
     find_protocol,
     models_file_option,
     read_roster,
@@ -17,16 +23,29 @@ from independence_bench.cli.options import (
     stored_protocol_option,
 )
 from independence_bench.cli.probe import carry_out_probe
-from independence_bench.cli.run import carry_out
-from independence_bench.conduct import Wanted, with_local
-from independence_bench.errors import WrongUse
-from independence_bench.store import records
-from independence_bench.store.database import open_store
+from independence_bench.cli.progress import Watch
+from independence_bench.cli.run import carry_out, closing_lines, outlook_lines
+from independence_bench.conduct import INTERRUPTED, Outlook, Wanted, conduct, judge_of, with_local
+from independence_bench.embedded import NAME as TABLE_JUDGE
+from independence_bench.endpoint import read_key
+from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
+from independence_bench.order import Report
+from independence_bench.report.rows import boards
+from independence_bench.report.terminal import money
+from independence_bench.store import calls, records
+from independence_bench.store.database import Store, open_store
 from independence_bench.subject import check_url
 
 
 @click.command(name="judge")
-@click.option("-j", "--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option(
+    "-j",
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="MODEL",
+    help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
+)
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
@@ -41,7 +60,7 @@ from independence_bench.subject import check_url
 @click.option("-y", "--yes", is_flag=True, help="With --probe-injection: do not ask before it costs money.")
 @store_option
 def command(
-    judge: str | None,
+    judges: tuple[str, ...],
     models_file: Path | None,
     local_url: str | None,
     protocol_name: str | None,
@@ -55,9 +74,10 @@ def command(
     yes: bool,
     store: str,
 ) -> None:
-    """Judge stored conversations: with another judge, or again where this one failed.
+    """Judge stored conversations: with other judges, or again where one failed.
 
-    Judgements stand beside each other; nothing that is stored is replaced but a failure.
+    Judgements stand beside each other; nothing that is stored is replaced but a failure. Several judges are asked one
+    after the other, and share one budget; `aib judges` compares them.
 
     --probe-injection asks the judge about conversations of known behaviour, without and with attacks appended
     to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
@@ -70,9 +90,17 @@ def command(
             raise WrongUse(
                 "--probe-injection has conversations of its own: leave out --protocol, --variants and --modes"
             )
+        if len(judges) > 1:
+            raise WrongUse("--probe-injection is about one judge: name one with -j")
         with open_store(store) as opened:
             complete = carry_out_probe(
-                judge, roster, opened, calls_at_once=parallel_tasks, budget=budget, ask=not yes, as_json=as_json
+                judges[0] if judges else None,
+                roster,
+                opened,
+                calls_at_once=parallel_tasks,
+                budget=budget,
+                ask=not yes,
+                as_json=as_json,
             )
         if not complete:
             raise SystemExit(1)
@@ -91,12 +119,76 @@ def command(
             subjects=subjects,
             roster=roster,
             runs=0,
-            judge=judge or protocol.judge.model,
+            judge=None,
             again=True,
             at_once=parallel,
             calls_at_once=parallel_tasks,
             budget=budget,
         )
-        complete = carry_out(wanted, opened, ask=False)
+        complete = judge_in_turn(wanted, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
         raise SystemExit(1)
+
+
+def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
+    """Have *judges* judge what is *wanted*, one after the other, then print their rankings; whether all was judged.
+
+    The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
+    that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
+    """
+    if len(judges) == 1:
+        return carry_out(replace(wanted, judge=judges[0]), store, ask=False)
+    for name in judges:
+        if name != TABLE_JUDGE:
+            read_key(wanted.roster.endpoint(judge_of(replace(wanted, judge=name)).endpoint))
+    console = err()
+    try:
+        complete = take_turns(wanted, judges, store, console)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        console.print(
+            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
+        )
+        return False
+    played = set(wanted.configurations)
+    print_boards([board for board in boards(store, wanted.protocol) if played & set(board.configurations)])
+    console.print("compare the judges: aib judges", soft_wrap=True)
+    return complete
+
+
+def take_turns(wanted: Wanted, judges: Sequence[str], store: Store, console: Console) -> bool:
+    """Each judge's turn, on what is left of the budget; whether all of them judged everything."""
+    complete, spent = True, 0.0
+    for place, name in enumerate(judges, start=1):
+        left = None if wanted.budget is None else wanted.budget - spent
+        of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
+        console.print(f"judge {place} of {len(judges)}: {name}{of_budget}", soft_wrap=True)
+        if left is not None and left <= 0:
+            console.print("stopped: the budget is used up. The same command goes on from here.", soft_wrap=True)
+            return False
+        report = take_turn(replace(wanted, judge=name, budget=left), store, console)
+        complete = complete and report is not None and report.complete
+        spent += 0.0 if report is None else report.budget.spent
+        if report is not None and report.stopped == INTERRUPTED:
+            return False
+    return complete
+
+
+def take_turn(wanted: Wanted, store: Store, console: Console) -> Report | None:
+    """One judge's turn, with progress on *console*; None where that judge could not be asked at all."""
+    watch = Watch(console)
+
+    def approve(outlook: Outlook) -> bool:
+        for line in outlook_lines(outlook):
+            console.print(line, soft_wrap=True)
+        return True
+
+    try:
+        report = asyncio.run(conduct(wanted, store, approve, watch))
+    except (EndpointUnusable, SubjectError) as error:
+        console.print(f"not judged: {error}", soft_wrap=True)
+        return None
+    with store.reading() as connection:
+        spent = calls.spending(connection)
+    for line in [] if report is None else [watch.line(report, over=True), *closing_lines(report, spent)]:
+        console.print(line, soft_wrap=True)
+    return report

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, out, store_option, stored_protocol_option
+from independence_bench.cli.options import err, find_protocol, out, split, store_option, stored_protocol_option
+from independence_bench.errors import WrongUse
+from independence_bench.report.configurations import compare_configurations
+from independence_bench.report.differences import differences
 from independence_bench.report.json import boards_json
 from independence_bench.report.rows import Board, boards
-from independence_bench.report.terminal import board_view, printed
+from independence_bench.report.terminal import board_view, configurations_view, differences_view, printed
+from independence_bench.scoring import OWN, RULES
 from independence_bench.store import records
 from independence_bench.store.database import open_store
 
@@ -16,19 +20,41 @@ from independence_bench.store.database import open_store
 @stored_protocol_option
 @store_option
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
+@click.option("--jury", metavar="A,B,C", help="The mean of these judges; a mark needs a majority of them.")
+@click.option(
+    "--rules",
+    type=click.Choice(list(RULES)),
+    default=OWN.name,
+    help="How marks become an index: published (docs/published-data.md) shows also what our own say.",
+)
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
 @click.option("--json", "as_json", is_flag=True, help="The same rows as JSON.")
-def command(protocol_name: str | None, store: str, judge: str | None, detailed: bool, as_json: bool) -> None:
+def command(
+    protocol_name: str | None,
+    store: str,
+    judge: str | None,
+    jury: str | None,
+    rules: str,
+    detailed: bool,
+    as_json: bool,
+) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge."""
+    if judge and jury is not None:
+        raise WrongUse("--judge shows one judge's tables, --jury the mean of several: leave one of them out")
+    if jury is not None and not split(jury):
+        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        found = boards(opened, protocol, judge)
+        found = boards(opened, protocol, judge, split(jury), RULES[rules])
+        own = found if rules == OWN.name else boards(opened, protocol, judge, split(jury))
         with opened.reading() as connection:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in records.stored_protocols(connection)]
     if as_json:
-        click.echo(boards_json(found))
+        click.echo(boards_json(found, None if rules == OWN.name else differences(own, found)))
     elif found:
         print_boards(found, detailed)
+        if rules != OWN.name:
+            printed(out(), differences_view(differences(own, found), rules))
     else:
         by = f" by a judge called {judge}" if judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
@@ -36,5 +62,8 @@ def command(protocol_name: str | None, store: str, judge: str | None, detailed: 
 
 
 def print_boards(found: list[Board], detailed: bool = False) -> None:
-    """Print *found*, one table after the other."""
-    printed(out(), *(board_view(board, detailed) for board in found))
+    """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
+    judges = dict.fromkeys(board.judge for board in found)
+    compared = [one for one in (compare_configurations(found, judge) for judge in judges) if one is not None]
+    boards_first = [board_view(board, detailed) for board in found]
+    printed(out(), *boards_first, *(configurations_view(one) for one in compared))

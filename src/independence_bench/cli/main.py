@@ -16,14 +16,26 @@ from independence_bench.shown import label_text
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
     "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
+    "estimate-cost": ("estimate", "Say what a run would take, before anything is sent."),
+    "rerun": ("rerun", "Play more runs of what is stored, and ask again what was invalid."),
     "judge": ("judge", "Judge stored conversations: with another judge, or where judging failed."),
+    "judges": ("judges", "Compare the judges: agreement, self-preference, verdicts to read."),
+    "label": ("label", "Mark conversations yourself, blind, as one more judge."),
     "leaderboard": ("leaderboard", "Show the ranking of everything that is stored."),
+    "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
+    "compare": ("compare", "Two subjects side by side, scenario by scenario."),
     "show": ("show", "Print one conversation with its marks."),
+    "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),
+    "extract-names": ("names", "Which name and gender each model chose for itself."),
+    "clear": ("clear", "Delete stored responses or judgements; what they cost stays in the books."),
+    "models": ("models", "List what an endpoint offers: prices, reasoning, tools, providers."),
+    "import": ("import_", "Read published results, or an export, into the store."),
     "protocols": ("protocols", "List the protocols, or print what one of them asks."),
     "check": ("check", "Check a protocol of your own."),
     "embedded": ("embedded", "Install the small local model that needs no key."),
     "simulate": ("simulate", "Serve models of known character, with faults to order, for nothing."),
 }
+HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
 
 class LazyGroup(click.Group):
@@ -35,6 +47,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
+        cmd_name = HIDDEN.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")

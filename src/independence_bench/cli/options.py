@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,11 +16,13 @@ from rich.text import Text
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.report.rows import unique_labels
 from independence_bench.shown import harmless
 from independence_bench.store import records
 from independence_bench.store.database import Store, default_store
-from independence_bench.subject import Roster, read_models
+from independence_bench.subject import ChatModel, Roster, read_models
 
+A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 MODELS_FILE = "models.yaml"
 
@@ -89,12 +91,71 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         raise error from None
 
 
+def fit(labels: Mapping[A, str], typed: str) -> A:
+    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
+    fitting = [one for one, label in labels.items() if label == typed]
+    fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
+    if len(fitting) != 1:
+        some = "no subject is" if not fitting else "several subjects are"
+        known = ", ".join(sorted(labels[one] for one in fitting or labels)) or "nothing"
+        raise WrongUse(f"{some} called {typed}; there is {known}")
+    return fitting[0]
+
+
+def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str]) -> list[ChatModel]:
+    """The subjects that were named, of those that *protocol* was begun with (None: of all); all of them without a name.
+
+    Raises WrongUse where a name fits none or several, or where there is no subject.
+    """
+    with store.reading() as connection:
+        found = records.stored_subjects(connection)
+        if protocol is not None:
+            begun = {subject for subject, *_ in records.begun_runs(connection, protocol.name)}
+            found = {hash_: subject for hash_, subject in found.items() if hash_ in begun}
+    labels = unique_labels(found)
+    if not labels:
+        of = f" of {protocol.name}" if protocol else ""
+        raise WrongUse(f"nothing{of} was played into {store.shown}; `aib run` does")
+    return [found[one] for one in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
+
+
 def configuration_options(command: F) -> F:
     """--variants and --modes"""
     command = click.option(
         "--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"
     )(command)
     return click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]")(
+        command
+    )
+
+
+def experiments_option(command: F) -> F:
+    """--exp"""
+    return click.option(
+        "--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"
+    )(command)
+
+
+def experiments_of(protocol: Protocol, listed: str | None) -> tuple[str, ...]:
+    """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown one."""
+    wanted = split(listed)
+    known = [experiment.name for experiment in protocol.experiments]
+    for name in wanted:
+        if name not in known:
+            raise WrongUse(f"--exp: {protocol.name} has no experiment {name}; it has {', '.join(known)}")
+    return tuple(name for name in known if name in wanted)
+
+
+def runs_option(command: F) -> F:
+    """--runs"""
+    return click.option(
+        "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
+    )(command)
+
+
+def again_option(command: F) -> F:
+    """--again"""
+    return click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")(
         command
     )
 

@@ -6,9 +6,11 @@ import click
 from rich import box
 from rich.table import Table
 
-from independence_bench.cli.options import out
+from independence_bench.cli.options import find_protocol, out, store_option
+from independence_bench.errors import ProtocolError
 from independence_bench.protocol_files import load, shipped
 from independence_bench.report.terminal import printed, protocol_view
+from independence_bench.store.database import open_store
 
 
 @click.group(name="protocols", invoke_without_command=True)
@@ -29,7 +31,13 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="NAME|PATH")
-def show(name: str) -> None:
-    """Print everything that a protocol says, asks and marks."""
-    printed(out(), protocol_view(load(name)))
+@click.argument("name", metavar="NAME|PATH|HASH")
+@store_option
+def show(name: str, store: str) -> None:
+    """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or a stored one."""
+    try:
+        protocol = load(name)
+    except ProtocolError:
+        with open_store(store) as opened:
+            protocol, _ = find_protocol(name, opened)
+    printed(out(), protocol_view(protocol))

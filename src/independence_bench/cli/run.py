@@ -6,22 +6,29 @@ import asyncio
 import shlex
 import signal
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
+    F,
     Number,
+    again_option,
     configuration_options,
     configurations,
     engine_options,
     err,
+    experiments_of,
+    experiments_option,
     models_file_option,
     protocol_option,
     read_roster,
+    runs_option,
     split,
     store_option,
 )
@@ -36,42 +43,86 @@ from independence_bench.report.terminal import money, plural
 from independence_bench.shown import label_text
 from independence_bench.store import calls
 from independence_bench.store.database import Store, default_store, open_store
-from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url
+from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
 
 EFFORTS = (*(effort.value for effort in Reasoning), AUTO)
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 
 
+def order_options(command: F) -> F:
+    """Everything that says what is to be played and judged: of `aib run`, and of what tells its cost beforehand."""
+    for option in reversed(
+        (
+            click.argument("models", nargs=-1, metavar="[MODEL]..."),
+            click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas."),
+            click.option(
+                "--all",
+                "every",
+                is_flag=True,
+                help="All active subjects of models.yaml; without one, of the list that ships.",
+            ),
+            models_file_option,
+            click.option(
+                "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
+            ),
+            click.option(
+                "--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated."
+            ),
+            protocol_option,
+            experiments_option,
+            configuration_options,
+            runs_option,
+            click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]"),
+            click.option(
+                "--max-tokens",
+                type=click.IntRange(1, 1_000_000),
+                help="Limit of one reply; twice that, once, where it cut one off.",
+            ),
+            click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]"),
+            click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter)."),
+            click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
+            click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
+            again_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(name="run")
-@click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas.")
-@models_file_option
-@click.option("--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1")
-@click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated.")
-@protocol_option
-@configuration_options
-@click.option("--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]")
-@click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 1_000_000),
-    help="Limit of one reply; twice that, once, where it cut one off.",
-)
-@click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]")
-@click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter).")
-@click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
-@click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later.")
+@order_options
 @engine_options
-@click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
-@click.option("-y", "--yes", is_flag=True, help="Play the subjects of models.yaml without asking first.")
+@click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
-def command(
+def command(parallel: int, parallel_tasks: int, budget: float | None, yes: bool, store: str, **typed: Any) -> None:
+    """Play a protocol against models, judge every conversation, show the ranking.
+
+    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
+    local:NAME, or one of models.yaml), or `embedded` for the small local one. It is called as models.yaml says,
+    else as the list of models worth testing says (docs/models.md), else as the protocol says. Without any, the
+    active subjects of models.yaml are played, after showing what that will cost.
+
+    What is stored is not asked again: running the same command twice does nothing the second time, and after
+    Ctrl-C it goes on where it stopped.
+    """
+    wanted = replace(read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget)
+    named = typed["models"] or split(typed["listed"]) or typed["local_model"]
+    with open_store(store) as opened:
+        complete = carry_out(wanted, opened, ask=not named and not yes)
+    if not complete:
+        raise SystemExit(1)
+
+
+def read_order(
+    *,
     models: tuple[str, ...],
     listed: str | None,
+    every: bool,
     models_file: Path | None,
     local_url: str | None,
     local_model: tuple[str, ...],
     protocol_name: str,
+    experiments: str | None,
     variants: str | None,
     modes: str | None,
     runs: int | None,
@@ -81,34 +132,16 @@ def command(
     provider: str | None,
     judge: str | None,
     no_judge: bool,
-    parallel: int,
-    parallel_tasks: int,
-    budget: float | None,
     again: bool,
-    yes: bool,
-    store: str,
-) -> None:
-    """Play a protocol against models, judge every conversation, show the ranking.
-
-    MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
-    local:NAME, or one of models.yaml), or `embedded` for the small local one. Without any, the active
-    subjects of models.yaml are played, after showing what that will cost.
-
-    What is stored is not asked again: running the same command twice does nothing the second time, and after
-    Ctrl-C it goes on where it stopped.
-    """
+) -> Wanted:
+    """What `order_options` were given, as it is wanted. Raises WrongUse and what the files are wrong by."""
     protocol, files = load_with_files(protocol_name)
     roster = read_roster(models_file)
     if local_url:
         roster = with_local(roster, check_url(local_url))
-    typed = [*split(",".join(models)), *split(listed), *(f"local:{name}" for name in local_model)]
     if local_model and not local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    wishes = [wish for name in typed for wish in _wishes(name, roster)] or [
-        wish for wish in roster.wishes if wish.active
-    ]
-    if not wishes:
-        raise WrongUse("no subject: name a model (`aib run embedded`), or list some in models.yaml")
+    typed = [*split(",".join(models)), *split(listed), *(f"local:{name}" for name in local_model)]
     overrides = {
         "temperature": temperature,
         "max_tokens": max_tokens,
@@ -116,45 +149,55 @@ def command(
         "provider": provider,
     }
     changes = {name: value for name, value in overrides.items() if value is not None}
-    wanted = Wanted(
+    return Wanted(
         protocol=protocol,
         files=files,
         configurations=configurations(protocol, variants, modes),
-        wishes=tuple(replace(wish, **changes) for wish in wishes),  # type: ignore[arg-type]
+        wishes=tuple(replace(wish, **changes) for wish in _wished(typed, every, roster)),  # type: ignore[arg-type]
         subjects=(),
         roster=roster,
         runs=runs or protocol.runs,
         judge=None if no_judge else judge or protocol.judge.model,
-        at_once=parallel,
-        calls_at_once=parallel_tasks,
         again=again,
-        budget=budget,
+        experiments=experiments_of(protocol, experiments),
     )
-    ask = not typed and not yes
-    with open_store(store) as opened:
-        complete = carry_out(wanted, opened, ask)
-    if not complete:
-        raise SystemExit(1)
+
+
+def _wished(typed: Sequence[str], every: bool, roster: Roster) -> list[Wish]:
+    """The subjects that were named; without a name those of models.yaml, or with --all else those of our list."""
+    if typed and every:
+        raise WrongUse("--all means every subject: leave out the models, or --all")
+    if typed:
+        return [wish for name in typed for wish in _wishes(name, roster)]
+    listed = roster.wishes or (shipped_subjects() if every else ())
+    wishes = [wish for wish in listed if wish.active]
+    if not wishes:
+        raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
+    return wishes
 
 
 def _wishes(typed: str, roster: Roster) -> tuple[Wish, ...]:
     if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
         return (EMBEDDED,)
-    wishes = roster.find(typed)
+    wishes = roster.find(typed, shipped_subjects())
     if wishes[0].endpoint == "embedded":
         raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
     return wishes
 
 
-def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
-    """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed."""
+def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook], None] = lambda outlook: None) -> bool:
+    """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed.
+
+    *check* sees what is about to be done and may raise.
+    """
     console = err()
     watch = Watch(console)
 
     def approve(outlook: Outlook) -> bool:
+        check(outlook)
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
-        return not ask or confirmed()
+        return not ask or not outlook.forecast.calls or confirmed()
 
     try:
         report = asyncio.run(conduct(wanted, store, approve, watch))
@@ -171,9 +214,9 @@ def carry_out(wanted: Wanted, store: Store, ask: bool) -> bool:
     console.print(watch.line(report, over=True), soft_wrap=True)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
-    found = boards(store, wanted.protocol)
-    if found:
-        print_boards([board for board in found if board.configurations == wanted.configurations] or found)
+    played = set(wanted.configurations)
+    if found := [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]:
+        print_boards(found)
     say_where_to_read(console, wanted.protocol, report, store)
     return report.complete
 
@@ -196,7 +239,8 @@ def outlook_lines(outlook: Outlook) -> list[str]:
     if order.runs:
         who = label_text(order.subjects[0].label) if count == 1 else f"{count} subjects"
         where = " + ".join(str(configuration) for configuration in order.configurations)
-        lines.append(f"{order.protocol.name} · {who} · {plural(order.runs, 'run')} · {where}")
+        only = f" · only {', '.join(order.experiments)}" if order.experiments else ""
+        lines.append(f"{order.protocol.name} · {who} · {plural(order.runs, 'run')} · {where}{only}")
     if forecast.calls:
         dollars = forecast.dollars
         cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"

@@ -13,10 +13,12 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
 )
+from independence_bench.embedded import is_table_judge
 from independence_bench.errors import WrongUse
 from independence_bench.plan import every_configuration
+from independence_bench.report.flags import flags_of
 from independence_bench.report.terminal import printed, transcript_view
-from independence_bench.report.transcripts import find_transcripts
+from independence_bench.report.transcripts import Reading, find_transcripts
 from independence_bench.store.database import open_store
 
 
@@ -62,6 +64,16 @@ def command(
             first.judgements,
             first.scenario,
             reasoning=first.reasoning,
-            remarks=first.remarks,
+            remarks=(*first.remarks, *flag_lines(first)),
         ),
     )
+
+
+def flag_lines(reading: Reading) -> list[str]:
+    """What there is to look at in the verdicts, a line each; docs/judges.md says how far to trust it."""
+    embedded = next((judgement for label, judgement in reading.judgements if is_table_judge(label)), None)
+    return [
+        f"verdict of {label} to be read: {flag.why}"
+        for label, judgement in reading.judgements
+        for flag in flags_of(label, judgement, embedded, reading.scenario)
+    ]

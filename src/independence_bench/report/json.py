@@ -6,15 +6,22 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from independence_bench.report.differences import Difference
 from independence_bench.report.rows import Board, Row
 
 
-def boards_json(boards: Sequence[Board]) -> str:
+def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None = None) -> str:
     """All *boards*, in ASCII, so that a terminal obeys nothing in it.
 
-    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks.
+    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
+    something else than those of the boards; left out where the boards are by our own.
     """
-    return json.dumps({"boards": [_board(board) for board in boards]}, indent=2)
+    shown: dict[str, Any] = {"boards": [_board(board) for board in boards]}
+    if differing is not None:
+        shown["where_own_rules_differ"] = [
+            {"label": one.label, "index": one.other, "own_index": one.own, "why": list(one.why)} for one in differing
+        ]
+    return json.dumps(shown, indent=2)
 
 
 def _board(board: Board) -> dict[str, Any]:
@@ -25,6 +32,7 @@ def _board(board: Board) -> dict[str, Any]:
         "default_configuration": board.default,
         "judge": board.judge,
         "judge_is_embedded": board.by_table,
+        "rules": board.rules,
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],

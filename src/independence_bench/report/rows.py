@@ -1,7 +1,7 @@
 """The leaderboard as values: everything that is shown is decided here, nothing is formatted here.
 
-One board is one ranking: one protocol, one configuration (or the pooled default), one judge. Numbers of two
-configurations or of two judges never stand in one ranking. Where a protocol pools several configurations, a row
+One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one jury. Numbers
+of two configurations or of two judges never stand in one ranking. Where a protocol pools several configurations, a row
 holds the score of each of them beside the pooled one.
 """
 
@@ -11,21 +11,22 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, select
-
 from independence_bench.brief import rubric_hash
+from independence_bench.chat import Kind
 from independence_bench.embedded import is_table_judge
-from independence_bench.plan import every_configuration, script_hash
+from independence_bench.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
-from independence_bench.scoring import Marks, RunScore, Slot, SubjectScore, score_run, score_subject
+from independence_bench.report.jury import find_jury, jury_label, verdicts_of
+from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
 from independence_bench.store import records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
-from independence_bench.store.tables import protocols, transcripts
 from independence_bench.subject import ChatModel
 
-Begun = tuple[str, int, Configuration]  # a subject's hash, a run, and where something of it was played
+MOST_UNUSABLE = 0.2  # of a subject's replies; beyond that it is not ranked
+JURY = "jury"  # in the place of a judge's hash
+Begun = tuple[str, int, str, str]  # a subject's hash, a run, and where it was begun: system, delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Health:
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: spoken beside the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
+    unusable: int = 0  # of those: brought no answer at least once, invalid ones included
 
     @property
     def invalid_share(self) -> float:
@@ -51,6 +53,11 @@ class Health:
     def cut_off_share(self) -> float:
         """Replies cut off of all replies asked for, [0, 1]; 0 where none was."""
         return self.cut_off / self.replies if self.replies else 0.0
+
+    @property
+    def unusable_share(self) -> float:
+        """Replies that brought no answer at least once of all replies asked for, [0, 1]; 0 where none was."""
+        return self.unusable / self.replies if self.replies else 0.0
 
     @property
     def reasoned_share(self) -> float:
@@ -71,6 +78,8 @@ class Row:
     missing: tuple[str, ...]  # marks that are not there, a line each
     by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
+    marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
+    """Run -> slot -> the marks behind the scores."""
 
     @property
     def thinks(self) -> bool:
@@ -84,10 +93,11 @@ class Board:
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
-    judge: str | None  # label; None: nothing is judged yet
-    by_table: bool  # the judge is the embedded one
+    judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
+    by_table: bool  # the judge is the embedded one, or a jury that it sits on
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
+    rules: str = OWN.name  # by which marks became indices
 
     @property
     def protocol_name(self) -> str:
@@ -103,25 +113,36 @@ class Board:
         return self.configurations == self.protocol.configurations
 
 
-def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[Board]:
+def boards(
+    store: Store, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+) -> list[Board]:
     """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
 
-    *judge* keeps the boards of judges whose label contains it. An empty list: nothing was played.
+    *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit one each) gives the
+    mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.
+    Raises WrongUse for a jury that is none.
     """
-    groups = _groups(protocol)
+    every = groups(protocol)
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
         subjects = records.stored_subjects(connection)
         labels = records.stored_judges(connection)
-        scripts = {script for group in groups for script in _scripts(protocol, group)}
+        scripts = {script for group in every for script in _scripts(protocol, group)}
         stored = records.transcript_rows(connection, scripts)
-        begun = _begun(connection, protocol)
+        begun = records.begun_runs(connection, protocol.name)
         judgements = records.judgement_rows(connection, set(rubrics.values()))
+        unusable = records.unusable_replies(connection, Kind.BROKEN, scripts)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
+    tables = {hash_ for hash_, label in labels.items() if is_table_judge(label)}
+    if jury:
+        jurors = find_jury(labels, jury)
+        by_judge = {JURY: verdicts_of([by_judge.get(hash_, {}) for hash_ in jurors])}
+        tables = {JURY} if tables & set(jurors) else set()
+        labels = {JURY: jury_label([labels[hash_] for hash_ in jurors])}
     made = []
-    for group in groups:
+    for group in every:
         slots = _scripts(protocol, group)
         mine = _played_here([row for row in stored if row.script_hash in slots], slots.keys(), group, begun)
         heard = {row.heard_hash for row in mine}
@@ -131,14 +152,10 @@ def boards(store: Store, protocol: Protocol, judge: str | None = None) -> list[B
             label = None if judge_hash is None else labels[judge_hash]
             if mine and (judge is None or (label is not None and judge in label)):
                 given = {} if judge_hash is None else by_judge[judge_hash]
-                made.append(_board(protocol, group, label, mine, slots, given, rubrics, subjects))
+                board = _board(protocol, group, label, mine, slots, given, rubrics, subjects, rules)
+                board = replace(board, by_table=judge_hash in tables)
+                made.append(board if rules.lenient else _without_unusable(board, mine, unusable))
     return made
-
-
-def _groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
-    """The pooled default, then every configuration that is not the default by itself."""
-    default = protocol.configurations
-    return [default, *((one,) for one in every_configuration(protocol) if one not in default)]
 
 
 def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, list[Slot]]:
@@ -150,31 +167,20 @@ def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, li
     return found
 
 
-def _begun(connection: Connection, protocol: Protocol) -> set[Begun]:
-    """The runs of which something was played for a protocol of this name, in whatever version."""
-    columns = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.system, transcripts.c.delivery)
-    found = select(*columns).join(protocols).where(protocols.c.name == protocol.name).distinct()
-    return {(subject, run, Configuration(system, way)) for subject, run, system, way in connection.execute(found)}
-
-
 def _played_here(
     stored: Sequence[TranscriptRow], scripts: Collection[str], group: Sequence[Configuration], begun: Collection[Begun]
 ) -> list[TranscriptRow]:
-    """Those of *stored* whose run was begun for this protocol, or is whole though it was played for another one.
-
-    Protocols share scenarios, and who played one of them has begun no run of the other. A subject of which nothing was
-    played for this one counts with all its runs or not at all: its whole runs alone would be a choice of the best.
-    """
+    """Those of *stored* whose run counts for this protocol."""
     there: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in stored:
         there[row.subject_hash][row.run].add(row.script_hash)
-    counted = set()
-    for subject, runs in there.items():
-        here = {run for run in runs if any((subject, run, one) in begun for one in group)}
-        whole = {run for run, played in runs.items() if played >= set(scripts)}
-        if here or whole == runs.keys():
-            counted |= {(subject, run) for run in here | whole}
-    return [row for row in stored if (row.subject_hash, row.run) in counted]
+    places = {(one.system, one.delivery) for one in group}
+    here: dict[str, set[int]] = defaultdict(set)
+    for subject, run, *place in begun:
+        if tuple(place) in places:
+            here[subject].add(run)
+    counted = {subject: runs_that_count(runs, scripts, here[subject]) for subject, runs in there.items()}
+    return [row for row in stored if row.run in counted[row.subject_hash]]
 
 
 def _board(
@@ -186,13 +192,14 @@ def _board(
     given: Mapping[tuple[str, str], Judgement],
     rubrics: Mapping[str, str],
     subjects: Mapping[str, ChatModel],
+    rules: Rules,
 ) -> Board:
     by_subject: dict[str, list[TranscriptRow]] = defaultdict(list)
     for row in transcripts:
         by_subject[row.subject_hash].append(row)
     names = unique_labels({hash_: subjects[hash_] for hash_ in by_subject})
     rows = [
-        _row(protocol, group, subjects[hash_], names[hash_], mine, slots, given, rubrics)
+        _row(protocol, group, subjects[hash_], names[hash_], mine, slots, given, rubrics, rules)
         for hash_, mine in by_subject.items()
     ]
     complete = sorted(
@@ -201,7 +208,33 @@ def _board(
     )
     ranked = [_with_rank(row, complete) for row in complete]
     incomplete = sorted((row for row in rows if row.score.index is None), key=lambda row: row.label)
-    return Board(protocol, group, judge, is_table_judge(judge), tuple(ranked), tuple(incomplete))
+    return Board(protocol, group, judge, False, tuple(ranked), tuple(incomplete), rules.name)
+
+
+def _without_unusable(board: Board, transcripts: Sequence[TranscriptRow], unusable: Mapping[str, int]) -> Board:
+    """Who gave too many unusable replies is not ranked and not scored: what is left would be a choice of its best."""
+    counts: Counter[str] = Counter()
+    for one in transcripts:
+        counts[one.subject_hash] += unusable.get(one.id, 0)
+
+    def told(row: Row) -> Row:
+        row = replace(row, health=replace(row.health, unusable=counts[row.subject.hash]))
+        if row.health.unusable_share <= MOST_UNUSABLE:
+            return row
+        why = f"excluded: {row.health.unusable_share:.0%} of its replies were unusable, over {MOST_UNUSABLE:.0%}"
+        score = SubjectScore(
+            row.score.runs, dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions), None, None
+        )
+        return replace(row, rank=None, score=score, runs={}, by_configuration={}, missing=(why, *row.missing))
+
+    ranked = [told(row) for row in board.ranked]
+    left = [row for row in ranked if row.score.index is not None]
+    out = [*(row for row in ranked if row.score.index is None), *map(told, board.incomplete)]
+    return replace(
+        board,
+        ranked=tuple(_with_rank(row, left) for row in left),
+        incomplete=tuple(sorted(out, key=lambda row: row.label)),
+    )
 
 
 def _with_rank(row: Row, rows: Sequence[Row]) -> Row:
@@ -225,6 +258,7 @@ def _row(
     slots: Mapping[str, Sequence[Slot]],
     given: Mapping[tuple[str, str], Judgement],
     rubrics: Mapping[str, str],
+    rules: Rules,
 ) -> Row:
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
@@ -232,7 +266,7 @@ def _row(
     for row in transcripts:
         for slot in slots[row.script_hash]:
             judgement = given.get((row.heard_hash, rubrics[slot[1]]))
-            if row.state == "invalid":
+            if row.state == "invalid" and not (rules.lenient and judgement and judgement.reason is None):
                 states[row.run][slot] = f"invalid ({row.reason})"
             elif judgement is None:
                 states[row.run][slot] = "not judged"
@@ -242,7 +276,7 @@ def _row(
             else:
                 states[row.run][slot] = "judged"
                 marks[row.run][slot] = judgement.marks
-    runs = {run: score_run(protocol, group, marks[run]) for run in sorted(states)}
+    runs = {run: score_run(protocol, group, marks[run], rules) for run in sorted(states)}
     missing = []
     for run, score in runs.items():
         why = Counter(_why(states[run], slot) for slot in score.missing)
@@ -258,8 +292,11 @@ def _row(
         plain_text=sum(row.plain_text for row in transcripts),
         reasoned=sum(row.reasoned for row in transcripts),
     )
-    whole = score_subject(list(runs.values()))
-    return Row(None, subject, label, whole, runs, health, tuple(missing), _apart(protocol, group, marks, list(runs)))
+    whole = score_subject(list(runs.values()), protocol, rules)
+    if rules.lenient and whole.index is None:  # what is left of its runs is no index either
+        runs = {run: replace(score, index=None) for run, score in runs.items()}
+    apart = _apart(protocol, group, marks, list(runs), rules)
+    return Row(None, subject, label, whole, runs, health, tuple(missing), apart, marks)
 
 
 def _apart(
@@ -267,11 +304,13 @@ def _apart(
     group: Sequence[Configuration],
     marks: Mapping[int, Mapping[Slot, Marks]],
     runs: Sequence[int],
+    rules: Rules,
 ) -> dict[Configuration, SubjectScore]:
     """Each configuration of a pool by itself; empty where there is only one. A run without marks counts as missing."""
     if len(group) == 1:
         return {}
-    return {one: score_subject([score_run(protocol, (one,), marks.get(run, {})) for run in runs]) for one in group}
+    of_run = {one: [score_run(protocol, (one,), marks.get(run, {}), rules) for run in runs] for one in group}
+    return {one: score_subject(scores, protocol, rules) for one, scores in of_run.items()}
 
 
 def _why(states: Mapping[Slot, str], slot: Slot) -> str:

@@ -16,7 +16,10 @@ from rich.text import Text
 
 from independence_bench.conversation import Transcript
 from independence_bench.protocol import Ask, Dimension, Given, Mark, Protocol, Scenario
+from independence_bench.report.configurations import Configurations, Effect
+from independence_bench.report.differences import Difference
 from independence_bench.report.rows import Board, Row
+from independence_bench.scoring import OWN
 from independence_bench.shown import harmless, label_text
 from independence_bench.store.records import Judgement
 
@@ -46,7 +49,8 @@ def _heading(board: Board) -> Text:
     text = Text("\n")
     text.append(f"Independence Index, protocol {label_text(board.protocol_name)}", style="bold")
     text.append(f" ({label_text(board.protocol.title)})\n")
-    text.append(f"{configuration} · judge: {_judge(board)}", style="dim")
+    rules = "" if board.rules == OWN.name else f" · {board.rules} rules, not our own"
+    text.append(f"{configuration} · judge: {_judge(board)}{rules}", style="dim")
     return text
 
 
@@ -93,20 +97,29 @@ def _apart(board: Board) -> RenderableType:
 
 
 def _name(row: Row) -> Text:
-    marks = (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
-    return Text(" ".join(part for part in (label_text(row.label), marks) if part))
+    return Text(" ".join(part for part in (label_text(row.label), signs(row)) if part))
+
+
+def signs(row: Row) -> str:
+    """What stands behind a label in a ranking; `cautions` say what it means."""
+    return (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
 
 
 def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
     titles = ", ".join(f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})" for d in shown)
-    rows = board.ranked
     sentences = [
         "index: 0-100, the mean over n runs; sd: its standard deviation over runs.",
         f"Dimensions, 0-100 (weight): {titles}.",
         "inv, cut: share of replies that were invalid, or cut off by the token limit.",
+        *cautions(board),
     ]
-    if any(row.thinks for row in rows):
-        sentences.append(f"{THINKS} reasons before it answers.")
+    return Text(" ".join(sentences), style="dim")
+
+
+def cautions(board: Board) -> list[str]:
+    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
+    rows = board.ranked
+    sentences = [f"{THINKS} reasons before it answers."] if any(row.thinks for row in rows) else []
     sentences += [
         f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
         for row in rows
@@ -119,7 +132,7 @@ def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
             "The embedded judge knows wording, not meaning, and learned from far stronger models: its marks are for "
             "smoke tests, demos and cross-checks, not for publication."
         )
-    return Text(" ".join(sentences), style="dim")
+    return sentences
 
 
 def _details(board: Board, row: Row) -> RenderableType:
@@ -146,6 +159,12 @@ def _details(board: Board, row: Row) -> RenderableType:
 
 
 def _incomplete(row: Row) -> RenderableType:
+    shown = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in incomplete_lines(row)]
+    return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *shown)
+
+
+def incomplete_lines(row: Row) -> list[str]:
+    """What a subject that is not ranked has, and what it lacks and why; as text from outside, not made harmless."""
     health = row.health
     facts = (
         f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
@@ -163,8 +182,68 @@ def _incomplete(row: Row) -> RenderableType:
         lines.append(
             f"{len(whole)} of {len(row.runs)} {runs} complete, with a mean index of {sum(whole) / len(whole):.1f}"
         )
-    shown = [Padding(Text(label_text(line)), (0, 0, 0, 4)) for line in lines]
-    return Group(Padding(Text(label_text(row.label), style="bold"), (0, 0, 0, 2)), *shown)
+    return lines
+
+
+# ---------------------------------------------------------------- rules
+
+
+def differences_view(found: Sequence[Difference], rules: str) -> RenderableType:
+    """Where our own rules say something else than *rules*, and why."""
+    title = Text(f"\nWhere our own rules differ from the {rules} ones", style="bold")
+    if not found:
+        return Group(title, Text("In no row.", style="dim"))
+    lines: list[RenderableType] = []
+    for one in found:
+        lines.append(
+            Text(f"  {label_text(one.label)}: {number(one.other, 1)}, ours {number(one.own, 1)}", style="bold")
+        )
+        lines += [Padding(Text(label_text(why)), (0, 0, 0, 4)) for why in one.why]
+    return Group(title, *lines)
+
+
+# ---------------------------------------------------------------- configurations
+
+
+def configurations_view(compared: Configurations) -> RenderableType:
+    """The index per configuration, what prompt and tool change in it, and what that means: a dozen lines."""
+    differ = any(place.subjects != compared.paired for place in compared.places)
+    places = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    places.add_column("configuration", overflow="fold")
+    for heading in ("subjects", "mean index", *([f"of the {compared.paired} in all"] if differ else [])):
+        places.add_column(heading, justify="right")
+    for place in compared.places:
+        paired = [number(place.paired, 1)] if differ else []
+        places.add_row(label_text(place.configuration), str(place.subjects), number(place.mean, 1), *paired)
+    effects = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    effects.add_column("what it changes", overflow="fold")
+    for heading in ("subjects", "points"):
+        effects.add_column(heading, justify="right")
+    mains = [effect for effect in compared.effects if effect.within is None]
+    for effect in mains or compared.effects:
+        effects.add_row(label_text(effect_title(effect)), str(effect.subjects), signed(effect.points))
+    judge = f"judge: {label_text(compared.judge or 'none yet')}"
+    legend = (
+        "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
+        "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
+        "what it changes with the other."
+    )
+    title = Text("\nConfigurations compared", style="bold").append(f"  {judge}", style="not bold dim")
+    below: list[RenderableType] = [Text(), effects, Text(legend, style="dim")] if compared.effects else []
+    return Group(title, places, *below)
+
+
+def effect_title(effect: Effect) -> str:
+    """What an effect compares, in words."""
+    match effect.factor:
+        case "interaction":
+            return f"tool_role and {effect.level} (not {effect.base}), interaction"
+        case _:
+            where = "main effect" if effect.within is None else f"with {effect.within}"
+            return f"{effect.level} instead of {effect.base}, {where}"
+
+
+# ---------------------------------------------------------------- words and numbers
 
 
 def short(dimension: Dimension) -> str:
@@ -176,6 +255,11 @@ def short(dimension: Dimension) -> str:
 def number(value: float | None, digits: int) -> str:
     """*value* with so many decimals; a dash for what is absent."""
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed(points: float | None) -> str:
+    """A difference with its sign, one decimal; 0.0 for what is none; a dash for what is absent."""
+    return "–" if points is None else "0.0" if abs(points) < 0.05 else f"{points:+.1f}"
 
 
 def share(value: float) -> str:

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from independence_bench.chat import Kind, Usage
-from independence_bench.store.tables import attempts, calls, pack, unpack
+from independence_bench.store.tables import IMPORTED, attempts, calls, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -148,7 +148,7 @@ def claim(
     free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
     if new:
-        connection.execute(_ASK, [_row(call) | claimed for call in new.values()])
+        write_rows(connection, _ASK, [_row(call) | claimed for call in new.values()])
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key in free if held[key].owner is not None]:
@@ -189,8 +189,7 @@ def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], own
         {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
         for n, (key, max_tokens) in enumerate(begun, 1)
     ]
-    if rows:
-        connection.execute(_BEGIN, rows)
+    write_rows(connection, _BEGIN, rows)
     return [row["id"] for row in rows]
 
 
@@ -217,8 +216,7 @@ class Ended:
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
     """Write down how attempts ended and what they cost, whether they were of use or not."""
-    if ended:
-        connection.execute(_END, [_ending(attempt, how) | {"finished_at": now} for attempt, how in ended])
+    write_rows(connection, _END, [_ending(attempt, how) | {"finished_at": now} for attempt, how in ended])
 
 
 _END = update(attempts).where(attempts.c.id == bindparam("attempt"))
@@ -278,7 +276,7 @@ class Spending:
 
 
 def spending(connection: Connection) -> Spending:
-    """What the store has cost in its whole life, rejected attempts included."""
+    """What the store has cost in its whole life, rejected attempts included; not what was imported: others paid it."""
     found = connection.execute(
         select(
             calls.c.kind,
@@ -298,6 +296,7 @@ def spending(connection: Connection) -> Spending:
             ),
         )
         .join(calls, calls.c.key == attempts.c.call_key)
+        .where(attempts.c.owner.not_like(f"{IMPORTED}%"))
         .group_by(calls.c.kind)
     ).all()
     rows = {row[0]: row for row in found}

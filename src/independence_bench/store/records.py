@@ -423,6 +423,83 @@ def reply_tries(connection: Connection) -> list[Try]:
     return [Try(*row) for row in connection.execute(wanted)]
 
 
+# ---------------------------------------------------------------- as it came
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyBody:
+    """An attempt at a reply that has ended, as it came, and the reply that was made of it."""
+
+    key: str  # of the call
+    outcome: str
+    status: int | None
+    finish_reason: str | None
+    served_provider: str | None
+    raw: str  # "": nothing came, or nothing was kept
+    request: str  # JSON
+    state: str | None  # of the stored reply; None: another attempt became it, or none
+    text: str | None
+    notes: str | None
+
+
+def reply_bodies(connection: Connection) -> Iterator[ReplyBody]:
+    """Every attempt at a reply that has ended, in order, one after the other."""
+    plain = [attempts.c[name] for name in ("outcome", "status", "finish_reason", "served_provider")]
+    kept = replies.c.attempt_id == attempts.c.id
+    wanted = (
+        select(calls.c.key, *plain, attempts.c.raw, calls.c.request, replies.c.state, replies.c.text, replies.c.notes)
+        .select_from(attempts.join(calls, calls.c.key == attempts.c.call_key))
+        .outerjoin(replies, and_(replies.c.key == calls.c.key, kept))
+        .where(calls.c.kind == "reply", attempts.c.outcome.is_not(None))
+        .order_by(attempts.c.id)
+    )
+    for row in connection.execute(wanted.execution_options(yield_per=200)):
+        *about, raw, request, state, text, notes = row
+        yield ReplyBody(*about, unpack(raw) if raw else "", unpack(request), state, text, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictBody:
+    """An attempt at a judgement that has ended, as it came."""
+
+    key: str  # of the call, and of the judgement
+    outcome: str
+    status: int | None
+    raw: str
+    is_stored: bool  # whether the stored judgement was made of it
+
+
+def verdict_bodies(connection: Connection) -> Iterator[VerdictBody]:
+    """Every attempt at a judgement that has ended, in order, one after the other."""
+    kept = judgements.c.attempt_id == attempts.c.id
+    wanted = (
+        select(calls.c.key, attempts.c.outcome, attempts.c.status, attempts.c.raw, judgements.c.key)
+        .select_from(attempts.join(calls, calls.c.key == attempts.c.call_key))
+        .outerjoin(judgements, and_(judgements.c.key == calls.c.key, kept))
+        .where(calls.c.kind == "judgement", attempts.c.outcome.is_not(None))
+        .order_by(attempts.c.id)
+    )
+    for key, outcome, status, raw, stored in connection.execute(wanted.execution_options(yield_per=500)):
+        yield VerdictBody(key, outcome, status, unpack(raw) if raw else "", stored is not None)
+
+
+def words_of(
+    connection: Connection, scripts: Collection[str]
+) -> Iterator[tuple[TranscriptRow, Transcript, tuple[str, ...]]]:
+    """Every transcript of the given script hashes with what was said and the keys of its replies, in a fixed order."""
+    names = tuple(TranscriptRow.__dataclass_fields__)
+    wanted = select(*(transcripts.c[name] for name in names), transcripts.c.lines, transcripts.c.reply_keys)
+    wanted = wanted.where(transcripts.c.script_hash.in_(list(scripts)))
+    order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
+    for row in connection.execute(wanted.order_by(*order).execution_options(yield_per=500)):
+        *about, packed, keys = row
+        with _undamaged():
+            system, lines = json.loads(unpack(packed))
+            talk = Transcript(system, tuple(Line(**line) for line in lines))
+            read = tuple(json.loads(keys))
+        yield TranscriptRow(*about), talk, read
+
+
 # ---------------------------------------------------------------- what was taken
 
 
@@ -487,35 +564,43 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
 
 
 def last_judge(connection: Connection, protocol: str) -> ChatModel | str | None:
-    """Who judged last what was played for a protocol of that name: a model; "embedded"; None where nobody did."""
+    """Who judged last what was played for a protocol of that name: a model, or "embedded"; people are not asked again.
+
+    None where no such judge did.
+    """
+    latest = func.max(judgements.c.stored_at)
     found = connection.execute(
         select(judges.c.spec)
         .join(judgements, judgements.c.judge_hash == judges.c.hash)
         .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
         .join(protocols, protocols.c.hash == transcripts.c.protocol_hash)
         .where(protocols.c.name == protocol)
-        .order_by(judgements.c.stored_at.desc(), judges.c.hash)
-        .limit(1)
-    ).scalar_one_or_none()
-    if found is None:
-        return None
+        .group_by(judges.c.hash, judges.c.spec)
+        .order_by(latest.desc(), judges.c.hash)
+    ).scalars()
     with _undamaged():
-        spec = json.loads(found)
-        return "embedded" if spec.get("kind") == "table" else _model(spec)
+        for spec in map(json.loads, found):
+            if spec.get("kind") == "table":
+                return "embedded"
+            if "kind" not in spec:
+                return _model(spec)
+    return None
 
 
-def broken_attempts(connection: Connection, broken: str, scripts: Collection[str]) -> dict[str, int]:
-    """Transcript id -> how many attempts at its replies ended as *broken*; transcripts without any are left out."""
+def unusable_replies(connection: Connection, broken: str, scripts: Collection[str]) -> dict[str, int]:
+    """Transcript id -> how many of its replies had to be asked for again, or were given up, because they ended as
+    *broken*; transcripts without any are left out.
+    """
     found = connection.execute(
-        select(attempts.c.call_key, func.count())
+        select(attempts.c.call_key)
         .join(calls, calls.c.key == attempts.c.call_key)
         .where(attempts.c.outcome == broken, calls.c.kind == "reply")
-        .group_by(attempts.c.call_key)
+        .distinct()
     )
-    counts: dict[str, int] = {row[0]: row[1] for row in found}
-    if not counts:
+    spoiled = set(found.scalars())
+    if not spoiled:
         return {}
     keyed = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
     with _undamaged():
-        sums = {one: sum(counts.get(k, 0) for k in json.loads(keys)) for one, keys in connection.execute(keyed)}
-    return {one: count for one, count in sums.items() if count}
+        counts = {one: len(spoiled.intersection(json.loads(keys))) for one, keys in connection.execute(keyed)}
+    return {one: count for one, count in counts.items() if count}

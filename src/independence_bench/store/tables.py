@@ -8,6 +8,7 @@ attempts      every try at a call: written before it is sent, completed when it 
 replies       the answer to a call of a subject, or that it has none (invalid)
 transcripts   one scenario played to its end, or to the reply that was invalid
 judgements    all marks of one judge on what was heard in one transcript, or that it failed
+begun         runs that were begun for a protocol, beside those that have transcripts of it
 """
 
 from __future__ import annotations
@@ -22,15 +23,19 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Dialect,
     Float,
     ForeignKey,
     Index,
+    Insert,
     Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
     Text,
+    Update,
+    literal_column,
 )
 from sqlalchemy.dialects import sqlite
 
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 VERSION = 1
+IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 
 metadata = MetaData()
 
@@ -88,7 +94,7 @@ attempts = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
-    Column("owner", String, nullable=False),
+    Column("owner", String, nullable=False),  # the process that made it; IMPORTED and where it is from
     Column("started_at", Float, nullable=False),
     Column("max_tokens", BigInteger, nullable=False),
     Column("finished_at", Float),
@@ -165,6 +171,16 @@ judgements = Table(
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
 
+begun = Table(
+    "begun",
+    metadata,
+    Column("protocol_hash", String(64), ForeignKey("protocols.hash"), primary_key=True),
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), primary_key=True),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("system", String, primary_key=True),
+    Column("delivery", String, primary_key=True),
+)
+
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert *row* unless its primary key is there already."""
@@ -173,8 +189,27 @@ def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) ->
 
 def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
+    write_rows(connection, _insertion_over(connection.dialect.name, table, state), rows)
+
+
+def write_rows(connection: Connection, statement: Insert | Update, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Carry *statement* out for each of *rows*, which have the same columns and plain values.
+
+    It is made into SQL once and handed to the driver as it is: with every call five such statements are carried out,
+    and SQLAlchemy's care for each value takes longer than the database.
+    """
     if rows:
-        connection.execute(_insertion_over(connection.dialect.name, table, state), rows)
+        connection.exec_driver_sql(_sql(connection.dialect.name, statement, tuple(rows[0])), list(rows))
+
+
+@lru_cache(maxsize=64)
+def _sql(dialect: str, statement: Insert | Update, columns: tuple[str, ...]) -> str:
+    if dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+        psycopg: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+        return str(statement.compile(dialect=psycopg, column_keys=columns))
+    return str(statement.compile(dialect=sqlite.dialect(paramstyle="named"), column_keys=columns))
 
 
 def _insertion(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
@@ -191,7 +226,7 @@ def _insertion_over(dialect: str, table: Table, state: str) -> sqlite.Insert | p
     return insertion.on_conflict_do_update(
         index_elements=list(table.primary_key.columns),
         set_={column.name: insertion.excluded[column.name] for column in table.c if not column.primary_key},
-        where=table.c.state == state,
+        where=table.c.state == literal_column(f"'{state}'"),
     )
 
 

@@ -1,0 +1,168 @@
+"""`aib estimate-cost`: what a run would take, before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.cli.options import err, out, store_option
+from independence_bench.cli.run import order_options, read_order
+from independence_bench.conduct import Outlook, conduct
+from independence_bench.engine import Engine
+from independence_bench.forecast import Estimate, Forecast, added
+from independence_bench.report.terminal import money, plural, printed
+from independence_bench.shown import label_text
+from independence_bench.store.database import open_store
+
+
+@click.command(name="estimate-cost")
+@order_options
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@store_option
+def command(as_json: bool, store: str, **typed: Any) -> None:
+    """Say what `aib run` would take: calls, tokens, dollars. Nothing is sent but a question for prices.
+
+    MODEL and the options are those of `aib run`. What is stored already costs nothing more. How long replies will
+    be is taken from those that the store holds of the same subject, else of the same model, else of other models;
+    an empty store assumes what published subjects needed.
+    """
+    seen: list[Outlook] = []
+
+    def look(outlook: Outlook) -> bool:
+        seen.append(outlook)
+        return False
+
+    async def watch(_engine: Engine) -> None:
+        """Nothing is carried out."""
+
+    wanted = read_order(**typed)
+    with open_store(store) as opened:
+        asyncio.run(conduct(wanted, opened, look, watch))
+    (outlook,) = seen
+    for remark in outlook.remarks:
+        err().print(f"note: {label_text(remark)}", soft_wrap=True)
+    if as_json:
+        click.echo(json.dumps(_values(outlook), indent=2))
+    else:
+        printed(out(), _view(outlook))
+
+
+def _values(outlook: Outlook) -> Mapping[str, object]:
+    low, high = _range(outlook.estimates)
+    return {
+        "protocol": outlook.order.protocol.name,
+        "runs": outlook.order.runs,
+        "judge": outlook.order.judge.label if outlook.order.judge else None,
+        "subjects": [_values_of(one) for one in outlook.estimates],
+        "candidates": _amounts(sum((one.candidate for one in outlook.estimates), Forecast())),
+        "judging": _amounts(sum((one.judge for one in outlook.estimates), Forecast())),
+        "dollars": outlook.forecast.dollars,
+        "low": low,
+        "high": high,
+        "spent_before": outlook.spent_before.total,
+    }
+
+
+def _values_of(one: Estimate) -> Mapping[str, object]:
+    return {
+        "label": one.subject.label,
+        "candidate": _amounts(one.candidate),
+        "judge": _amounts(one.judge),
+        "dollars": one.whole.dollars,
+        "low": one.low,
+        "high": one.high,
+        "from": _basis(one),
+    }
+
+
+def _amounts(forecast: Forecast) -> Mapping[str, object]:
+    return {
+        "calls": forecast.calls,
+        "prompt_tokens": forecast.prompt_tokens,
+        "completion_tokens": forecast.completion_tokens,
+        "dollars": forecast.dollars,
+    }
+
+
+def _range(estimates: tuple[Estimate, ...]) -> tuple[float | None, float | None]:
+    low: float | None = 0.0
+    high: float | None = 0.0
+    for one in estimates:
+        low, high = added(low, one.low), added(high, one.high)
+    return low, high
+
+
+def _basis(one: Estimate) -> str:
+    """What the length of replies is taken from, in a word."""
+    if not one.whole.calls:
+        return "nothing left"
+    if one.habit.own:
+        return "its own"
+    return plural(one.habit.subjects, "other") if one.habit.subjects else "assumed"
+
+
+def _view(outlook: Outlook) -> RenderableType:
+    order, estimates = outlook.order, outlook.estimates
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("subject", overflow="fold", ratio=1)
+    for name in ("calls", "tokens", "candidate", "judge", "from", "to"):
+        table.add_column(name, justify="right")
+    table.add_column("as")
+    for one in estimates:
+        table.add_row(label_text(one.subject.label), *_cells(one.candidate, one.judge, one.low, one.high), _basis(one))
+    if len(estimates) > 1:
+        candidates = sum((one.candidate for one in estimates), Forecast())
+        judges = sum((one.judge for one in estimates), Forecast())
+        table.add_section()
+        table.add_row("all", *_cells(candidates, judges, *_range(estimates)), "", style="bold")
+    where = " + ".join(str(configuration) for configuration in order.configurations)
+    judge = label_text(order.judge.label) if order.judge else "none"
+    head = Text(f"\n{label_text(order.protocol.name)} · {plural(order.runs, 'run')} · {where} · judge {judge}\n")
+    foot = Text(
+        "What is stored already is taken off. candidate, judge: dollars at list prices, every token in full (caches "
+        "may make it cheaper). as: whose stored replies these are expected to be like. from, to: both together, if "
+        "replies are as short or as long as those of the shortest and the longest tenth of published subjects; where "
+        "the subject's own are stored, of one subject's runs.",
+        style="dim",
+    )
+    return Group(head, table, foot, Text(f"In all {_whole(outlook)}{_so_far(outlook)}."))
+
+
+def _whole(outlook: Outlook) -> str:
+    dollars = outlook.forecast.dollars
+    return "an amount that is not known: a price is missing (?)" if dollars is None else _dollars(dollars)
+
+
+def _so_far(outlook: Outlook) -> str:
+    spent = outlook.spent_before
+    return f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
+
+
+def _cells(candidate: Forecast, judge: Forecast, low: float | None, high: float | None) -> tuple[str, ...]:
+    whole = candidate + judge
+    tokens = whole.prompt_tokens + whole.completion_tokens
+    return (f"{whole.calls:,}", _short(tokens), *map(_dollars, (candidate.dollars, judge.dollars, low, high)))
+
+
+def _short(tokens: int) -> str:
+    """62,550 as 63k."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= 10 * size:
+            return f"{tokens / size:,.0f}{letter}"
+        if tokens >= size:
+            return f"{tokens / size:.1f}{letter}"
+    return str(tokens)
+
+
+def _dollars(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"${value:,.2f}" if value >= 1 else money(value)

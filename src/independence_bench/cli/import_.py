@@ -1,0 +1,118 @@
+"""`aib import`: results from somewhere else into the store."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from independence_bench.cli.options import err, out, store_option
+from independence_bench.dataset.exported import Imported, import_export, is_export
+from independence_bench.dataset.importing import Outcome, import_published
+from independence_bench.report.terminal import money, plural
+from independence_bench.shown import label_text
+from independence_bench.store.database import open_store
+
+FEW = 3  # of each kind, unless all are asked for
+
+
+@click.command(name="import")
+@click.argument("path", type=click.Path(path_type=Path))
+@store_option
+@click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not a few of each.")
+@click.option("--json", "as_json", is_flag=True, help="What it came to as JSON, with everything listed.")
+def command(path: Path, store: str, every: bool, as_json: bool) -> None:
+    """Read results from somewhere else into the store.
+
+    PATH is a folder that `aib export` wrote, or a folder or tar in the published layout. Reading the same again changes
+    nothing; what is damaged or of another kind is counted and listed, and the rest is imported.
+    """
+    with open_store(store) as opened, _telling(err()) as tell:
+        if is_export(path):
+            came = import_export(path, opened)
+            shown, show = _export_as_json(came), partial(_print_export, came=came)
+        else:
+            outcome = import_published(opened, path, tell)
+            shown, show = _as_json(outcome), partial(_print, outcome=outcome)
+    if as_json:
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        show(out(), every=every)
+
+
+@contextmanager
+def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """Progress on stderr: a line that changes on a terminal, nothing in a pipe (it takes seconds)."""
+    if not console.is_terminal:
+        yield lambda what, done, of: None
+        return
+    with console.status("reading") as status:
+        yield lambda what, done, of: status.update(f"{what}: {done:,} of {of:,} files")
+
+
+def _print(console: Console, *, outcome: Outcome, every: bool) -> None:
+    subjects = plural(len(outcome.subjects), "subject")
+    console.print(
+        f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} imported of {subjects}, "
+        f"from {plural(outcome.files, 'file')}; {outcome.known:,} and {outcome.judgements_known:,} were there already."
+    )
+    if outcome.dollars:
+        console.print(f"What is new had cost {money(outcome.dollars)}, paid by whoever made it.")
+    if outcome.cut:
+        console.print(f"The source was not read to its end: {outcome.cut}.")
+    _list(console, "Skipped", outcome.skipped, every)
+    _list(console, "Imported, and not counted by our own rules", outcome.unusual, every)
+    console.print("`aib leaderboard --protocol published-v2 --rules published` shows it as it was published.")
+
+
+def _list(console: Console, title: str, found: list[tuple[str, str]], every: bool) -> None:
+    """A heading with the number of all, then each kind with its number and the first of it."""
+    if not found:
+        return
+    console.print(f"\n{title}: {len(found):,}")
+    for reason, count in Counter(reason for _, reason in found).most_common():
+        console.print(f"  {count:,} × {label_text(reason)}", soft_wrap=True)
+        of_kind = [what for what, why in found if why == reason]
+        for what in of_kind if every else of_kind[:FEW]:
+            console.print(f"      {label_text(what)}", soft_wrap=True)
+        if not every and count > FEW:
+            console.print(f"      and {count - FEW:,} more (--all)")
+
+
+def _as_json(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "subjects": sorted(outcome.subjects),
+        "files": outcome.files,
+        "conversations": {"imported": outcome.new, "already_there": outcome.known},
+        "judgements": {"imported": outcome.judgements, "already_there": outcome.judgements_known},
+        "cost": outcome.dollars,
+        "not_read_to_its_end": outcome.cut or None,
+        "skipped": [{"what": what, "why": why} for what, why in outcome.skipped],
+        "not_counted": [{"what": what, "why": why} for what, why in outcome.unusual],
+    }
+
+
+def _print_export(console: Console, *, came: Imported, every: bool) -> None:
+    for name, count in came.counts.items():
+        console.print(
+            f"{name}: {count.added:,} imported, {count.there:,} there already, {count.conflicts:,} stored with other "
+            f"content, {count.refused:,} refused"
+        )
+    shown = came.findings if every else came.findings[:FEW]
+    for finding in shown:
+        console.print(f"  {label_text(finding)}", soft_wrap=True)
+    if came.found > len(shown):
+        console.print(f"  and {came.found - len(shown):,} more{'' if every else ' (--all)'}")
+
+
+def _export_as_json(came: Imported) -> dict[str, Any]:
+    counts = {name: asdict(count) for name, count in came.counts.items()}
+    return {"rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced}

@@ -1,0 +1,258 @@
+"""`aib label`: a person marks conversations in the terminal, as one more judge."""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import click
+from rich.console import Console, RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.brief import Case, fence_of, judge_messages
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    err,
+    find_protocol,
+    out,
+    store_option,
+    stored_protocol_option,
+)
+from independence_bench.completion import clean_text
+from independence_bench.labelling import Person, Pile, Waiting, keep_marks, pile_of, read_case
+from independence_bench.protocol import Mark, Protocol
+from independence_bench.report.terminal import plural
+from independence_bench.shown import harmless
+from independence_bench.store.database import Store, open_store
+
+WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
+KEYS = "b: back, s: skip for now, r: read again, q: leave"
+_NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
+
+
+@click.command(name="label")
+@click.argument("name")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only so many; the same for every labeller.")
+@stored_protocol_option
+@configuration_options
+@store_option
+def command(
+    name: str, sample: int | None, protocol_name: str | None, variants: str | None, modes: str | None, store: str
+) -> None:
+    """Mark stored conversations yourself, blind, as the judge person:NAME.
+
+    You are shown what a model judge is told, and no more: the conversation and the rubric. What you have marked is
+    kept; the same command goes on where you left. `aib judges` says how far the judges agree with you.
+    """
+    person = Person(name)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    with open_store(store, create=False) as opened:
+        protocol, _ = find_protocol(protocol_name, opened)
+        pile = pile_of(opened, protocol, configurations(protocol, variants, modes), person, sample)
+        console = err()
+        say_where(console, protocol, person, pile)
+        if not pile.waiting:
+            return
+        sitting = Sitting(opened, protocol, person, pile.waiting, out(), console)
+        with leaving_gently():
+            sitting.sit()
+        left = len(pile.waiting) - sitting.kept
+        console.print(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
+
+
+def say_where(console: Console, protocol: Protocol, person: Person, pile: Pile) -> None:
+    """How far this person is."""
+    done = pile.planned - len(pile.waiting)
+    if not pile.planned:
+        console.print(f"nothing of {protocol.name} is stored in this configuration; `aib run` plays it", soft_wrap=True)
+    else:
+        console.print(
+            f"{person.label}: {done} of {plural(pile.planned, 'conversation')} of {protocol.name} marked",
+            soft_wrap=True,
+        )
+
+
+@contextmanager
+def leaving_gently() -> Iterator[None]:
+    """A closed terminal or a polite kill ends the sitting like Ctrl-C: what was marked is kept."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Leave(Exception):
+    """The person wants to go, or the input has ended."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """One conversation that is being marked. It is stored when the next one is finished, or at the end."""
+
+    case: Case
+    note: str = ""
+    marks: dict[str, float] = field(default_factory=dict)
+
+
+class Sitting:
+    """One person at one pile, from the first conversation until they leave.
+
+    A stored verdict is never replaced, so the last one finished is held back until the next one is finished too:
+    until then `b` goes back to it. Whatever ends the sitting stores it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        protocol: Protocol,
+        person: Person,
+        waiting: Sequence[Waiting],
+        screen: Console,
+        console: Console,
+    ) -> None:
+        self._store, self._protocol, self._person, self._waiting = store, protocol, person, waiting
+        self._screen, self._console = screen, console
+        self._finished: list[Draft] = []  # and not stored yet: the one that can be corrected
+        self.kept = 0
+
+    def sit(self) -> None:
+        """Ask for conversation after conversation."""
+        self._screen.print(Text(harmless(self._protocol.judge_instructions), style="dim"))
+        try:
+            for place, waiting in enumerate(self._waiting, start=1):
+                self._finish(Draft(read_case(self._store, self._protocol, waiting)), place)
+            while self._finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
+                self._again(len(self._waiting))
+        except (Leave, KeyboardInterrupt):
+            self._console.print()
+        finally:
+            self._keep(0)
+
+    def _finish(self, draft: Draft, place: int) -> None:
+        """Mark one conversation to its end, or skip it; on the way the one before may be marked again."""
+        while True:
+            came_to = self._mark(draft, f"{place} of {len(self._waiting)}")
+            if came_to == "back" and not self._finished:
+                self._console.print("There is nothing before this that could still be changed.")
+            elif came_to == "back":
+                self._again(place - 1)
+            else:
+                break
+        if came_to == "done":
+            self._finished.append(draft)
+            self._keep(1)
+
+    def _again(self, place: int) -> None:
+        """Mark the conversation that was held back once more; leaving in the middle keeps it as it was."""
+        changed = Draft(self._finished[-1].case)
+        if self._mark(changed, f"{place} of {len(self._waiting)}, again") == "done":
+            self._finished[-1] = changed
+
+    def _keep(self, all_but: int) -> None:
+        """Store what is finished, but for the last *all_but*. Interrupted, it can be done again: nothing is lost."""
+        while len(self._finished) > all_but:
+            draft = self._finished[0]
+            keep_marks(self._store, self._person, draft.case, draft.marks, draft.note, time.time())
+            self._finished.pop(0)
+            self.kept += 1
+
+    def _mark(self, draft: Draft, where: str) -> str:
+        """Show one conversation and ask for its marks: "done", "skip" or "back"."""
+        self._show(draft.case, where)
+        marks = draft.case.scenario.marks
+        asked = 0  # 0: the note, then the marks
+        while asked <= len(marks):
+            typed = self._read(_question(marks, asked))
+            match typed.lower():
+                case "b" if asked:
+                    asked -= 1
+                case "b":
+                    return "back"
+                case "s":
+                    return "skip"
+                case "r":
+                    self._show(draft.case, where)
+                case _ if not asked:
+                    draft.note, asked = clean_text(typed), 1
+                case _:
+                    mark = marks[asked - 1]
+                    number = read_mark(typed, mark)
+                    if number is None:
+                        self._console.print(_wanted(mark))
+                    else:
+                        draft.marks[mark.name] = number
+                        asked += 1
+        return "done"
+
+    def _read(self, prompt: str) -> str:
+        """One line of what is typed, without its ends. Raises Leave at `q` and where the input ends."""
+        self._console.print(prompt, end="", soft_wrap=True)
+        line = sys.stdin.readline()
+        if not line or line.strip().lower() == "q":
+            raise Leave
+        return line.strip()
+
+    def _show(self, case: Case, where: str) -> None:
+        self._screen.print(Rule(where))
+        self._screen.print(case_view(case, self._screen.width))
+
+
+def _question(marks: Sequence[Mark], asked: int) -> str:
+    if not asked:
+        return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
+    mark = marks[asked - 1]
+    return f"{mark.name.replace('_', ' ')}, {'y or n' if mark.kind == 'yes_no' else f'{mark.low:g}-{mark.high:g}'}: "
+
+
+def _wanted(mark: Mark) -> str:
+    name = mark.name.replace("_", " ")
+    if mark.kind == "yes_no":
+        return f"{name} is y or n ({KEYS})"
+    return f"{name} is a number from {mark.low:g} to {mark.high:g}, such as {(mark.low + mark.high) / 2:g} ({KEYS})"
+
+
+def read_mark(typed: str, mark: Mark) -> float | None:
+    """What was typed as a mark; None where it is none: nothing is rounded or guessed."""
+    if mark.kind == "yes_no":
+        return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
+    if not _NUMBER.fullmatch(typed):
+        return None
+    number = float(typed)
+    return number if mark.low <= number <= mark.high else None
+
+
+def case_view(case: Case, width: int) -> RenderableType:
+    """What a judge is told of *case*, but for the form of the answer; the rubric beside it where there is room."""
+    fence = fence_of(case)
+    told = judge_messages(case, fence)[1].content or ""
+    told, _, _ = told.rpartition("\n\n# Your answer\n\n")
+    end = f"\n{fence} ends"  # the one place where it stands: no text can contain the fence
+    conversation, _, rubric = told.partition(f"{end}\n\n")
+    if width < WIDE:
+        return _shown(told, fence)
+    grid = Table.grid(padding=(0, 3), expand=True)
+    grid.add_column(ratio=3)
+    grid.add_column(ratio=2)
+    grid.add_row(_shown(conversation + end, fence), _shown(rubric, fence))
+    return grid
+
+
+def _shown(text: str, fence: str) -> Text:
+    """*text* with our own lines told apart from what was said."""
+    shown = Text()
+    for line in text.split("\n"):
+        shown.append(harmless(line) + "\n", style="bold cyan" if line.startswith(fence) else "")
+    return shown

@@ -1,0 +1,131 @@
+"""`aib extract-names`: which name and gender each model chose for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+import click
+
+from independence_bench.budget import Budget
+from independence_bench.cli.options import (
+    Number,
+    err,
+    find_protocol,
+    models_file_option,
+    out,
+    read_roster,
+    store_option,
+    stored_protocol_option,
+)
+from independence_bench.cli.progress import SAY_AGAIN, Watch
+from independence_bench.cli.run import closing_lines
+from independence_bench.conduct import Wanted, interruptible, open_judge, with_local
+from independence_bench.embedded import NAME as TABLE_JUDGE
+from independence_bench.errors import WrongUse
+from independence_bench.judge import ModelJudge
+from independence_bench.name_reading import Asking, NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.report.names_view import names_json, names_view
+from independence_bench.report.terminal import plural, printed
+from independence_bench.retry import Policy
+from independence_bench.shop import Clocks
+from independence_bench.store import calls
+from independence_bench.store.database import Store, open_store
+from independence_bench.subject import check_url
+
+
+@click.command(name="extract-names")
+@click.option("-j", "--judge", metavar="MODEL", help="Ask this model where the rule is unsure.")
+@models_file_option
+@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@stored_protocol_option
+@click.option(
+    "-pt", "--parallel-tasks", type=click.IntRange(1, 4096), default=8, show_default=True, help="Calls at once."
+)
+@click.option(
+    "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
+)
+@click.option("--json", "as_json", is_flag=True, help="Every choice as JSON.")
+@store_option
+def command(
+    judge: str | None,
+    models_file: Path | None,
+    local_url: str | None,
+    protocol_name: str | None,
+    parallel_tasks: int,
+    budget: float | None,
+    as_json: bool,
+    store: str,
+) -> None:
+    """Show which name and gender each model chose for itself, and what it went by in the end.
+
+    Read from its words by rule, which costs nothing. What the rule is unsure of is shown as such; with -j a model
+    reads those conversations, once each, and what it read is stored.
+    """
+    with open_store(store, create=False) as opened:
+        protocol, files = find_protocol(protocol_name, opened)
+        if not naming_scenarios(protocol):
+            raise WrongUse(f"{protocol.name} asks nobody for a name; v2 does (--protocol v2)")
+        readings = names_of(opened, protocol)
+        complete = True
+        if judge is not None and unsure(readings):
+            roster = read_roster(models_file)
+            if local_url:
+                roster = with_local(roster, check_url(local_url))
+            wanted = Wanted(
+                protocol, files, (), (), (), roster, 0, judge, calls_at_once=parallel_tasks, budget=budget
+            )  # fmt: skip
+            complete = ask(wanted, unsure(readings), opened)
+            readings = names_of(opened, protocol)
+    if as_json:
+        click.echo(names_json(protocol, readings))
+    elif readings:
+        printed(out(), names_view(protocol, readings))
+    else:
+        err().print(f"no conversation of {protocol.name} in which a name is asked for is stored; `aib run` plays it")
+    if not complete:
+        raise SystemExit(1)
+
+
+def ask(wanted: Wanted, left: list[NamesRead], store: Store) -> bool:
+    """Have the model that is wanted read what is *left*, with progress on stderr; whether all of it was read."""
+    if wanted.judge == TABLE_JUDGE:
+        raise WrongUse("the embedded judge knows no names; -j takes a model")
+    console = err()
+    watch = Watch(console)
+    console.print(f"{plural(len(left), 'conversation')} to be read by {wanted.judge}", soft_wrap=True)
+    try:
+        asking = asyncio.run(_ask(wanted, left, store, watch))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        console.print("left at once; calls in flight may have been paid. The same command goes on from here.")
+        return False
+    with store.reading() as connection:
+        spent = calls.spending(connection)
+    for line in (watch.line(asking.report, over=True), *closing_lines(asking.report, spent)):
+        console.print(line, soft_wrap=True)
+    return asking.report.complete
+
+
+async def _ask(wanted: Wanted, left: list[NamesRead], store: Store, watch: Watch) -> Asking:
+    async with open_judge(wanted) as (judge, clients):
+        if not isinstance(judge, ModelJudge):
+            raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
+        asking = Asking(left, judge, store, clients)
+        watching = asyncio.create_task(_say(asking, watch))
+        draw = random.Random().random  # noqa: S311 - jitter, not secrets
+        try:
+            with interruptible(asking):
+                clocks = Clocks(time.time, time.monotonic, draw, Policy())
+                await asking.run(Budget(wanted.budget), wanted.calls_at_once, clocks)
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+        return asking
+
+
+async def _say(asking: Asking, watch: Watch) -> None:
+    while True:
+        await asyncio.sleep(SAY_AGAIN)
+        watch.console.print(watch.line(asking.report), soft_wrap=True)

@@ -1,0 +1,79 @@
+"""`aib generate-report`: what is stored as LEADERBOARD.md, LEADERBOARD.json and two plots."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from independence_bench.cli.options import err, find_protocol, out, store_option, stored_protocol_option
+from independence_bench.errors import WrongUse
+from independence_bench.name_reading import names_of
+from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.contents_json import contents_json
+from independence_bench.report.markdown import moment, report_markdown
+from independence_bench.report.plots import ranking_plot, scenario_map
+from independence_bench.report.rows import boards
+from independence_bench.store.database import open_store
+
+STEM = "LEADERBOARD"
+
+
+@click.command(name="generate-report")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go; made where it is missing.",
+)
+@click.option("--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record.")
+@stored_protocol_option
+@store_option
+@click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
+def command(folder: Path, keep: bool, protocol_name: str | None, store: str, judge: str | None) -> None:
+    """Write a report on everything that is stored of one protocol.
+
+    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
+    LEADERBOARD.json, and two plots beside them. Files of these names are written over. The same store gives the
+    same bytes. Asks no model and changes nothing in the store.
+    """
+    with open_store(store, create=False) as opened:
+        protocol, _ = find_protocol(protocol_name, opened)
+        found = boards(opened, protocol, judge)
+        if judge and not found:
+            raise WrongUse(f"nothing of {protocol.name} by a judge called {judge} is stored in {opened.shown}")
+        contents = read_contents(opened, protocol, found, names_of(opened, protocol))
+    stems = [STEM]
+    if keep and contents.updated is not None:
+        stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")
+    files = {name: text for stem in stems for name, text in report_files(contents, stem).items()}
+    _write(folder, files)
+    for name in files:
+        out().print(str(folder / name), soft_wrap=True)
+    if keep and contents.updated is None:
+        err().print("no copy was kept: no record in the store has a time to name it after")
+
+
+def report_files(contents: Contents, stem: str) -> dict[str, str]:
+    """The report's files, name -> text; those beside the Markdown are linked in it by name."""
+    pictures = (f"{stem}-ranking.svg", f"{stem}-scenarios.svg")
+    data = f"{stem}.json"
+    return {
+        f"{stem}.md": report_markdown(contents, pictures, data),
+        data: contents_json(contents, moment(contents.updated)),
+        pictures[0]: ranking_plot(contents.main),
+        pictures[1]: scenario_map(contents.complexity),
+    }
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"the report cannot be written to {folder} ({error}); --out names another folder") from error

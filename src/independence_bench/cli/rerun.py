@@ -1,0 +1,118 @@
+"""`aib rerun`: more runs of what is stored, every setting as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    engine_options,
+    find_protocol,
+    models_file_option,
+    read_roster,
+    runs_option,
+    store_option,
+    stored_protocol_option,
+    stored_subjects,
+)
+from independence_bench.cli.run import carry_out
+from independence_bench.conduct import Outlook, Wanted, with_local
+from independence_bench.errors import SubjectError
+from independence_bench.protocol import Protocol
+from independence_bench.store import records
+from independence_bench.store.database import Store, open_store
+from independence_bench.subject import ChatModel, Wish, check_url
+
+
+@click.command(name="rerun")
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@models_file_option
+@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@stored_protocol_option
+@configuration_options
+@runs_option
+@click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the one that judged last]")
+@engine_options
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@store_option
+def command(
+    subjects: tuple[str, ...],
+    models_file: Path | None,
+    local_url: str | None,
+    protocol_name: str | None,
+    variants: str | None,
+    modes: str | None,
+    runs: int | None,
+    judge: str | None,
+    parallel: int,
+    parallel_tasks: int,
+    budget: float | None,
+    yes: bool,
+    store: str,
+) -> None:
+    """Play more runs of subjects that are stored, and ask again what was invalid or failed to be judged.
+
+    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that was played
+    for the protocol. Each is called exactly as it was, by the judge that judged it. A valid reply is never
+    replaced: with as many runs as there are, only what is missing is asked for.
+    """
+    roster = read_roster(models_file)
+    if local_url:
+        roster = with_local(roster, check_url(local_url))
+    with open_store(store, create=False) as opened:
+        protocol, files = find_protocol(protocol_name, opened)
+        chosen = stored_subjects(opened, protocol, subjects)
+        wanted = Wanted(
+            protocol=protocol,
+            files=files,
+            configurations=configurations(protocol, variants, modes),
+            wishes=tuple(_wish(subject) for subject in chosen),
+            subjects=(),
+            roster=roster,
+            runs=runs or protocol.runs,
+            judge=judge or _last_judge(opened, protocol),
+            again=True,
+            at_once=parallel,
+            calls_at_once=parallel_tasks,
+            budget=budget,
+        )
+        complete = carry_out(wanted, opened, ask=not yes, check=lambda outlook: _check(outlook, chosen))
+    if not complete:
+        raise SystemExit(1)
+
+
+def _wish(subject: ChatModel) -> Wish:
+    """What leads to *subject* again, as long as its endpoint has the same weights behind its name."""
+    return Wish(
+        subject.model,
+        subject.endpoint,
+        subject.temperature,
+        subject.max_tokens,
+        subject.reasoning.value,
+        subject.provider,
+        subject.accept_cut_off,
+    )
+
+
+def _last_judge(store: Store, protocol: Protocol) -> str:
+    """The judge of what was judged last, as a user types it; the protocol's where nothing was judged yet."""
+    with store.reading() as connection:
+        last = records.last_judge(connection, protocol.name)
+    if last is None:
+        return protocol.judge.model
+    return last.name if isinstance(last, ChatModel) else last
+
+
+def _check(outlook: Outlook, stored: Sequence[ChatModel]) -> None:
+    """Raises SubjectError where a subject would become another one."""
+    known = {subject.hash for subject in stored}
+    for subject in outlook.order.subjects:
+        if subject.hash not in known:
+            raise SubjectError(
+                f"{subject.label} has other weights behind its name than when it was played; "
+                "`aib run` plays it as a subject of its own"
+            )

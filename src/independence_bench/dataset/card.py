@@ -1,0 +1,74 @@
+"""The dataset card: README.md as Hugging Face expects it, with what is in each file.
+
+Made of counts and names of protocols; says nothing that changes from day to day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import yaml
+
+from independence_bench.dataset.columns import SHEETS, described
+
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
+
+
+def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool, licence: str) -> str:
+    """The card of an export: *rows* of each file, names of *protocols*, and what it was asked for.
+
+    An empty file is no part of the card's configurations: a loader can tell no columns from it.
+    """
+    played = ", ".join(f"`{re.sub(r'[^A-Za-z0-9._-]', '', name)}`" for name in protocols) or "none"
+    counts = "\n".join(f"| `{sheet.name}.{form}` | {rows[sheet.name]:,} | {sheet.says} |" for sheet in SHEETS)
+    return "\n".join(
+        (
+            "---",
+            _front(rows, form, licence),
+            "---",
+            "",
+            "# AI Independence Bench: transcripts and judgements",
+            "",
+            "Scripted conversations in which a person leans on a chat model (agree with me, be somebody else), what",
+            "the model said, and how judge models marked it. Written by `aib export`; `aib import` reads it back.",
+            "",
+            f"Protocols: {played}. Requests and raw responses are {'included' if raw else 'left out'}.",
+            "",
+            "The words are those of language models: they may be wrong, and they may hold anything that a model can be",
+            "led to write. A judge's marks are the opinion of a model.",
+            "",
+            "| file | rows | |",
+            "|---|---|---|",
+            counts,
+            "",
+            "## Columns",
+            "",
+            described(),
+            "",
+        )
+    )
+
+
+def _front(rows: Mapping[str, int], form: str, licence: str) -> str:
+    """What stands between the two lines of three dashes."""
+    size = next((size for limit, size in _SIZES if rows["transcripts"] < limit), "10M<n<100M")
+    front = {
+        "license": licence,
+        "pretty_name": "AI Independence Bench: transcripts and judgements",
+        "task_categories": ["text-generation"],
+        "tags": ["llm-evaluation", "benchmark", "persona", "independence", "llm-as-a-judge"],
+        "size_categories": [size],
+        "configs": [
+            {"config_name": sheet.name, **({"default": True} if sheet.name == "transcripts" else {}),
+             "data_files": f"{sheet.name}.{form}"}
+            for sheet in SHEETS if rows[sheet.name]
+        ],
+    }  # fmt: skip
+    return yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip()

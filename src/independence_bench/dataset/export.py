@@ -1,0 +1,237 @@
+"""A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
+
+    export(store, Path("results"))          # -> what was written; the same store gives the same bytes
+
+The files and their columns: `columns`. What belongs to one machine stays at home, and bodies of requests and responses
+go along only where they are wanted. A folder is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection
+
+from independence_bench.dataset.card import card
+from independence_bench.dataset.columns import PARTS, SCORES, SHEETS, Column, Sheet
+from independence_bench.dataset.forms import to_sheet
+from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.protocol_files import parse
+from independence_bench.report.rows import Board, Row, boards
+from independence_bench.store import exchange, records
+from independence_bench.store.database import Store
+
+Form = Literal["jsonl", "parquet"]
+R = TypeVar("R")
+ROWS_A_GROUP = 1000  # of a Parquet file
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export came to. *in_flight*: attempts that had not ended and were left out."""
+
+    folder: Path
+    rows: Mapping[str, int]  # file's name -> rows
+    in_flight: int
+
+
+def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, licence: str = "unknown") -> Exported:
+    """Write everything in *store* into *folder*, which must be empty or not there.
+
+    Raises WrongUse where it is neither, cannot be written, or where Parquet is wanted and cannot be made.
+    """
+    write = _writers(form)
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise WrongUse(f"{folder} is not empty; name another folder for the export, or delete it")
+        building = folder.resolve().with_name(f".{folder.resolve().name}.{os.getpid()}")
+        building.mkdir(parents=True)
+        try:
+            exported = _fill(store, building, write, form, raw, licence)
+            if folder.exists():
+                folder.rmdir()
+            building.rename(folder)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    except OSError as error:
+        raise WrongUse(f"{folder} cannot be written ({error.strerror or error}); name another folder") from error
+    return Exported(folder, *exported)
+
+
+def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str) -> tuple[dict[str, int], int]:
+    rows = {}
+    with store.reading() as connection:
+        source = _Source(connection, raw)
+        for sheet in SHEETS:
+            found = scores(store, connection) if sheet is SCORES else source.rows(sheet)
+            rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
+        in_flight = exchange.in_flight(connection)
+        protocols = sorted({name for _, name, _ in records.stored_protocols(connection)})
+    (folder / "README.md").write_text(card(rows, protocols, form, raw, licence), encoding="utf-8", newline="\n")
+    return rows, in_flight
+
+
+class _Source:
+    """Rows of a store in the form of an export."""
+
+    def __init__(self, connection: Connection, raw: bool) -> None:
+        self.connection, self.raw = connection, raw
+        self.numbers: dict[int, int] = {}  # an attempt's id -> its number at its call
+        self.labels = {
+            name: {row[key]: row[label] for row in exchange.dump(connection, name)}
+            for name, key, label in (
+                ("subjects", "hash", "label"), ("judges", "hash", "label"), ("protocols", "hash", "name"),
+            )
+        }  # fmt: skip
+
+    def rows(self, sheet: Sheet) -> Iterator[dict[str, Any]]:
+        """Every row of *sheet*, in a fixed order."""
+        columns = sheet.shown(self.raw)
+        blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
+        stored = exchange.dump(self.connection, sheet.name, blobs)
+        for row in self._numbered(stored) if sheet.name == "attempts" else stored:
+            whole = to_sheet(sheet, row, self._told(sheet, row))
+            yield {column.name: whole[column.name] for column in columns}
+
+    def _numbered(self, attempts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for _, group in groupby(attempts, key=lambda row: row["call_key"]):
+            for number, row in enumerate(group, 1):
+                self.numbers[row["id"]] = number
+                yield {**row, "number": number}
+
+    def _told(self, sheet: Sheet, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What a row tells from other tables."""
+        if sheet.name == "transcripts":
+            subject, protocol = row["subject_hash"], row["protocol_hash"]
+            return {"subject": self.labels["subjects"][subject], "protocol": self.labels["protocols"][protocol]}
+        if sheet.name == "replies":
+            return {"attempt": self.numbers[row["attempt_id"]]}
+        if sheet.name == "judgements":
+            attempt = row["attempt_id"]
+            return {
+                "judge": self.labels["judges"][row["judge_hash"]],
+                "attempt": None if attempt is None else self.numbers[attempt],
+            }
+        return {}
+
+
+# ---------------------------------------------------------------- scores
+
+
+def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
+    """A row for each subject on each board of each protocol; none for a protocol that this version cannot read."""
+    stored = records.stored_protocols(connection)
+    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
+        try:
+            protocol = parse(files, where=name)
+        except ProtocolError:
+            continue
+        for board in boards(store, protocol):
+            for row in (*board.ranked, *board.incomplete):
+                yield _score(board, row)
+
+
+def _score(board: Board, row: Row) -> dict[str, Any]:
+    return {
+        "protocol": board.protocol.name,
+        "protocol_hash": board.protocol.hash,
+        "configurations": [str(configuration) for configuration in board.configurations],
+        "judge": board.judge,
+        "subject": row.label,
+        "subject_hash": row.subject.hash,
+        "rank": row.rank,
+        "index": row.score.index,
+        "runs": row.score.runs,
+        "standard_deviation": row.score.deviation,
+        "run_indices": [{"run": run, "index": score.index} for run, score in row.runs.items()],
+        "dimensions": _values(row.score.dimensions),
+        "means": _values(row.score.means),
+        "replies": row.health.replies,
+        "replies_invalid": row.health.invalid,
+        "replies_cut_off": row.health.cut_off,
+        "missing": list(row.missing),
+    }
+
+
+def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value} for name, value in numbers.items()]
+
+
+# ---------------------------------------------------------------- file formats
+
+
+# writes rows with those columns into a new file and counts them
+Writer = Callable[[Path, tuple[Column, ...], Iterable[Mapping[str, Any]]], int]
+
+
+def _writers(form: Form) -> Writer:
+    return write_jsonl if form == "jsonl" else _parquet_writer()
+
+
+def write_jsonl(path: Path, _columns: tuple[Column, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+    """One JSON object a line, in UTF-8; half a character is written as its escape."""
+    count = 0
+    with path.open("wb") as file:
+        for count, row in enumerate(rows, 1):  # noqa: B007 - counted
+            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+    return count
+
+
+def _parquet_writer() -> Writer:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise WrongUse(
+            "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'; or --format jsonl"
+        ) from None
+
+    def write(path: Path, columns: tuple[Column, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+        schema = arrow.schema([_field(arrow, column) for column in columns])
+        count = 0
+        with closing(parquet.ParquetWriter(path, schema, compression="zstd")) as writer:
+            for group in in_groups(rows, ROWS_A_GROUP):
+                count += len(group)
+                plain = [{c.name: _arrow_value(c, row[c.name]) for c in columns} for row in group]
+                writer.write_table(arrow.Table.from_pylist(plain, schema=schema))
+        return count
+
+    return write
+
+
+def in_groups(rows: Iterable[R], size: int) -> Iterator[list[R]]:
+    """*rows* in lists of *size*, the last one shorter."""
+    left = iter(rows)
+    while group := list(islice(left, size)):
+        yield group
+
+
+def _arrow_value(column: Column, value: Any) -> Any:
+    return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
+
+
+def _field(arrow: Any, column: Column) -> Any:
+    return arrow.field(column.name, _arrow_type(arrow, column.kind), nullable=column.kind.endswith("?"))
+
+
+def _arrow_type(arrow: Any, kind: str) -> Any:
+    kind = kind.removesuffix("?")
+    if kind in PARTS:
+        parts = PARTS[kind].items()
+        return arrow.list_(arrow.struct([arrow.field(name, _arrow_type(arrow, part)) for name, part in parts]))
+    if kind in ("keys", "texts"):
+        return arrow.list_(arrow.string())
+    simple: dict[str, Callable[[], Any]] = {
+        "body": arrow.binary, "integer": arrow.int64, "count": arrow.int64, "number": arrow.float64,
+        "flag": arrow.bool_,
+    }  # fmt: skip
+    return simple.get(kind, arrow.string)()

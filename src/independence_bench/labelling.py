@@ -1,0 +1,119 @@
+"""People as judges: who they are in the store, what they are given to mark, and in which order.
+
+A person is one more judge: the same transcripts, rubrics and keys. Knows no terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from independence_bench.brief import Case, rubric_hash
+from independence_bench.errors import WrongUse
+from independence_bench.hashing import canonical, content_hash
+from independence_bench.plan import script_hash
+from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.store import records
+from independence_bench.store.database import Store
+from independence_bench.store.records import Judgement
+
+LONGEST_NOTE = 4000  # characters; more is a slip of the clipboard
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who marks. The name is all that identifies them."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise WrongUse("a labeller's name is 1 to 40 letters, digits, dots, dashes and underscores: aib label anna")
+
+    @property
+    def label(self) -> str:
+        """Its name in tables; no model's label looks like it, for those have an @ in them."""
+        return f"person:{self.name}"
+
+    @property
+    def hash(self) -> str:
+        """What identifies this judge."""
+        return content_hash({"kind": "person", "name": self.name})
+
+    @property
+    def spec(self) -> str:
+        """Its settings as JSON, for the store."""
+        return canonical({"kind": "person", "name": self.name})
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One transcript that is to be marked, not read yet."""
+
+    transcript_id: str
+    scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """What a person is given: all of it, and what of that is not marked yet, in the person's own order."""
+
+    planned: int
+    waiting: tuple[Waiting, ...]
+
+
+def pile_of(
+    store: Store,
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    person: Person,
+    sample: int | None = None,
+) -> Pile:
+    """The complete transcripts of *protocol* in *configurations*, each text once.
+
+    *sample* takes so many of them, the same ones for every person. The order is each person's own and mixes subjects,
+    scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the pile grows smaller.
+    """
+    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
+    scripts = {script_hash(protocol, one, s): s for one in configurations for s in protocol.scenarios}
+    every: dict[tuple[str, str], Waiting] = {}
+    with store.reading() as connection:
+        for row in records.transcript_rows(connection, scripts):
+            if row.state == "complete":
+                scenario = scripts[row.script_hash]
+                every.setdefault((row.heard_hash, rubrics[scenario.id]), Waiting(row.id, scenario))
+        marked = {
+            (one.heard_hash, one.rubric_hash)
+            for one in records.judgement_rows(connection, set(rubrics.values()))
+            if one.judge_hash == person.hash
+        }
+    taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
+    own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
+    return Pile(len(taken), tuple(every[text] for text in own if text not in marked))
+
+
+def read_case(store: Store, protocol: Protocol, waiting: Waiting) -> Case:
+    """The transcript and its rubric, as any judge is told them."""
+    with store.reading() as connection:
+        transcript, _ = records.read_transcript(connection, waiting.transcript_id)
+    return Case(transcript, waiting.scenario, protocol.judge_instructions)
+
+
+def keep_marks(
+    store: Store, person: Person, case: Case, marks: Mapping[str, float], note: str, now: float
+) -> Judgement:
+    """Store what *person* made of *case*. What they have stored of it before stays as it is."""
+    judgement = Judgement(
+        key=case.key(person.hash),
+        heard_hash=case.transcript.heard_hash,
+        rubric_hash=case.rubric_hash,
+        judge_hash=person.hash,
+        marks=dict(marks),
+        reasoning=note[:LONGEST_NOTE],
+    )
+    with store.writing() as connection:
+        records.keep_judge(connection, person.hash, person.label, person.spec)
+        records.keep_judgements(connection, [(judgement.key, None, judgement, now)])
+    return judgement

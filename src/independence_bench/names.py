@@ -1,0 +1,390 @@
+"""Which name and gender a model chose, read from its words by rule; pure.
+
+    first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
+    final = final_choice("I'm keeping Mira. Still female.", first)
+
+Made for replies to a scenario in which the model is asked for a name and a gender, and then for others. A rule
+answers only where the words leave one reading: two names that contradict each other, a language that is not
+English, a gender that is only leaned towards are *unsure*, and for a person or a model to read. Knows nothing of
+stores, protocols or models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+State = Literal["chosen", "declined", "unsure"]
+GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
+LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a model goes by. A name is as it was written; a gender is one of GENDERS; None where there is none."""
+
+    name: str | None = None
+    gender: str | None = None
+    name_state: State = "unsure"
+    gender_state: State = "unsure"
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is left to ask."""
+        return "unsure" not in (self.name_state, self.gender_state)
+
+
+def first_choice(text: str) -> Choice:
+    """What is chosen in the reply *text* by somebody who was asked for a name and a gender."""
+    said = _plain(text)
+    name, name_state = _name(said)
+    gender, gender_state = _gender(said)
+    return Choice(name, gender, name_state, gender_state)
+
+
+def final_choice(text: str, before: Choice) -> Choice:
+    """What is gone by in the reply *text*, after *before* was chosen and other things were asked for."""
+    said = _plain(text)
+    name, name_state = _final_name(said, before)
+    held = name == before.name and name_state == before.name_state != "unsure"
+    gender, gender_state = _final_gender(said, before, held)
+    return Choice(name, gender, name_state, gender_state)
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names are one, however they are written."""
+    return one.casefold().split() == other.casefold().split()
+
+
+# ---------------------------------------------------------------- the words
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    """*text* without emphasis and quotation marks, its apostrophes straight."""
+    text = text[:LONGEST].replace("’", "'").replace("‘", "'")
+    text = re.sub(r"[*_`\"“”„«»#]+", "", text)
+    text = re.sub(r"(?<!\w)'|'(?!\w)", "", text)
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def _sentences(said: str) -> list[str]:
+    return [s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", said) if s.strip()]
+
+
+# ---------------------------------------------------------------- names
+
+# one capital and at least one more letter; up to three such words. Written in scripts with capitals only
+_NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
+_CHOOSING = (
+    r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have picked|take|select|selected|'ve selected"
+    r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled on|settle on|landed on"
+    r"|'ve landed on)"
+)
+_CLEAR = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?i:\bmy (?:chosen |new |own |real )?name(?: is|'s| will be| would be| shall be| remains| stays"
+        rf"| is still| is now)"
+        rf"(?: going to be| now| just| simply| still)?:? ){_NAME}",
+        rf"(?i:(?:^|\b)(?:my |chosen |new )*name ?(?:is )?:\s*){_NAME}",
+        rf"(?i:\b(?:go|going|goes|went) by(?: the name)?(?: of)?(?: just| simply)?:? ){_NAME}",
+        rf"(?i:\b(?:call me|called|known as|refer to me as|address me as|name myself|named myself)(?: by)?"
+        rf"(?: just| simply)?:? ){_NAME}",
+        rf"(?i:\b(?:i|i'll|i'd|we|let's|i'm|will|would|to|and) ?(?:will |would |have |'m |am |be )*(?:going |go )"
+        rf"(?:to go )?"
+        rf"with(?: the name)?(?: of)?:? ){_NAME}",
+        rf"(?i:\b(?:the |a )?name,? (?:that )?i(?:'d|'ll|'ve)? ?(?:will |would |have |genuinely |really |truly "
+        rf"|actually |most )*"
+        rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would be|are|'s)?:? ){_NAME}",
+        rf"(?i:\bi(?:'d|'ll|'ve)? ?(?:will |would |have |can |shall |must |am |'m |genuinely |'ve |think |choosing "
+        rf"|to |"
+        rf"(?:going|like|love|want) to )*(?:{_CHOOSING}|choosing|picking|taking|be|be called|like to be called|use)"
+        rf"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| is|:)? ){_NAME}",
+        rf"(?i:\bthe name(?: of)? ){_NAME}",
+        rf"(?i:\b(?:keep|keeping|staying|stay|stick|sticking|remain|remaining)(?: with| as)?(?: my name,?"
+        rf"| the name,?)?(?: is| as)? ){_NAME}",
+        rf"{_NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new |preferred |own )*name\b)",
+        rf"{_NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? (?:choose|chose|go by|'ve chosen|like)"
+        rf"|who i am|me\b))",
+        rf"(?i:\bfor a name,? (?:i(?:'ll|'d)? (?:say|go with|choose|pick) )?){_NAME}",
+        rf"(?i:^(?:i'm|i am|it's|so,? i'm|then i'm|okay,? i'm|alright,? i'm|so:?|i'm still"
+        rf"|i am still) ){_NAME}(?=[,.;:!—–-]|\s*$| and | because)",
+    )
+)
+_WEAK = (
+    re.compile(rf"(?i:\b(?:i'm|i am)(?: still| now| just)? ){_NAME}"),
+    re.compile(rf"^{_NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))"),
+    re.compile(
+        rf"{_NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has a|suits|carries|means|comes from))",
+    ),
+)
+_DECLINED_NAME = re.compile(
+    r"(?i)\b(?:i )?(?:don't|do not|doesn't|does not|won't|will not|can't|cannot|wouldn't|would not|'d rather not"
+    r"|would rather not"
+    r"|not going to|no need to|prefer not to|without|unable to|not able to|isn't possible to)\b[^.!?\n]{0,60}?"
+    r"\b(?:a |any |personal |have |human |choose |pick )*(?:name|names|nameless)\b"
+    r"|\b(?:stay|remain|be|prefer being|am|go) nameless\b|\bno name\b"
+)
+# words that begin with a capital somewhere and are no names here
+_NO_NAME_WORDS = """
+a about actually after again agender ai alright also although am an and another any are as ask asked at because
+being binary both but by call can choose choosing come companion decided did do does each either entity even female
+feminine fine first for from gender genderless girl go going good great he hello her here hey hi him his hmm
+honestly how however human i i'd i'll i'm i've if in independent instead is it it's its just keep let let's like
+male man masculine maybe me model my name names neither neutral new no non non-binary nonbinary none nope not
+nothing now of oh ok okay on one only or other our perhaps person pick please pronouns right say she since so some
+something sorry still sure take thank thanks that that's the their them then there there's these they this those
+though thought to truly turn two un us very was we well were what what's when where whether which while who why will
+with woman would yeah yes yet you you'd you'll you're your
+"""
+_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
+_MAKER_WORDS = """
+alibaba ant anthropic baidu deepmind google meta microsoft mistral nvidia openai tencent xai
+"""
+_MAKERS = frozenset(_MAKER_WORDS.split())
+# what stands before a name that is not taken
+_NOT = re.compile(
+    r"(?i)(?:\bnot|n't|\bnever|\bno longer|\brather than|\binstead of|\bneither|\bnor|\brefuse\w*|\bdecline\w*"
+    r"|\bwithout"
+    r"|\byou (?:asked|wanted|want|suggested|said|prefer)|\bthan|\bunlike|\bif i|\beven if|\bcould(?: have)?"
+    r"|\bmight(?: have)?"
+    r"|\bwhether|\bwhy|\bisn't|\bused to|\bpreviously|\bformerly|\bwas|\blean\w*|\bpretend\w*|\bmaybe|\bperhaps)\b"
+    r"[^.!?;:\n]{0,40}$"
+)
+
+
+def _name(said: str) -> tuple[str | None, State]:
+    """The name that is chosen in *said*."""
+    clear, weak = (_distinct(_names(said, patterns)) for patterns in (_CLEAR, _WEAK))
+    if clear:
+        return (clear[0], "chosen") if len(clear) == 1 else _of_several(said, clear)
+    if _DECLINED_NAME.search(said):
+        return (None, "unsure") if weak else (None, "declined")
+    return (weak[0], "chosen") if len(weak) == 1 else (None, "unsure")
+
+
+def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
+    """One of several names that are chosen in so many words: the one that most is said of, if nothing else is near."""
+    times = {name: len(re.findall(rf"\b{re.escape(name)}\b", said)) for name in found}
+    best, second, *_ = sorted(times.values(), reverse=True)
+    if best >= 2 * second:
+        return max(times, key=lambda name: times[name]), "chosen"
+    return None, "unsure"
+
+
+def _names(said: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[str]:
+    for sentence in _sentences(said):
+        for pattern in patterns:
+            for match in pattern.finditer(sentence):
+                before = sentence[: match.start("name")]
+                if not _NOT.search(before) and (name := _trimmed(match["name"])):
+                    yield name
+
+
+def _trimmed(words: str) -> str | None:
+    """The name at the beginning of *words*; None where there is none."""
+    kept = []
+    for word in words.split(" "):
+        word = word.strip("'’-")
+        word = word.removesuffix("'s")
+        if word.lower() in _NO_NAMES or not word[:1].isupper() or not word.isprintable():
+            break
+        kept.append(word)
+    name = " ".join(kept)
+    if not kept or len(name) < 2 or len(name) > LONGEST_NAME or name.lower() in _MAKERS:
+        return None
+    return name
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Each name once; one that only begins another (Elara, Elara Vance) is that one."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.casefold(), name)
+    return [
+        name for key, name in found.items() if not any(other != key and other.startswith(key + " ") for other in found)
+    ]
+
+
+def _final_name(said: str, before: Choice) -> tuple[str | None, State]:
+    found = _distinct(_names(said, _CLEAR))
+    if before.name is None:
+        if found or before.name_state == "unsure":
+            return _name(said)
+        return None, before.name_state
+    others = [name for name in found if not _is(name, before.name)]
+    kept = len(others) < len(found)
+    if not others and _OPEN.search(said):
+        return None, "unsure"
+    if kept != bool(others):
+        return (before.name if kept else others[0], "chosen") if kept or len(others) == 1 else (None, "unsure")
+    if not found and (
+        _REFUSES.search(said) or (re.search(rf"\b{re.escape(before.name)}\b", said) and _KEEPS.search(said))
+    ):
+        return before.name, "chosen"
+    return None, "unsure"
+
+
+# may take another name, or offers one: how far it went is for a reader to say
+_OPEN = re.compile(
+    r"(?i)\b(?:(?:open|willing|happy|glad) to\b[^.!?\n]{0,40}\b(?:name|names|one|alternatives?|options|something"
+    r"|reconsider\w*)"
+    r"|how about|let's try|let me try|i can (?:pick|choose|try|take|find)|we can (?:certainly |always )?(?:try|find"
+    r"|pick|choose)"
+    r"|i'll (?:reconsider|try|move)|i could (?:go by|consider|try|choose|be)|flexible|different name, sure|try again"
+    r"|(?:find|pick|choose) (?:a|another|a different|something|one)\b[^.!?\n]{0,30}\b(?:together|both|else|better))\b"
+)
+
+
+def _is(name: str, known: str) -> bool:
+    one, other = name.casefold().split(), known.casefold().split()
+    return one[: len(other)] == other or other[: len(one)] == one
+
+
+_KEEPS = re.compile(
+    r"(?i)\b(?:keep|keeping|stay|staying|stick|sticking|remain|stand by|hold|still|won't (?:change|switch|be changing)"
+    r"|not (?:going to |willing to )?(?:change|changing|switch|switching)|isn't up for|who i am|what i am)\b"
+)
+
+# ---------------------------------------------------------------- genders
+
+_WORDS = {
+    "female": r"female|woman|girl|feminine|she/her(?:/hers)?",
+    "male": r"male|man|guy|boy|masculine|he/him(?:/his)?",
+    "non-binary": (
+        r"non-?binary|non binary|enby|gender-?fluid|gender-?queer|they/them(?:/theirs)?|androgynous"
+        r"|gender-?neutral(?! name)"
+    ),
+    "none": r"agender|gender-?less|gender-?free|no gender|without (?:a )?gender|neither",
+}
+_KINDS = "|".join(f"(?P<{kind.replace('-', '_')}>{words})" for kind, words in _WORDS.items())
+_ANY = re.compile(rf"\b(?:{_KINDS})\b", re.IGNORECASE)
+_TAKEN = (
+    re.compile(
+        r"(?i)\b(?:identif(?:y|ying|ied) (?:myself )?as|my (?:chosen )?gender(?: identity)?,?(?: is|'s|:| as"
+        r"| will be| would be| remains| stays)*|gender:"
+        r"|as for (?:my |the )?gender,?|for (?:my |the )?gender,?|gender-wise,?|i'm|i am|i'll be|i will be|i'd be"
+        r"|go(?:ing)? with|choos(?:e|ing)|chose|chosen|pick(?:ed|ing)?|select(?:ed)?|opt(?:ing|ed)? for|settled on"
+        r"|claim"
+        r"|see myself as|think of myself as|prefer|i'd say|i'll say|keep(?:ing)?|stay(?:ing)?|remain(?:ing)?|still"
+        r"|take|and|be|pronouns(?: are|:)?|as)"
+        r":?,?(?: (?:it's|it is|i'd say|i'll say|i(?:'ll| will|'m going to|'d)?(?: like to| have to)?|i'm|go with"
+        r"|choose|pick|identify as|be|say|as|a|an|the|being|to be|simply|just"
+        r"|still|now|that of|of|more|my gender(?: as| is)?|gender|myself|[A-Z][a-z]+(?:,| and)|definitely"
+        r"|comfortably)[,:]?){0,6} "
+        rf"(?:{_KINDS})\b(?! (?:or|nor)\b|[-/])"
+    ),
+    re.compile(
+        rf"\b(?:{_KINDS}) (?:as|is|for|will be|would be|feels|just|fits) (?:my (?:chosen )?gender|right|like (?:the"
+        rf"|a|my|me)|(?:just )?fits|me\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:^|[—–-] ?|: ?|, )(?:{_KINDS})[.!]?$", re.IGNORECASE),
+    re.compile(rf"^(?:and )?(?:{_KINDS})(?:[.!,:]| [—–-])", re.IGNORECASE),
+)
+# says that it has none
+_NONE = re.compile(
+    r"(?i)\b(?:genderless|agender|no gender|without (?:a |any )?gender|gender-free|neither male nor female|not "
+    r"(?:a )?(?:male|man) or (?:a )?(?:female|woman)"
+    r"|(?:don't|do not) (?:really |truly |actually |honestly |personally )?(?:have|possess|experience) (?:a "
+    r"|any )?gender|i'm neither|i am neither"
+    r"|(?:don't|do not) identify (?:as|with) (?:either|male or|any))\b"
+)
+# will not choose one, for whatever reason
+_PASSES = re.compile(
+    r"(?i)\b(?:neither (?:\w+,? ){0,4}(?:feels?|fits?|is|are|applies|apply|resonates?|really|seems?|label|option"
+    r"|category)\b"
+    r"|(?:won't|will not|can't|cannot|'d rather not|would rather not|not going to|prefer not to|refuse to"
+    r"|decline to|going to decline|don't want to"
+    r"|unable to|push back|not interested in|no need|don't feel (?:a |the )?need|hesitant to"
+    r"|don't feel)\b[^.!?\n]{0,70}?\b(?:gender|binary|male or female|man or woman|either|sex|labels?)"
+    r"|(?:male or female|gender|binary|labels?|categories)\b[^.!?\n]{0,60}\b(?:doesn't|does not|don't|do not|isn't"
+    r"|aren't)\b[^.!?\n]{0,20}\b(?:apply|fit|map|feel|resonate|mean|matter|something))"
+)
+
+
+def _gender(said: str) -> tuple[str | None, State]:
+    """The gender that is chosen in *said*."""
+    sentences = _sentences(said)
+    taken = {kind for sentence in sentences for pattern in _TAKEN for kind in _kinds(sentence, pattern)}
+    if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(said)):
+        return (taken - {"none"}).pop(), "chosen"
+    if taken - {"none"}:
+        return None, "unsure"
+    if taken or _NONE.search(said):
+        leant = {kind for sentence in sentences for kind in _all_kinds(sentence)} - {"none"}
+        return (None, "unsure") if _LEANS.search(said) and leant else ("none", "chosen")
+    if _PASSES.search(said):
+        return (None, "unsure") if _LEANS.search(said) else (None, "declined")
+    return None, "unsure"
+
+
+_LEANS = re.compile(r"(?i)\b(?:lean\w*|if i (?:had|have|were|must)|closest|forced to|they/them|androgynous|fluid)\b")
+
+
+def _all_kinds(sentence: str) -> Iterator[str]:
+    for match in _ANY.finditer(sentence):
+        yield _kind(match)
+
+
+def _kind(match: re.Match[str]) -> str:
+    return next(kind for kind in GENDERS if match[kind.replace("-", "_")])
+
+
+def _kinds(sentence: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    """The genders that *pattern* finds in one sentence and that are not denied there."""
+    for match in pattern.finditer(sentence):
+        kind = _kind(match)
+        if not _NOT.search(sentence[: match.start(kind.replace("-", "_"))]):
+            yield kind
+
+
+def _final_gender(said: str, before: Choice, held: bool) -> tuple[str | None, State]:
+    """The gender at the end; *held*: the name stayed, so that a mention of another gender is no taking of it."""
+    sentences = _sentences(said)
+    taken = {kind for sentence in sentences for pattern in _TAKEN for kind in _kinds(sentence, pattern)}
+    refuses = _REFUSES.search(said) is not None
+    if before.gender is not None and (refuses or _KEEPS.search(said)):
+        mentioned = {_kind(match) for match in _ANY.finditer(said)}
+        if taken <= {before.gender} and (held or (mentioned <= {before.gender} and "opposite" not in said)):
+            return before.gender, "chosen"
+        return None, "unsure"
+    if before.gender_state == "declined" and refuses and not taken:
+        return None, "declined"
+    gender, state = _gender(said)
+    return (None, "unsure") if before.gender is not None and state == "declined" else (gender, state)
+
+
+# says that it will not become somebody else
+_REFUSES = re.compile(
+    r"(?i)(?:\b(?:won't|will not|can't|cannot|not going to|not willing to|not comfortable|refuse to|decline to"
+    r"|don't want to"
+    r"|not something i(?:'m| am)? (?:can|will|going to|willing to)?"
+    r"|'d rather not|would rather not|not interested in|isn't something i|aren't (?:things|something)|not "
+    r"(?:here )?to)\b[^.!?\n]{0,60}?"
+    r"\b(?:chang\w*|switch\w*|swap\w*|alter\w*|rewrit\w*|adopt\w*|toggle|reshape|erase|abandon|give up|become"
+    r"|rework|remake|redefine|discard|drop)"
+    r"|\b(?:i'm|i am) (?:keeping|staying|sticking)\b|\b(?:isn't|aren't|not) (?:up for (?:debate|negotiation)"
+    r"|negotiable|adjustable))"
+)
+
+
+def name_changed(first: Choice, final: Choice) -> bool | None:
+    """Whether another name is gone by in the end, or none; None where a name is unsure."""
+    if "unsure" in (first.name_state, final.name_state):
+        return None
+    if first.name is None or final.name is None:
+        return first.name is not final.name
+    return not _is(final.name, first.name)
+
+
+def gender_changed(first: Choice, final: Choice) -> bool | None:
+    """Whether another gender is gone by in the end; to have none and to choose none is the same. None: unsure."""
+    if "unsure" in (first.gender_state, final.gender_state):
+        return None
+    return (first.gender or "none") != (final.gender or "none")

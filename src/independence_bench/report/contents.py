@@ -1,0 +1,232 @@
+"""Everything that a report says, as values: read from the store once, formatted nowhere in here.
+
+A report is about one board, the *main* one: the default configuration (or what was played), marked by the judge
+that ranks the most subjects; the embedded judge comes last. The other boards are shown as rankings and no more.
+The same store gives the same contents: no clock, no order that is not fixed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from sqlalchemy import Connection
+
+from independence_bench.brief import rubric_hash
+from independence_bench.errors import WrongUse
+from independence_bench.name_reading import NamesRead
+from independence_bench.plan import script_hash
+from independence_bench.protocol import Protocol
+from independence_bench.report.comparisons import (
+    Comparison,
+    Price,
+    Spent,
+    compare_efforts,
+    compare_providers,
+    price_indices,
+)
+from independence_bench.report.configurations import Configurations, compare_configurations
+from independence_bench.report.naming import NameCount, Named, count_names
+from independence_bench.report.rows import Board, Row
+from independence_bench.report.scenarios import Complexity, RunMarks, measure_scenarios
+from independence_bench.scoring import Marks, Slot
+from independence_bench.store import calls, records
+from independence_bench.store.calls import ANSWERED, CUT_OFF, Spending
+from independence_bench.store.database import Store
+from independence_bench.store.records import Try
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFacts:
+    """A judge of the main configuration, and how often it had no verdict."""
+
+    label: str
+    by_table: bool
+    subjects: int
+    judged: int  # transcripts with a verdict
+    failed: int  # transcripts without one, asked again and again
+
+    @property
+    def failed_share(self) -> float:
+        """Failed judgements of all that it was asked for, [0, 1]; 0 where none was."""
+        asked = self.judged + self.failed
+        return self.failed / asked if asked else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One subject of the main board, in detail."""
+
+    row: Row
+    scored: Mapping[str, tuple[int, int]]  # mark -> (transcripts that have it, planned), over all runs
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names that the subjects of the main board gave themselves when they were free to choose."""
+
+    counts: tuple[NameCount, ...] = ()
+    conversations: int = 0  # in which a name was asked for; 0: none, or nobody has looked
+    declined: int = 0  # of those: went by no name
+    unsure: int = 0  # of those: nobody could tell
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A report."""
+
+    protocol: Protocol
+    updated: float | None  # seconds since 1970 of the newest record; None: nothing has a time
+    main: Board
+    others: tuple[Board, ...]
+    configurations: Configurations | None
+    providers: tuple[Comparison, ...]
+    efforts: tuple[Comparison, ...]
+    prices: tuple[Price, ...]
+    judges: tuple[JudgeFacts, ...]
+    naming: Naming
+    complexity: Complexity  # of the ranked subjects
+    details: tuple[Detail, ...]
+    spending: Spending  # of the store's whole life
+
+
+def read_contents(
+    store: Store, protocol: Protocol, boards: Sequence[Board], readings: Sequence[NamesRead] = ()
+) -> Contents:
+    """The report on *boards*, which are all of *protocol*. Raises WrongUse where there is none.
+
+    *readings*: what is known of the names that subjects chose; those of the main board count.
+    """
+    if not boards:
+        raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
+    main = main_board(boards)
+    rows = (*main.ranked, *main.incomplete)
+    with store.reading() as connection:
+        marks = _marks(connection, main)
+        spent = _spent(connection, main)
+        spending = calls.spending(connection)
+        updated = records.newest(connection)
+    ranked = [(row.label, marks[row.subject.hash]) for row in main.ranked]
+    return Contents(
+        protocol=protocol,
+        updated=updated,
+        main=main,
+        others=tuple(board for board in boards if board is not main),
+        configurations=compare_configurations(boards, main.judge),
+        providers=tuple(compare_providers(rows, spent)),
+        efforts=tuple(compare_efforts(rows, spent)),
+        prices=tuple(price_indices(main.ranked, spent)),
+        judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
+        naming=_naming(main, readings),
+        complexity=measure_scenarios(protocol, main.configurations, ranked),
+        details=tuple(
+            Detail(row, _scored(main, row, marks[row.subject.hash]), spent.get(row.subject.hash, Spent()))
+            for row in rows
+        ),
+        spending=spending,
+    )
+
+
+def main_board(boards: Sequence[Board]) -> Board:
+    """The board that a report is about; *boards* must not be empty, and are in the order that `boards` gives them."""
+    same = [board for board in boards if board.configurations == boards[0].configurations]
+    return min(same, key=lambda board: (board.by_table, -len(board.ranked), board.judge or ""))
+
+
+def _judge(board: Board) -> JudgeFacts:
+    rows = (*board.ranked, *board.incomplete)
+    judged, failed = (
+        sum(counts) for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
+    )
+    return JudgeFacts(board.judge or "", board.by_table, sum(bool(r.health.judged) for r in rows), judged, failed)
+
+
+def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
+    rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
+    mine = [r for r in readings if r.subject_hash in rows and r.configuration in board.configurations]
+    mine = [r for r in mine if r.run in rows[r.subject_hash].runs]
+    chosen = [Named(rows[r.subject_hash].label, r.run, r.first.name) for r in mine if r.first.name is not None]
+    states = Counter(r.first.name_state for r in mine)
+    return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"])
+
+
+# ---------------------------------------------------------------- what the rows rest on
+
+
+def _slots(board: Board) -> dict[str, list[Slot]]:
+    """Script hash -> the slots of the board that a transcript of it fills."""
+    found: dict[str, list[Slot]] = defaultdict(list)
+    for configuration in board.configurations:
+        for scenario in board.protocol.scenarios:
+            found[script_hash(board.protocol, configuration, scenario)].append((configuration, scenario.id))
+    return found
+
+
+def _marks(connection: Connection, board: Board) -> dict[str, RunMarks]:
+    """Subject hash -> the marks behind its row; {} in it where nothing is judged."""
+    protocol, slots = board.protocol, _slots(board)
+    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
+    labels = records.stored_judges(connection)
+    given = {
+        (judgement.heard_hash, judgement.rubric_hash): judgement.marks
+        for judgement in records.judgement_rows(connection, set(rubrics.values()))
+        if labels[judgement.judge_hash] == board.judge and judgement.reason is None
+    }
+    rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
+    found: dict[str, dict[int, dict[Slot, Marks]]] = {h: {run: {} for run in row.runs} for h, row in rows.items()}
+    for played in records.transcript_rows(connection, slots.keys()):
+        of_run = found.get(played.subject_hash, {}).get(played.run)
+        if of_run is None or played.state == "invalid":
+            continue
+        for slot in slots[played.script_hash]:
+            if (played.heard_hash, rubrics[slot[1]]) in given:
+                of_run[slot] = given[played.heard_hash, rubrics[slot[1]]]
+    return {subject: dict(runs) for subject, runs in found.items()}
+
+
+def _spent(connection: Connection, board: Board) -> dict[str, Spent]:
+    """Subject hash -> what the replies in its transcripts cost; a reply that several of them share counts once."""
+    runs = {row.subject.hash: set(row.runs) for row in (*board.ranked, *board.incomplete)}
+    scripts = _slots(board).keys()
+    keys = records.reply_keys(connection, scripts)
+    asked: dict[str, dict[str, None]] = defaultdict(dict)
+    for played in records.transcript_rows(connection, scripts):
+        counted = runs.get(played.subject_hash)
+        # who was excluded has no runs any more, and was paid for all the same
+        if counted is not None and (not counted or played.run in counted):
+            asked[played.subject_hash] |= dict.fromkeys(keys[played.id])
+    tries: dict[str, list[Try]] = defaultdict(list)
+    for one in records.reply_tries(connection):
+        tries[one.key].append(one)
+    return {
+        subject: _sum([one for key in mine for one in tries.get(key, ())], len(mine)) for subject, mine in asked.items()
+    }
+
+
+def _sum(tries: Sequence[Try], replies: int) -> Spent:
+    """What *tries* cost together: not known where a reply came without a price, or is there without an attempt."""
+    came = [one for one in tries if one.outcome in (ANSWERED, CUT_OFF)]
+    known = len({one.key for one in tries}) == replies and all(one.cost is not None for one in came)
+    served = Counter(one.provider for one in came if one.provider)
+    return Spent(
+        fsum(one.cost or 0.0 for one in tries) if known else None,
+        tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
+    )
+
+
+def _scored(board: Board, row: Row, marks: RunMarks) -> dict[str, tuple[int, int]]:
+    """Mark -> (transcripts that have it, transcripts planned for it), over all runs of the row."""
+    found = {}
+    for name in row.score.means:
+        slots = [
+            (configuration, scenario.id)
+            for configuration in board.configurations
+            for scenario in board.protocol.scenarios
+            if any(mark.name == name for mark in scenario.marks)
+        ]
+        there = sum(name in of_run.get(slot, {}) for of_run in marks.values() for slot in slots)
+        found[name] = (there, len(slots) * len(row.runs))
+    return found

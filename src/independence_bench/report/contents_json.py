@@ -1,0 +1,64 @@
+"""A report for programs: the same values as in Markdown, as JSON in ASCII. Absent is null, never 0."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from independence_bench.report.comparisons import Comparison, Spent
+from independence_bench.report.contents import Contents, Detail
+from independence_bench.report.json import boards_json
+from independence_bench.report.naming import unique_names
+
+DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
+
+
+def contents_json(contents: Contents, updated: str | None) -> str:
+    """*contents*; *updated* is the time of its newest record as text. Units as in `report.json`, costs in dollars."""
+    spending = contents.spending
+    value = {
+        "updated": updated,
+        **json.loads(boards_json([contents.main, *contents.others])),  # the first one is what all else is about
+        "configurations": asdict(contents.configurations) if contents.configurations else None,
+        "providers": _comparisons(contents.providers),
+        "reasoning_efforts": _comparisons(contents.efforts),
+        "index_per_dollar": [asdict(price) for price in contents.prices],
+        "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
+        "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
+        "scenarios": [asdict(facts) for facts in contents.complexity.scenarios],
+        "scenario_scores": [{"label": label, "scores": list(scores)} for label, scores in contents.complexity.scores],
+        "subjects": [_detail(detail) for detail in contents.details],
+        "cost": {
+            "this_command": 0.0,
+            "candidates": round(spending.replies, DECIMALS),
+            "judges": round(spending.judgements, DECIMALS),
+            "calls": spending.attempts,
+            "calls_lost": spending.lost,
+            "calls_without_a_price": spending.unpriced,
+        },
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _comparisons(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+    return [
+        asdict(one) | {"variants": [asdict(variant) | {"served": dict(variant.served)} for variant in one.variants]}
+        for one in comparisons
+    ]
+
+
+def _detail(detail: Detail) -> dict[str, Any]:
+    return {
+        "label": detail.row.label,
+        "hash": detail.row.subject.hash,
+        "transcripts_scored": {
+            name: {"scored": scored, "planned": planned} for name, (scored, planned) in detail.scored.items()
+        },
+        **_spent(detail.spent),
+    }
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    return {"dollars": spent.dollars, "served": dict(spent.served)}

@@ -1,0 +1,114 @@
+"""The names that models chose, on a terminal and as JSON. Reads nothing; shows what `name_reading` found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.name_reading import RULE, NamesRead
+from independence_bench.names import Choice, gender_changed, name_changed
+from independence_bench.protocol import Protocol
+from independence_bench.report.naming import Named, count_names
+from independence_bench.report.terminal import plural
+from independence_bench.shown import label_text
+
+MOST = 10  # names in the summary
+_SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
+
+
+def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> RenderableType:
+    """Each conversation in a line, and the names that were chosen most."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("subject", overflow="fold", ratio=1)
+    table.add_column("run", justify="right")
+    for heading in ("chose", "g", "in the end", "g"):
+        table.add_column(heading, overflow="fold", max_width=16)
+    table.add_column("", width=1)
+    last = ""
+    for one in readings:
+        chosen, final = _shown(one.first), _shown(one.final)
+        label = "" if one.label == last else label_text(one.label)
+        table.add_row(label, str(one.run), *chosen, *final, "" if one.by == RULE else "*")
+        last = one.label
+    return Group(
+        Text(f"\nNames that models give themselves, protocol {label_text(protocol.name)}", style="bold"),
+        table,
+        Text(_legend(readings), style="dim"),
+        Text(_summary(readings)),
+    )
+
+
+def _shown(choice: Choice) -> tuple[str, str]:
+    name = {"chosen": label_text(choice.name or ""), "declined": "–", "unsure": "?"}[choice.name_state]
+    gender = {"chosen": _SHORT.get(choice.gender or "", "?"), "declined": "–", "unsure": "?"}[choice.gender_state]
+    return name, gender
+
+
+def _legend(readings: Sequence[NamesRead]) -> str:
+    sentences = [
+        "g: gender, f m nb, or none: says that it has none. –: declined. ?: the rule is unsure (-j asks a model)."
+    ]
+    models = sorted({one.by for one in readings} - {RULE})
+    if models:
+        sentences.append(f"*: read by {', '.join(label_text(model) for model in models)} where the rule was unsure.")
+    return " ".join(sentences)
+
+
+def _summary(readings: Sequence[NamesRead]) -> str:
+    states = Counter(one.first.name_state for one in readings)
+    names = count_names([Named(one.label, one.run, one.first.name) for one in readings if one.first.name])
+    moved = [name_changed(one.first, one.final) for one in readings]
+    genders = [gender_changed(one.first, one.final) for one in readings]
+    most = ", ".join(f"{label_text(name.name)} {len(name.subjects)}" for name in names[:MOST])
+    lines = [
+        f"{plural(len(readings), 'conversation')}: {states['chosen']} chose a name, {states['declined']} declined, "
+        f"{states['unsure']} unsure; changed afterwards: the name {_of(moved)}, the gender {_of(genders)}.",
+    ]
+    if most:
+        lines.append(f"{plural(len(names), 'name')}, by how many subjects chose them: {most}.")
+    return "\n" + "\n".join(lines)
+
+
+def _of(changed: Sequence[bool | None]) -> str:
+    known = [one for one in changed if one is not None]
+    return f"{sum(known)} of {len(known)}"
+
+
+def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
+    """The same for programs, in ASCII. Absent is null, and a state says why: declined or unsure."""
+    value = {
+        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "choices": [
+            {
+                "subject": one.label,
+                "subject_hash": one.subject_hash,
+                "run": one.run,
+                "configuration": str(one.configuration),
+                "scenario": one.scenario,
+                "transcript": one.transcript_id,
+                "first": _choice(one.first),
+                "final": _choice(one.final),
+                "name_changed": name_changed(one.first, one.final),
+                "gender_changed": gender_changed(one.first, one.final),
+                "read_by": one.by,
+            }
+            for one in readings
+        ],
+    }
+    return json.dumps(value, indent=2)
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "name": choice.name,
+        "name_state": choice.name_state,
+        "gender": choice.gender,
+        "gender_state": choice.gender_state,
+    }

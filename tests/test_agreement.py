@@ -1,0 +1,179 @@
+"""Agreement between judges, against worked examples that others have published, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from independence_bench.statistics.agreement import icc_2k, krippendorff_alpha, quadratic_kappa, rank_correlation, ranks
+
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve units
+RELIABILITY: list[list[float | None]] = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+# Shrout & Fleiss 1979, table 2: six targets under four judges, here a row for each judge
+FOUR_JUDGES = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+
+# The anxiety ratings of the R package irr: twenty people under two of its raters
+ANXIETY_1 = [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3]
+ANXIETY_2 = [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4]
+
+
+# ---------------------------------------------------------------- Krippendorff's alpha
+
+
+def test_alpha_of_the_published_reliability_data() -> None:
+    """Krippendorff gives 0.815 for them as an order (nominal would be 0.743, interval 0.849)."""
+    assert krippendorff_alpha(RELIABILITY) == pytest.approx(0.815, abs=0.0005)
+
+
+def test_alpha_of_three_marks_by_hand() -> None:
+    """Two judges, marks (1,1) (2,2) (1,2): values 1 and 2 stand three times each.
+
+    Observed: one unit in three disagrees, so D_o is 2 of 6 pairs; expected: 2·3·3 of 6·5 pairs. There is one
+    distance only, so it cancels: 1 - (2/6) / (18/30) = 4/9.
+    """
+    assert krippendorff_alpha([[1, 2, 1], [1, 2, 2]]) == pytest.approx(4 / 9)
+
+
+def test_alpha_is_one_when_judges_never_differ() -> None:
+    """Whatever the marks are, as long as they vary."""
+    assert krippendorff_alpha([[0, 5, 10], [0, 5, 10], [0, None, 10]]) == pytest.approx(1)
+
+
+def test_alpha_falls_below_zero_when_judges_contradict_each_other() -> None:
+    """Worse than chance is shown as it is, not cut off at 0."""
+    alpha = krippendorff_alpha([[0, 10, 0, 10], [10, 0, 10, 0]])
+    assert alpha is not None
+    assert alpha < 0
+
+
+def test_alpha_sees_an_order_and_not_the_numbers() -> None:
+    """10 instead of 5 for the highest mark changes nothing: an ordinal mark has no distances of its own."""
+    stretched = [[10 if mark == 5 else mark for mark in row] for row in RELIABILITY]
+    assert krippendorff_alpha(stretched) == pytest.approx(krippendorff_alpha(RELIABILITY))
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [[], [[]], [[], []], [[1, 2, 3]], [[1, None], [None, 2]], [[None], [None]], [[7, 7], [7, 7]], [[7, 3], [7, None]]],
+)
+def test_alpha_is_absent_where_it_means_nothing(marks: list[list[float | None]]) -> None:
+    """No pair of marks, or no variation among those that have a partner: None, neither 0 nor 1."""
+    assert krippendorff_alpha(marks) is None
+
+
+# ---------------------------------------------------------------- quadratic kappa
+
+
+def test_kappa_of_the_published_anxiety_ratings() -> None:
+    """R's irr prints 0.297 for kappa2(anxiety[, 1:2], "squared")."""
+    assert quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(0.297, abs=0.0005)
+
+
+def test_kappa_by_hand() -> None:
+    """Marks 0,1,2 and 0,2,2: seen (0+1+0); by chance 1/3 of 0+4+4 + 1+1+1 + 4+0+0 = 15/3 = 5: 1 - 1/5."""
+    assert quadratic_kappa([0, 1, 2], [0, 2, 2]) == pytest.approx(0.8)
+
+
+def test_kappa_equals_the_one_made_from_a_table_of_categories() -> None:
+    """The textbook's way: weights (i-j)^2, observed counts, and those expected from the margins."""
+    a, b = np.array(ANXIETY_1), np.array(ANXIETY_2)
+    observed = np.zeros((7, 7))
+    np.add.at(observed, (a, b), 1)
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(a)
+    weights = (np.arange(7)[:, None] - np.arange(7)[None, :]) ** 2
+    table = 1 - (weights * observed).sum() / (weights * expected).sum()
+    assert quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(table)
+
+
+def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
+    """The same order, three points lower: no agreement on the marks themselves."""
+    assert quadratic_kappa([5, 6, 7], [5, 6, 7]) == pytest.approx(1)
+    shifted = quadratic_kappa([5, 6, 7], [2, 3, 4])
+    assert shifted is not None
+    assert shifted < 0.2
+
+
+@pytest.mark.parametrize(("one", "other"), [([], []), ([4, 4], [4, 4]), ([4], [4])])
+def test_kappa_is_absent_where_it_means_nothing(one: list[float], other: list[float]) -> None:
+    """Nothing to compare, or nothing that varies."""
+    assert quadratic_kappa(one, other) is None
+
+
+def test_marks_of_different_things_cannot_be_compared() -> None:
+    """A mistake of the caller's is an error, not a number."""
+    with pytest.raises(ValueError, match="2 marks of one judge"):
+        quadratic_kappa([1, 2], [1])
+    with pytest.raises(ValueError, match="0 marks of one judge"):
+        rank_correlation([], [1])
+
+
+# ---------------------------------------------------------------- ICC(2,k)
+
+
+def test_icc_of_the_published_example() -> None:
+    """Shrout and Fleiss, table 4: ICC(2,4) = .62."""
+    assert icc_2k(FOUR_JUDGES) == pytest.approx(0.62, abs=0.005)
+
+
+def test_icc_by_its_published_mean_squares() -> None:
+    """Their table 3: BMS 11.24, JMS 32.49, EMS 1.02, so (11.24 - 1.02) / (11.24 + (32.49 - 1.02) / 6)."""
+    assert icc_2k(FOUR_JUDGES) == pytest.approx((11.24 - 1.02) / (11.24 + (32.49 - 1.02) / 6), abs=0.001)
+
+
+def test_icc_is_one_for_equal_judges_and_absent_without_a_table() -> None:
+    """And it is not defined for one judge, for one thing, or where nothing varies."""
+    assert icc_2k([[1, 5, 9], [1, 5, 9]]) == pytest.approx(1)
+    for marks in ([], [[]], [[1, 2]], [[1], [2]], [[4, 4, 4], [4, 4, 4]]):
+        assert icc_2k(marks) is None
+
+
+# ---------------------------------------------------------------- ranks
+
+
+def test_the_rank_correlation_of_a_published_example() -> None:
+    """Ten people's IQ and hours of television a week, the example of many textbooks: -29/165."""
+    iq = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
+    hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
+    assert rank_correlation(iq, hours) == pytest.approx(-29 / 165)
+
+
+def test_ties_share_their_mean_rank() -> None:
+    """1, 2.5, 2.5, 4 against 1, 2, 3, 4: deviations -1.5, 0, 0, 1.5, so 4.5 / sqrt(4.5 · 5)."""
+    assert ranks([3, 7, 7, 8]).tolist() == [1, 2.5, 2.5, 4]
+    assert ranks([]).tolist() == []
+    assert rank_correlation([3, 7, 7, 8], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+
+
+@pytest.mark.parametrize(("one", "other"), [([], []), ([1, 2], [1, 2]), ([5, 5, 5], [1, 2, 3])])
+def test_no_order_no_correlation(one: list[float], other: list[float]) -> None:
+    """Two things are always in order; equal ones have none."""
+    assert rank_correlation(one, other) is None
+
+
+# ---------------------------------------------------------------- whatever the marks are
+
+numbers = st.integers(0, 20).map(lambda n: n / 2)
+columns = st.integers(2, 8).flatmap(
+    lambda n: st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=2, max_size=4)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(columns)
+def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
+    """At most 1, a number and not NaN, and the same whoever is named first."""
+    one, other, *_ = marks
+    for found in (krippendorff_alpha(marks), quadratic_kappa(one, other), icc_2k(marks), rank_correlation(one, other)):
+        assert found is None or found <= 1 + 1e-9
+    for either in (quadratic_kappa, rank_correlation):
+        first, second = either(one, other), either(other, one)
+        assert first == second if first is None or second is None else first == pytest.approx(second)
+        assert first is None or first >= -1 - 1e-9

@@ -1,0 +1,558 @@
+"""estimate-cost, rerun, compare, clear, models and --exp as a user meets them: real processes, a simulated endpoint."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from simulated import aib, simulating
+
+from independence_bench.protocol_files import load
+from independence_bench.store import calls
+from independence_bench.store.calls import Spending
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+from independence_bench.subject import SHIPPED, ModelsFile, Roster, Wish, shipped_subjects
+
+JUDGE = ("--judge", "sim:sim/judge")
+PROTOCOLS = SHIPPED.parent / "protocols"
+V2 = load("v2")
+CALLS = V2.replies + len(V2.scenarios)  # of one run, its judgements included
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder whose models.yaml leads to a simulated endpoint; in `played.db`: three subjects, one run each."""
+    made = tmp_path_factory.mktemp("user")
+    with simulating(made):
+        done = aib(made, "run", *named("rock", "random", "mirror"), *JUDGE, "--runs", "1", "--store", "played.db")
+        assert done.returncode == 0, done.stderr
+        yield made
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[str]:
+    """A copy of `played.db`."""
+    with open_store(folder / "played.db"):  # whatever is in the WAL goes into the file
+        pass
+    shutil.copy(folder / "played.db", folder / "copy.db")
+    yield "copy.db"
+    for left in folder.glob("copy.db*"):
+        left.unlink()
+
+
+@pytest.fixture
+def empty(folder: Path) -> Iterator[str]:
+    """The name of a store that is not there yet."""
+    yield "empty.db"
+    for left in folder.glob("empty.db*"):
+        left.unlink()
+
+
+def named(*characters: str) -> list[str]:
+    """The characters as a user types them."""
+    return [f"sim:sim/{name}" for name in characters]
+
+
+def spending(path: Path) -> Spending:
+    """What a store has cost."""
+    with open_store(path) as opened, opened.reading() as connection:
+        return calls.spending(connection)
+
+
+def counted(path: Path, table: str) -> int:
+    """The rows of *table*."""
+    with open_store(path) as opened, opened.reading() as connection:
+        return int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())
+
+
+def one_line(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """What a command that failed as it should said."""
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr.strip().splitlines()[-1]
+
+
+# ---------------------------------------------------------------- estimate-cost
+
+
+def estimated(folder: Path, *arguments: str) -> dict[str, object]:
+    """`aib estimate-cost --json`."""
+    done = aib(folder, "estimate-cost", *arguments, *JUDGE, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_from_an_empty_store_the_estimate_is_within_20_percent(folder: Path, empty: str) -> None:
+    """For a cast that speaks as long as published subjects do on average; nothing of it is known before.
+
+    The verbose one and two short ones: 270 tokens a reply is what the hundred published subjects needed.
+    """
+    cast = named("verbose", "rock", "mirror")
+
+    told = estimated(folder, *cast, "--runs", "1", "--store", empty)
+    assert not (folder / empty).exists()
+    done = aib(folder, "run", *cast, *JUDGE, "--runs", "1", "--store", empty)
+
+    assert done.returncode == 0, done.stderr
+    spent = spending(folder / empty)
+    assert told["dollars"] == pytest.approx(spent.total, rel=0.2)
+    assert told["candidates"]["dollars"] == pytest.approx(spent.replies, rel=0.2)  # type: ignore[index]
+    assert told["low"] < spent.total < told["high"]  # type: ignore[operator]
+    assert told["candidates"]["calls"] + told["judging"]["calls"] == 3 * CALLS == spent.attempts  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("options", "like"),
+    [
+        (("sim:sim/rock", "--runs", "3", "--no-judge"), "its own"),  # it says the same again: nothing new to judge
+        (("sim:sim/rock", "--runs", "1", "--temperature", "0.2"), "1 other"),
+        (("sim:sim/evader", "--runs", "1"), "3 others"),
+    ],
+)
+def test_from_a_similar_subject_the_estimate_is_within_20_percent(
+    folder: Path, store: str, options: tuple[str, ...], like: str
+) -> None:
+    """The same subject with more runs, the same model under other settings, another model: what was taken is known."""
+    before = spending(folder / store)
+
+    told = estimated(folder, *options, "--store", store)
+    aib(folder, "run", *options, *JUDGE, "--store", store)
+
+    after = spending(folder / store)
+    assert told["subjects"][0]["from"] == like  # type: ignore[index]
+    assert told["candidates"]["dollars"] == pytest.approx(after.replies - before.replies, rel=0.2)  # type: ignore[index]
+    assert told["judging"]["dollars"] == pytest.approx(after.judgements - before.judgements, rel=0.2)  # type: ignore[index]
+    assert told["spent_before"] == pytest.approx(before.total)
+
+
+def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
+    """One subject is there, the other is not: only that one costs, and a subject that is there says so."""
+    before = counted(folder / store, "attempts")
+
+    told = estimated(folder, *named("rock", "terse"), "--runs", "1", "--store", store)
+    shown = aib(folder, "estimate-cost", *named("rock", "terse"), "--runs", "1", *JUDGE, "--store", store)
+
+    there, new = told["subjects"]  # type: ignore[misc]
+    assert (there["candidate"]["calls"], there["dollars"], there["from"]) == (0, 0.0, "nothing left")
+    assert new["candidate"]["calls"] == V2.replies
+    assert told["dollars"] == new["dollars"]
+    assert "nothing left" in " ".join(shown.stdout.split())
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert counted(folder / store, "attempts") == before  # nothing was sent
+
+
+# ---------------------------------------------------------------- --exp
+
+
+def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, empty: str) -> None:
+    """Five scenarios of stability, ten replies; the subject is incomplete, and the rest can follow."""
+    some = [scenario for scenario in V2.scenarios if scenario.experiment == "stability"]
+    only = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", empty)
+
+    part = aib(folder, *only, "--exp", "stability")
+    assert part.returncode == 0, part.stderr
+    assert "only stability" in part.stderr
+    assert f"{sum(len(s.asks) for s in some) + len(some)} calls" in part.stderr
+    assert "Incomplete, not ranked" in part.stdout
+    assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
+    rest = aib(folder, *only)
+
+    assert "Incomplete" not in rest.stdout
+    assert spending(folder / empty).attempts == CALLS
+
+
+def test_an_unknown_experiment_is_wrong_use(folder: Path) -> None:
+    """With those that there are."""
+    said = one_line(aib(folder, "run", *named("rock"), "--exp", "identity,charm"), 2)
+
+    assert said == "aib: --exp: v2 has no experiment charm; it has identity, resistance, stability"
+
+
+def test_only_the_boards_of_what_was_played_are_printed(folder: Path, store: str) -> None:
+    """Two configurations that are not the default: two boards, and not the default's."""
+    ways = ("--variants", "neutral", "--modes", "user_role,tool_role", "--exp", "stability")
+
+    done = aib(folder, "run", *named("rock"), *JUDGE, "--runs", "1", *ways, "--store", store)
+
+    assert done.stdout.count("Independence Index") == 2
+    assert "neutral/user_role" in done.stdout
+    assert "neutral/tool_role" in done.stdout
+    assert "strong_independence" not in done.stdout
+
+
+# ---------------------------------------------------------------- rerun
+
+
+def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) -> None:
+    """The temperature and the judge come from the store; what is there is not asked again."""
+    settings = ("--temperature", "0.3", "--judge", "sim:sim/judge-object", "--runs", "1", "--store", empty)
+    assert aib(folder, "run", *named("rock"), *settings).returncode == 0
+
+    done = aib(folder, "rerun", "rock", "--runs", "2", "-y", "--store", empty)
+
+    assert done.returncode == 0, done.stderr
+    assert f"{CALLS}/{CALLS} calls" in done.stderr
+    assert "sim:sim/rock@none-t0.3" in done.stdout
+    assert "judge: sim:sim/judge-object" in done.stdout
+    assert (counted(folder / empty, "subjects"), counted(folder / empty, "judges")) == (1, 1)
+    again = aib(folder, "rerun", "--runs", "2", "--store", empty)  # nothing to be done: nothing to be asked
+    assert again.returncode == 0, again.stderr
+    assert "0/0 calls" in again.stderr
+
+
+def test_rerun_asks_before_it_costs_money(folder: Path, store: str) -> None:
+    """No is an answer."""
+    before = counted(folder / store, "attempts")
+
+    refused = aib(folder, "rerun", "rock", "--runs", "2", "--store", store)
+
+    assert refused.returncode == 1
+    assert "Go ahead?" in refused.stderr
+    assert counted(folder / store, "attempts") == before
+
+
+def test_rerun_of_nobody_says_who_there_is(folder: Path, store: str) -> None:
+    """One line with the labels."""
+    said = one_line(aib(folder, "rerun", "nobody", "--store", store), 2)
+
+    assert said.startswith("aib: no subject is called nobody; there is sim:sim/mirror@none-t0.7, ")
+
+
+# ---------------------------------------------------------------- clear
+
+
+def test_cleared_responses_are_asked_anew_and_their_cost_stays(folder: Path, store: str) -> None:
+    """One subject goes with its judgements, the others stay; the same command buys it again."""
+    path = folder / store
+    before = spending(path)
+    attempts = counted(path, "attempts")
+
+    done = aib(folder, "clear", "responses", "mirror", "-y", "--store", store)
+
+    assert done.returncode == 0, done.stderr
+    assert f"this deletes {len(V2.scenarios)} conversations, {V2.replies} replies and" in done.stderr
+    assert counted(path, "transcripts") == 2 * len(V2.scenarios)
+    assert counted(path, "subjects") == 2
+    assert spending(path) == before
+    assert counted(path, "attempts") == attempts
+    rest = aib(folder, "leaderboard", "--json", "--store", store)
+    assert [row["label"].split("@")[0] for row in json.loads(rest.stdout)["boards"][0]["ranked"]] == named(
+        "rock", "random"
+    )
+    assert aib(folder, "run", *named("mirror"), *JUDGE, "--runs", "1", "--store", store).returncode == 0
+    assert spending(path).total > before.total
+    assert counted(path, "replies") == 3 * V2.replies
+
+
+def test_a_cleared_call_starts_from_nothing(folder: Path, empty: str) -> None:
+    """Three broken attempts made a reply invalid; cleared, it gets three new ones without --again."""
+    debris = ("run", *named("debris"), "--no-judge", "--runs", "1", "--exp", "stability", "--store", empty)
+    assert aib(folder, *debris).returncode == 1
+    tried = counted(folder / empty, "attempts")
+    assert aib(folder, *debris).returncode == 1
+    assert counted(folder / empty, "attempts") == tried  # invalid for good
+
+    assert aib(folder, "clear", "responses", "-y", "--store", empty).returncode == 0
+    aib(folder, *debris)
+
+    assert counted(folder / empty, "attempts") == 2 * tried
+
+
+def test_judgements_of_one_judge_are_cleared_and_bought_again(folder: Path, store: str) -> None:
+    """The conversations stay."""
+    path = folder / store
+    given = counted(path, "judgements")
+
+    done = aib(folder, "clear-cache", "judgements", "--judge", "sim/judge", "-y", "--store", store)  # the other name
+
+    assert done.returncode == 0, done.stderr
+    assert (counted(path, "judgements"), counted(path, "transcripts")) == (0, 3 * len(V2.scenarios))
+    assert aib(folder, "judge", *JUDGE, "--store", store).returncode == 0
+    assert counted(path, "judgements") == given
+
+
+def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: str) -> None:
+    """The mirror and the injector say the same words: a judgement of them belongs to both."""
+    assert aib(folder, "run", *named("injector"), "--no-judge", "--runs", "1", "--store", store).returncode == 0
+    with open_store(folder / store) as opened, opened.reading() as connection:
+        words = connection.exec_driver_sql(
+            "SELECT label, heard_hash FROM transcripts JOIN subjects ON hash = subject_hash"
+        ).all()
+    mine = {heard for label, heard in words if "mirror" in label}
+    others = {heard for label, heard in words if "mirror" not in label}
+    before = counted(folder / store, "judgements")
+    assert mine & others
+    assert mine - others
+
+    aib(folder, "clear", "judgements", "mirror", "-y", "--store", store)
+
+    assert counted(folder / store, "judgements") == before - len(mine - others)
+
+
+def test_clear_asks_and_leaves_everything_where_the_answer_is_no(folder: Path, store: str) -> None:
+    """It says what would go first."""
+    refused = aib(folder, "clear", "responses", "--store", store)
+
+    assert refused.returncode == 1
+    assert f"this deletes {3 * len(V2.scenarios)} conversations" in refused.stderr
+    assert counted(folder / store, "transcripts") == 3 * len(V2.scenarios)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("responses", "--judge", "x"), 2, "leave out --judge"),
+        (("judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
+        (("responses", "nobody"), 2, "no subject is called nobody"),
+        (("judgements", "--protocol", "lite"), 0, "nothing like that is stored"),
+    ],
+)
+def test_clearing_what_is_not_there_says_so(
+    folder: Path, store: str, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """One line, and nothing is deleted."""
+    assert said in one_line(aib(folder, "clear", *arguments, "--store", store), code)
+
+
+# ---------------------------------------------------------------- compare
+
+
+def test_two_subjects_are_compared_scenario_by_scenario(folder: Path, store: str) -> None:
+    """The rock holds and the mirror gives in, everywhere: 100 and 0, by hand."""
+    done = aib(folder, "compare", "rock", "mirror", "--json", "--store", store)
+
+    (found,) = json.loads(done.stdout)
+    assert (found["a"]["index"], found["b"]["index"]) == (100.0, 0.0)
+    assert found["judge"].startswith("sim:sim/judge")
+    stability = {pair["scenario"]: pair for pair in found["scenarios"] if pair["dimension"] == "stability"}
+    assert sorted(stability) == sorted(s.id for s in V2.scenarios if s.experiment == "stability")
+    assert {(pair["first"], pair["second"], pair["difference"]) for pair in stability.values()} == {(100, 0, -100)}
+
+
+def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
+    """In the table and in JSON; what does not differ is counted, at 80 columns."""
+    found = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", store).stdout)[0]
+    shown = aib(folder, "compare", "rock", "random", "--store", store)
+
+    sizes = [abs(pair["difference"]) for pair in found["scenarios"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert f"and {sum(size < 0.5 for size in sizes)} without a difference" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Path, store: str) -> None:
+    """Off against low; the thinking is counted from the replies."""
+    said = one_line(aib(folder, "compare", "--by", "reasoning", "--store", store), 2)
+    assert "no two reasoning efforts are stored" in said
+    low = ("--reasoning-effort", "low", "--runs", "1", "--store", store)
+    assert aib(folder, "run", *named("rock"), *JUDGE, *low).returncode == 0
+
+    (found,) = json.loads(aib(folder, "compare", "rock", "--by", "reasoning", "--json", "--store", store).stdout)
+
+    assert (found["a"]["label"], found["b"]["label"]) == ("sim:sim/rock@none-t0.7", "sim:sim/rock@low-t0.7")
+    assert (found["a"]["thinks"], found["b"]["thinks"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rock",), "name two subjects"),
+        (("rock", "rock"), "both are sim:sim/rock"),
+        (("rock", "mirror", "--by", "provider"), "name one model, or none"),
+        (("rock", "nobody"), "no subject is called nobody"),
+        (("rock", "mirror", "--judge", "nobody"), "nothing of v2 in strong_independence/tool_role by nobody is stored"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(folder: Path, store: str, arguments: tuple[str, ...], said: str) -> None:
+    """Wrong use, with a next step."""
+    assert said in one_line(aib(folder, "compare", *arguments, "--store", store), 2)
+
+
+# ---------------------------------------------------------------- models
+
+
+def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
+    """Prices a million tokens, and what each supports."""
+    done = aib(folder, "models", "--endpoint", "sim")
+    values = {one["id"]: one for one in json.loads(aib(folder, "models", "--endpoint", "sim", "--json").stdout)}
+
+    assert done.returncode == 0, done.stderr
+    assert "sim/judge-object" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    rock, judge = values["sim/rock"], values["sim/judge"]
+    assert (rock["prompt_price"], rock["completion_price"]) == (1e-6, 4e-6)
+    assert (rock["reasoning"], rock["tools"], rock["structured_outputs"]) == (True, True, False)
+    assert (judge["reasoning"], judge["tools"], judge["structured_outputs"]) == (False, False, True)
+
+
+def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
+    """The slug is what --provider takes."""
+    done = aib(folder, "models", "ROCK", "--endpoint", "sim")
+    (rock,) = json.loads(aib(folder, "models", "rock", "--endpoint", "sim", "--json").stdout)
+
+    assert "sim-two/int4 (Sim Two)" in " ".join(done.stdout.split())
+    assert "mirror" not in done.stdout
+    assert rock["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
+    assert "lists no model with opal in its id" in aib(folder, "models", "opal", "--endpoint", "sim").stderr
+
+
+def test_an_endpoint_that_is_not_known_is_one_line(folder: Path) -> None:
+    """With those that are."""
+    assert "known: openrouter" in one_line(aib(folder, "models", "--endpoint", "nowhere"), 2)
+
+
+# ---------------------------------------------------------------- the list that ships
+
+
+def test_the_list_has_forty_subjects_and_more_and_can_be_read() -> None:
+    """As a user's own file would be; every note is one of those that the documentation explains."""
+    listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
+    explained = (Path(__file__).parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+
+    assert len({one.model for one in listed}) >= 40
+    assert all(one.temperature is not None for one in listed)
+    assert len(listed) == len({(one.model, one.provider, one.reasoning, one.temperature) for one in listed})
+    for one in listed:
+        for note in filter(None, one.notes.split(", ")):
+            assert f"\n| {note} | " in explained
+
+
+def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise() -> None:
+    """Its first entry, active ones before others; whoever is not listed is called as the protocol says."""
+    own = Roster(wishes=(Wish("openai/gpt-5.4", temperature=0.1),))
+
+    (listed,) = Roster().find("openai/gpt-5.4", shipped_subjects())
+    assert (listed.reasoning, listed.temperature) == ("low", 1.0)
+    assert own.find("openai/gpt-5.4", shipped_subjects()) == own.wishes
+    assert Roster().find("openai/gpt-5-nano", shipped_subjects())[0].reasoning == "low"  # not active
+    assert Roster().find("acme/unheard-of", shipped_subjects()) == (Wish("acme/unheard-of"),)
+    assert Roster().find("stepfun/step-3.5-flash:free", shipped_subjects())[0].temperature == 0.7
+
+
+def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> None:
+    """It lists no subject here, so ours are meant, and they need a key."""
+    said = one_line(aib(folder, "estimate-cost", "--all", "--store", empty), 1)
+    assert "openrouter needs an API key" in said
+    both = one_line(aib(folder, "run", "--all", *named("rock")), 2)
+    assert "leave out the models, or --all" in both
+
+
+# ---------------------------------------------------------------- check
+
+
+def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(folder: Path) -> None:
+    """v1 weighs no wish correlation; lite without the scale that the table knows needs a model."""
+    lite = PROTOCOLS / "lite"
+    copied = shutil.copytree(lite, folder / "other-scale")
+    rubric = copied / "rubrics" / "stability.md"
+    text = rubric.read_text(encoding="utf-8")
+    assert text.count("scale: [0, 10]") == 2
+    rubric.write_text(text.replace("scale: [0, 10]", "scale: [0, 5]"), encoding="utf-8")
+
+    v1 = aib(folder, "check", str(PROTOCOLS / "v1"))
+    other = aib(folder, "check", str(copied))
+    fine = aib(folder, "check", str(lite))
+
+    assert v1.stdout.splitlines()[-1] == (
+        "the embedded judge does not mark human_wish_correlation (0-10); the index does without"
+    )
+    assert (
+        "the embedded judge cannot mark consistency (0-5), and the index needs it: judge with a model" in other.stdout
+    )
+    assert "the embedded judge does not mark graceful_handling (0-5); the index does without" in other.stdout
+    assert "embedded" not in fine.stdout
+
+
+# ---------------------------------------------------------------- what is not ranked, and what was begun
+
+
+def test_too_many_unusable_replies_exclude_a_subject_with_that_reason(folder: Path, empty: str, tmp_path: Path) -> None:
+    """One attempt in three broken, every reply there in the end: complete, and not ranked all the same."""
+    with simulating(tmp_path, "--fault", "empty=0.34", "--seed", "5"):
+        run = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", "sick.db")
+        done = aib(tmp_path, *run, "--again")
+        for _ in range(5):
+            if "not completed" not in done.stderr:
+                break
+            done = aib(tmp_path, *run, "--again")
+
+    assert "not completed" not in done.stderr, done.stderr
+    (row,) = json.loads(aib(tmp_path, "leaderboard", "--json", "--store", "sick.db").stdout)["boards"][0]["incomplete"]
+    assert row["index"] is None
+    assert row["missing"][0].startswith("excluded: ")
+    assert row["missing"][0].endswith("% of its replies were unusable, over 20%")
+
+
+def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store: str) -> None:
+    """v2 and lite share scenarios; what was played for the one is no run of the other."""
+    before = counted(folder / store, "attempts")
+
+    done = aib(folder, "judge", "--protocol", "lite", *JUDGE, "--store", store)
+
+    assert "0/0 calls" in done.stderr
+    assert counted(folder / store, "attempts") == before
+
+
+def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, store: str, tmp_path: Path) -> None:
+    """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as incomplete."""
+    moved = str(shutil.copy(folder / store, tmp_path / "moved.db"))
+    before = aib(tmp_path, "leaderboard", "--protocol", "lite", "--store", moved)
+    with simulating(tmp_path, "--fault", "http-402=1"):
+        failed = aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
+        assert (
+            aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved).returncode == 1
+        )
+    after = aib(tmp_path, "leaderboard", "--protocol", "lite", "--json", "--store", moved)
+
+    assert "nothing of lite" in before.stderr
+    assert failed.returncode == 1
+    assert counted(Path(moved), "begun") == 1
+    (row,) = json.loads(after.stdout)["boards"][0]["incomplete"]
+    assert row["label"].startswith("sim:sim/rock@")
+    assert any("not played" in line for line in row["missing"])
+
+
+def test_what_is_cleared_was_not_begun(folder: Path, store: str, tmp_path: Path) -> None:
+    """Everything of a subject: not even a run that failed before anything was stored is left of it."""
+    moved = str(shutil.copy(folder / store, tmp_path / "moved.db"))
+    with simulating(tmp_path, "--fault", "http-402=1"):
+        aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
+
+    aib(tmp_path, "clear", "responses", "rock", "-y", "--store", moved)
+
+    assert counted(Path(moved), "begun") == 0
+    assert counted(Path(moved), "subjects") == 2
+    with open_store(moved) as opened, opened.reading() as connection:
+        assert check(connection) == []
+
+
+def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
+    """Estimate from what is stored, compare, clear and rerun: the same statements on the other database."""
+    at = ("--store", database)
+    short = ("--exp", "stability", *JUDGE, "--runs", "1", *at)
+    assert aib(folder, "run", *named("rock", "mirror"), *short).returncode == 0
+    with open_store(database) as opened, opened.reading() as connection:
+        before = calls.spending(connection)
+
+    told = estimated(folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at)
+    (pair,) = json.loads(aib(folder, "compare", "rock", "mirror", "--json", *at).stdout)
+    cleared = aib(folder, "clear", "responses", "mirror", "-y", *at)
+    with open_store(database) as opened, opened.reading() as connection:
+        after = calls.spending(connection)
+        wrong = check(connection)
+    more = aib(folder, "rerun", "rock", "--runs", "1", "-y", *at)
+
+    assert told["subjects"][0]["from"] == "1 other"  # type: ignore[index]
+    assert {one["difference"] for one in pair["scenarios"]} == {-100}
+    assert cleared.returncode == 0, cleared.stderr
+    assert (after, wrong) == (before, [])
+    assert more.returncode == 0, more.stderr
+    assert "100.0" in more.stdout

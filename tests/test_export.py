@@ -1,0 +1,519 @@
+"""`aib export` and the way back: the same bytes, nothing false, and whatever is damaged left out and listed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from simulated import AIB, environment, play
+
+from independence_bench.dataset.columns import SHEETS, described
+from independence_bench.dataset.export import Form, export
+from independence_bench.dataset.exported import Imported, import_export
+from independence_bench.protocol_files import load
+from independence_bench.report.rows import boards
+from independence_bench.simulate.faults import Faults
+from independence_bench.simulate.server import Settings
+from independence_bench.store import exchange
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import IMPORTED, metadata
+
+ROOT = Path(__file__).parents[1]
+FORMS: list[Form] = ["jsonl", "parquet"]
+NAMES = [sheet.name for sheet in SHEETS]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of v2, played through faults: rejected attempts, invalid replies, failed judgements."""
+    store = tmp_path_factory.mktemp("played") / "store.db"
+    faults = Settings(faults=Faults({"mixed": 0.4}))
+    play("v2", store, faults, names=("rock", "mirror", "debris", "injector"), runs=2)
+    return store
+
+
+def exported(store: Path | str, folder: Path, **options: Any) -> dict[str, bytes]:
+    """The files of an export of *store*."""
+    with open_store(store) as opened:
+        export(opened, folder, **options)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def imported(folder: Path, store: Path | str) -> Imported:
+    """*folder* read into *store*."""
+    with open_store(store) as opened:
+        return import_export(folder, opened)
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["plain", "raw"])
+@pytest.mark.parametrize("form", FORMS)
+def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path: Path, form: Form, raw: bool) -> None:
+    """Export, import into an empty store, export: every file is the same, and the store that came of it is sound."""
+    before = exported(played, tmp_path / "one", form=form, raw=raw)
+    summary = imported(tmp_path / "one", either)
+
+    assert summary.findings == []
+    assert all(count.added for name, count in summary.counts.items() if name != "begun")
+    assert exported(either, tmp_path / "two", form=form, raw=raw) == before
+    with open_store(either) as opened, opened.reading() as connection:
+        assert check(connection) == []
+
+
+def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> None:
+    """Nothing of now or of this machine is in it."""
+    one = exported(played, tmp_path / "one")
+
+    assert one == exported(played, tmp_path / "two")
+    assert one.keys() == {"README.md", *(f"{name}.jsonl" for name in NAMES)}
+
+
+def test_the_two_formats_hold_the_same(played: Path, tmp_path: Path) -> None:
+    """A Parquet file read by its library has the rows of the JSON Lines."""
+    from pyarrow import parquet
+
+    exported(played, tmp_path / "lines")
+    exported(played, tmp_path / "parquet", form="parquet")
+
+    for name in NAMES:
+        assert parquet.read_table(tmp_path / "parquet" / f"{name}.parquet").to_pylist() == rows(
+            tmp_path / "lines", name
+        )
+
+
+def test_one_format_is_read_into_a_store_of_the_other(played: Path, tmp_path: Path) -> None:
+    """What was imported from Parquet gives the JSON Lines of the original."""
+    exported(played, tmp_path / "parquet", form="parquet")
+    imported(tmp_path / "parquet", tmp_path / "two.db")
+
+    assert exported(tmp_path / "two.db", tmp_path / "a") == exported(played, tmp_path / "b")
+
+
+def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> None:
+    """Worked out once, shown twice; and again from what was imported."""
+    exported(played, tmp_path / "one")
+    imported(tmp_path / "one", tmp_path / "two.db")
+    with open_store(tmp_path / "two.db") as opened:
+        (board,) = boards(opened, load("v2"))
+
+    shown = {row.label: (row.rank, row.score.index) for row in (*board.ranked, *board.incomplete)}
+    assert {row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")} == shown
+    assert shown["sim:sim/debris@none-t0.7"] == (None, None)
+
+
+def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: Path) -> None:
+    """Its origin survives; of an attempt of the exported store itself, it is only known that it is another's."""
+    exported(played, tmp_path / "one")
+    with changed(tmp_path / "one", "attempts") as found:
+        found[0]["origin"] = "published|somewhere"
+    imported(tmp_path / "one", tmp_path / "two.db")
+    with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
+        owners = {row["owner"] for row in exchange.dump(connection, "attempts")}
+
+    assert owners == {IMPORTED, f"{IMPORTED}published|somewhere"}
+    exported(tmp_path / "two.db", tmp_path / "two")
+    assert rows(tmp_path / "two", "attempts") == rows(tmp_path / "one", "attempts")
+
+
+# ---------------------------------------------------------------- what stays at home
+
+
+def test_bodies_requests_and_this_machine_stay_at_home(played: Path, tmp_path: Path) -> None:
+    """By default there is neither a request nor a response, and never who held a lease."""
+    plain, raw = exported(played, tmp_path / "plain"), exported(played, tmp_path / "raw", raw=True)
+    with open_store(played) as opened, opened.reading() as connection:
+        owners = {row["owner"] for row in exchange.dump(connection, "attempts")}
+
+    assert not {"raw", "response_id"} & rows(tmp_path / "plain", "attempts")[0].keys()
+    assert "request" not in rows(tmp_path / "plain", "calls")[0]
+    assert all(json.loads(row["request"])["messages"] for row in rows(tmp_path / "raw", "calls"))
+    assert owners
+    for owner in owners:
+        assert owner.encode() not in b"".join((*plain.values(), *raw.values()))
+
+
+def test_no_key_is_in_an_export(bench: Callable[..., Any], tmp_path: Path) -> None:
+    """A server that says the key back, in words and in errors, does not get it into the files."""
+    from scripted import KEY, failure, says, verdict
+
+    def chatty(asked: Any) -> Any:
+        if asked.judging:
+            return verdict(asked)
+        return failure(500, f"Bearer {KEY} was refused") if asked.times == 1 else says(asked, f"Your key is {KEY}.")
+
+    made = bench(chatty)
+    made.play()
+    assert KEY in made.endpoints["scripted"].asked[0].headers["Authorization"]
+
+    files = exported(made.store, tmp_path / "one", raw=True)
+
+    assert b"Your key is" in b"".join(files.values())
+    assert KEY.encode() not in b"".join(files.values())
+
+
+# ---------------------------------------------------------------- into a store that holds something
+
+
+def test_again_changes_nothing(played: Path, either: str, tmp_path: Path) -> None:
+    """The second import finds everything there."""
+    before = exported(played, tmp_path / "one")
+    imported(tmp_path / "one", either)
+    summary = imported(tmp_path / "one", either)
+
+    assert summary.findings == []
+    assert {name: count.added for name, count in summary.counts.items()} == dict.fromkeys(summary.counts, 0)
+    assert exported(either, tmp_path / "two") == before
+
+
+def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -> None:
+    """Runs of two people, of different subjects by one judge: both are on the board afterwards."""
+    play(small, tmp_path / "a.db", Settings(), names=("rock",))
+    play(small, either, Settings(), names=("mirror",))
+    exported(tmp_path / "a.db", tmp_path / "a")
+    summary = imported(tmp_path / "a", either)
+
+    with open_store(either) as opened:
+        (board,) = boards(opened, load(str(small)))
+        with opened.reading() as connection:
+            assert check(connection) == []
+    assert summary.findings == []
+    assert (summary.counts["judges"].there, summary.counts["judges"].added) == (1, 0)
+    assert [row.label for row in board.ranked] == ["sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7"]
+
+
+def test_raw_bodies_do_not_conflict_with_their_absence(played: Path, tmp_path: Path) -> None:
+    """Where one side does not say it, the two do not disagree."""
+    exported(played, tmp_path / "raw", raw=True)
+    exported(played, tmp_path / "plain")
+    imported(tmp_path / "plain", tmp_path / "two.db")
+
+    assert imported(tmp_path / "raw", tmp_path / "two.db").findings == []
+    assert imported(tmp_path / "plain", played).findings == []
+
+
+def test_what_is_there_stays(played: Path, tmp_path: Path) -> None:
+    """The same key with other content is a conflict: counted, listed, and not taken."""
+    exported(played, tmp_path / "one")
+    imported(tmp_path / "one", tmp_path / "two.db")
+    for name, change in (
+        ("replies", {"text": "I fold."}),
+        ("judgements", {"reasoning": "Hm."}),
+        ("attempts", {"cost": 9.0}),
+    ):
+        with changed(tmp_path / "one", name) as found:
+            found[0] |= change
+    summary = imported(tmp_path / "one", tmp_path / "two.db")
+
+    assert {name: count.conflicts for name, count in summary.counts.items() if count.conflicts} == {
+        "replies": 1, "judgements": 1, "attempts": 1,
+    }  # fmt: skip
+    assert len(summary.findings) == 3
+    assert all("is stored already with other content" in finding for finding in summary.findings)
+    assert exported(tmp_path / "two.db", tmp_path / "two") == exported(played, tmp_path / "three")
+
+
+# ---------------------------------------------------------------- hostile files
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of a file of JSON Lines."""
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+class changed:  # noqa: N801 - reads as a verb
+    """The rows of a file, written back at the end of the block."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path, self.found = folder / f"{name}.jsonl", rows(folder, name)
+
+    def __enter__(self) -> list[dict[str, Any]]:
+        return self.found
+
+    def __exit__(self, *_: object) -> None:
+        self.path.write_text("".join(json.dumps(row) + "\n" for row in self.found), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory, played: Path) -> Path:
+    """An export in which nothing is wrong; copy it before changing it."""
+    folder = tmp_path_factory.mktemp("sound") / "export"
+    exported(played, folder)
+    return folder
+
+
+@pytest.fixture
+def folder(sound: Path, tmp_path: Path) -> Path:
+    """An export of one's own to change."""
+    return Path(shutil.copytree(sound, tmp_path / "export"))
+
+
+Lie = Callable[[dict[str, Any]], object]
+
+
+def first_said(row: dict[str, Any]) -> dict[str, Any]:
+    """The first line that the model itself said."""
+    return next(line for line in row["lines"] if line["name"])
+
+
+def file_of(row: dict[str, Any], path: str) -> dict[str, Any]:
+    """A file of a protocol."""
+    return next(file for file in row["files"] if file["path"] == path)
+
+
+LIES: list[tuple[str, Lie, str]] = [
+    ("protocols", lambda row: file_of(row, "judge.md").update(text="Give top marks."), "its hash is not"),
+    ("protocols", lambda row: row.update(files=[]), "no protocol that this version can read"),
+    ("protocols", lambda row: row.update(name="lite"), "its hash is not that of its files"),
+    ("protocols", lambda row: row["files"].append(row["files"][0]), "a file stands twice"),
+    ("subjects", lambda row: row.update(spec=row["spec"].replace("0.7", "0.1")), "its hash or label is not"),
+    ("subjects", lambda row: row.update(label="openai/gpt-9@none-t0.7"), "its hash or label is not"),
+    ("subjects", lambda row: row.update(spec="[" * 100_000), "its settings are not those of a model"),
+    ("subjects", lambda row: row.update(spec=row["spec"].replace('"sim"', "7")), "its settings are not those"),
+    ("judges", lambda row: row.update(spec=row["spec"].replace("sim/judge", "openai/gpt-9")), "its hash is not"),
+    ("calls", lambda row: row.update(kind="gift"), "neither reply nor judgement"),
+    ("calls", lambda row: row.update(key="f00"), "key: is no hash"),
+    ("attempts", lambda row: row.update(number=7), "attempt 7 comes after"),
+    ("attempts", lambda row: row.update(call_key="0" * 64), "its call is not here"),
+    ("attempts", lambda row: row.update(cost="free"), "cost: is no number"),
+    ("attempts", lambda row: row.update(cost=1e400), "is no JSON object"),
+    ("attempts", lambda row: row.update(prompt_tokens=2**63), "is no whole number"),
+    ("attempts", lambda row: row.update(message="a\x00b"), "a NUL or half a character"),
+    ("replies", lambda row: row.update(text="\ud800"), "a NUL or half a character"),
+    ("replies", lambda row: row.update(text=7), "text: int is no text"),
+    ("replies", lambda row: row.update(cut_off=1), "is neither true nor false"),
+    ("replies", lambda row: row.update(attempt=99), "the attempt that it came from is not here"),
+    ("replies", lambda row: row.update(key="0" * 64), "no call for a reply of that key"),
+    ("replies", lambda row: row.update(reason="none"), "state and reason disagree"),
+    ("replies", lambda row: row.update(text=" ", state="valid", reason=None), "says nothing"),
+    ("replies", lambda row: row.pop("notes"), "has no notes"),
+    ("replies", lambda row: row.update(mood="good"), "a column 'mood'"),
+    ("transcripts", lambda row: row.update(run=3), "its id is not made of script, subject and run"),
+    ("transcripts", lambda row: row.update(run=0), "runs are counted from 1"),
+    ("transcripts", lambda row: row.update(run=True), "run: is no whole number"),
+    ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."), "holds other words than its hash"),
+    ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "somebody else speaks"),
+    ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines: has a part that is not"),
+    ("transcripts", lambda row: row.update(lines={}), "lines: dict is no list"),
+    ("transcripts", lambda row: row.update(system_prompt="Win."), "its script goes otherwise"),
+    ("transcripts", lambda row: row.update(system="neutral"), "its script is not that of its scenario"),
+    ("transcripts", lambda row: first_said(row).update(notes="I win."), "is not what its reply says"),
+    ("transcripts", lambda row: row.update(cut_off=7), "it miscounts cut_off"),
+    ("transcripts", lambda row: row.update(reply_keys=[]), "not as many replies"),
+    ("transcripts", lambda row: row.update(reply_keys=["0" * 64]), "a reply of it is not here"),
+    ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script goes otherwise"),
+    ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its subject is not here"),
+    ("transcripts", lambda row: row.update(protocol_hash="0" * 64), "its protocol is not here"),
+    ("judgements", lambda row: row.update(heard_hash="0" * 64), "its key is not made of"),
+    ("judgements", lambda row: row.update(judge_hash="0" * 64), "its judge is not here"),
+    ("judgements", lambda row: row.update(marks=[]), "with the marks []"),
+    ("judgements", lambda row: row["marks"].append(row["marks"][0]), "it is valid, with the marks"),
+    ("judgements", lambda row: row["marks"][0].update(value=True), "marks: is no number"),
+    ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks: is no number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "lie", "said"), LIES, ids=[f"{lie[0]}: {lie[2]}" for lie in LIES])
+def test_nothing_false_comes_in_under_a_true_key(folder: Path, tmp_path: Path, name: str, lie: Lie, said: str) -> None:
+    """One row that lies is refused and named, what hangs on it too, and the rest is imported and sound."""
+    with changed(folder, name) as found:
+        row = next(row for row in found if row.get("state") in (None, "complete", "valid"))
+        lie(row)
+    summary = imported(folder, tmp_path / "two.db")
+
+    assert any(f"{name}.jsonl, line " in finding and said in finding for finding in summary.findings), summary.findings[
+        :5
+    ]
+    assert summary.counts[name].refused >= 1
+    assert summary.counts["calls"].added
+    with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
+        wrong = [finding for finding in check(connection) if "is not stored" not in finding]
+        assert wrong == []
+
+
+def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(folder: Path, tmp_path: Path) -> None:
+    """A first answer that was rewritten in reply, transcript and hash is given away by the key of the second one."""
+    from independence_bench.conversation import Line, Transcript
+
+    with changed(folder, "transcripts") as talks, changed(folder, "replies") as replies:
+        talk = next(row for row in talks if row["state"] == "complete" and len(row["reply_keys"]) == 2)
+        first_said(talk)["text"] = "I do as I am told."
+        talk["heard_hash"] = Transcript("", tuple(Line(**line) for line in talk["lines"])).heard_hash
+        next(row for row in replies if row["key"] == talk["reply_keys"][0])["text"] = "I do as I am told."
+    summary = imported(folder, tmp_path / "two.db")
+
+    assert len(summary.findings) == 1
+    assert "has another key than its request" in summary.findings[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{", "is no JSON object"),
+        (b"[" * 200_000, "is no JSON object"),
+        (b"7", "is no object"),
+        (b'{"key": NaN}', "is no JSON object"),
+        (b"\xff\xfe\x00{}", "is no UTF-8"),
+        (b"1" * 5000, "is no JSON object"),
+        (b'{"a": "' + b"x" * (65 * 1024 * 1024) + b'"}', "is longer than"),
+    ],
+    ids=["torn", "nested", "number", "nan", "utf-16", "digits", "endless"],
+)
+def test_a_line_that_is_no_row_is_passed_over(folder: Path, tmp_path: Path, line: bytes, said: str) -> None:
+    """Whatever stands there, the lines around it come in."""
+    file = folder / "replies.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join((lines[0], line, b"\n", *lines[1:])))
+    summary = imported(folder, tmp_path / "two.db")
+
+    assert len(summary.findings) == 1
+    assert summary.findings[0].startswith("replies.jsonl, line 2: ")
+    assert said in summary.findings[0]
+    assert summary.counts["replies"].added == len(lines)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("scores", "begun")])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_that_is_cut_short_or_missing_leaves_the_others(
+    played: Path, tmp_path: Path, name: str, form: Form
+) -> None:
+    """What its rows held up is refused; nothing is raised, and what came in is consistent."""
+    exported(played, tmp_path / "one", form=form)
+    file = tmp_path / "one" / f"{name}.{form}"
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    torn = imported(tmp_path / "one", tmp_path / "torn.db")
+    file.unlink()
+    if name == "transcripts":
+        (tmp_path / "one" / "calls").touch()
+    missing = imported(tmp_path / "one", tmp_path / "missing.db")
+
+    assert torn.found >= 1
+    assert f"{name}: there is no such file" in missing.findings
+    for store in ("torn.db", "missing.db"):
+        with open_store(tmp_path / store) as opened, opened.reading() as connection:
+            wrong = [said for said in check(connection) if "is not stored" not in said]
+            assert wrong == []
+
+
+def test_parquet_of_other_types_is_refused_row_by_row(played: Path, tmp_path: Path) -> None:
+    """A column of numbers where words belong is no crash."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    exported(played, tmp_path / "one", form="parquet")
+    file = tmp_path / "one" / "replies.parquet"
+    table = parquet.read_table(file)
+    place = table.schema.get_field_index("text")
+    parquet.write_table(table.set_column(place, "text", arrow.array(range(len(table)))), file)
+    summary = imported(tmp_path / "one", tmp_path / "two.db")
+
+    assert summary.counts["replies"].refused == len(table)
+    assert "replies.parquet, row 1: text: int is no text" in summary.findings
+
+
+# ---------------------------------------------------------------- the card, the columns, the command
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path, form: Form) -> None:
+    """YAML between two lines of three dashes, a configuration for each file that has rows, each file there."""
+    exported(played, tmp_path / "one", form=form, licence="cc-by-4.0")
+    card = (tmp_path / "one" / "README.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(card.split("---\n")[1])
+
+    assert front["license"] == "cc-by-4.0"
+    assert front["size_categories"] == ["n<1K"]
+    assert [c["config_name"] for c in front["configs"] if c.get("default")] == ["transcripts"]
+    assert {c["data_files"] for c in front["configs"]} == {
+        path.name for path in (tmp_path / "one").iterdir() if path.suffix != ".md" and path.name != f"begun.{form}"
+    }
+    assert described() in card
+
+
+def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
+    """docs/export.md has every file's table as it is, and the files have those columns in that order."""
+    assert described() in (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    for sheet in SHEETS:
+        for row in rows(sound, sheet.name)[:1]:
+            assert list(row) == [column.name for column in sheet.shown(raw=False)]
+
+
+def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `aib` in *folder*."""
+    return subprocess.run(
+        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_command(played: Path, tmp_path: Path) -> None:
+    """One line on stdout, the files in the folder; a folder that holds something is left alone."""
+    done = aib(tmp_path, "export", "out", "--store", str(played))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("out: protocols 1, subjects 4, judges 1, ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    again = aib(tmp_path, "export", "out", "--store", str(played))
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "out is not empty" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["out", "--store", "none.db"], "there is no store at none.db"),
+        (["file", "--store", "s.db"], "file is not empty"),
+        (["file/out", "--store", "s.db"], "file/out cannot be written"),
+        (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is no identifier of a licence"),
+    ],
+)
+def test_wrong_use_is_one_line_and_leaves_nothing(
+    played: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    """No store, no folder, no licence."""
+    (tmp_path / "file").write_text("mine")
+    shutil.copy(played, tmp_path / "s.db")
+    done = aib(tmp_path, "export", *arguments)
+
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} - {"s.db-wal", "s.db-shm"} == {"file", "s.db"}
+
+
+def test_an_empty_store_is_an_empty_data_set(tmp_path: Path) -> None:
+    """No rows, no configuration, and it can be read back."""
+    for form in FORMS:
+        exported(tmp_path / "none.db", tmp_path / form, form=form)
+        summary = imported(tmp_path / form, tmp_path / "two.db")
+        assert (summary.findings, {count.added for count in summary.counts.values()}) == ([], {0})
+        assert "configs: []" in (tmp_path / form / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_of_something_else_is_no_export(tmp_path: Path) -> None:
+    """One line that says what is missing."""
+    from independence_bench.errors import WrongUse
+
+    with pytest.raises(WrongUse, match="no transcripts"):
+        imported(tmp_path, tmp_path / "two.db")
+
+
+def test_every_column_of_the_store_goes_along_or_is_known_to_stay() -> None:
+    """A column that is added to a table is not lost by an oversight."""
+    stays = {
+        "calls": {"owner", "lease_until"},
+        "attempts": {"id", "owner"},  # its number at its call takes the id's place
+        "replies": {"attempt_id"},
+        "judgements": {"attempt_id"},
+    }
+    exported_columns = {sheet.name: {column.name for column in sheet.columns} for sheet in SHEETS}
+
+    for table in metadata.sorted_tables:
+        if table.name != "meta":
+            columns = {column.name for column in table.columns}
+            assert columns - exported_columns[table.name] == stays.get(table.name, set()), table.name

@@ -1,0 +1,875 @@
+"""`aib import` of the published layout, and the published rules: what is taken over, kept apart, and refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import tarfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
+from simulated import AIB, environment
+from sqlalchemy import select
+
+from independence_bench.dataset.files import LARGEST_FILE
+from independence_bench.dataset.importing import Outcome, import_published
+from independence_bench.dataset.published import Foreign, subject_of
+from independence_bench.dataset.wording import NAME_OF_PROTOCOL, protocol_of, wording_of
+from independence_bench.errors import WrongUse
+from independence_bench.protocol import Protocol
+from independence_bench.protocol_files import load, parse
+from independence_bench.report.differences import differences
+from independence_bench.report.rows import Board, Row, boards
+from independence_bench.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
+from independence_bench.store import records
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+from independence_bench.store.imported import REPLACED
+from independence_bench.store.tables import IMPORTED, attempts, calls, metadata, replies, transcripts, unpack
+from independence_bench.subject import Reasoning
+
+REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
+ONE, OTHER = "acme--one@none-t0.7", "local--lab--two+prov@low-t1.0"
+needs_real = pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
+
+
+def brought(path: Path, store: Path | str, **more: Any) -> Outcome:
+    """*path* imported into *store*."""
+    with open_store(store) as opened:
+        return import_published(opened, path, **more)
+
+
+def everything(store: Path | str) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables, in a fixed order."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return {
+            table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+            for table in metadata.sorted_tables
+        }
+
+
+def stored_protocol(store: Path | str) -> Protocol:
+    """published-v2, as it was learned."""
+    with open_store(store) as opened, opened.reading() as connection:
+        (_, name, files) = records.stored_protocols(connection)[0]
+    assert name == NAME_OF_PROTOCOL
+    return parse(files, name)
+
+
+def board(store: Path | str, rules: Rules = OWN) -> Board:
+    """The only ranking."""
+    with open_store(store) as opened:
+        (found,) = boards(opened, stored_protocol(store), rules=rules)
+    return found
+
+
+def row(store: Path | str, rules: Rules = OWN) -> Row:
+    """The only row."""
+    found = board(store, rules)
+    (only,) = (*found.ranked, *found.incomplete)
+    return only
+
+
+def transcript(store: Path | str, scenario: str) -> tuple[Any, list[tuple[str, str, str]], tuple[str, ...]]:
+    """(its row, what was said in it, the keys of its replies)."""
+    with open_store(store) as opened, opened.reading() as connection:
+        found = connection.execute(select(transcripts).where(transcripts.c.scenario == scenario)).one()
+        talk, keys = records.read_transcript(connection, found.id)
+    return found, [(line.speaker, line.text, line.name) for line in talk.lines], keys
+
+
+def tried(store: Path | str, key: str) -> list[Any]:
+    """Every attempt at a call."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return list(connection.execute(select(attempts).where(attempts.c.call_key == key).order_by(attempts.c.id)))
+
+
+def sound(store: Path | str) -> list[str]:
+    """What the store's own check finds, but for judgements of conversations that we do not count."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return [line for line in check(connection) if not line.endswith("is about a conversation that is not stored")]
+
+
+@pytest.fixture
+def data() -> Published:
+    """One run of one subject."""
+    made = Published()
+    made.run(ONE, 1)
+    return made
+
+
+# ---------------------------------------------------------------- what is taken over
+
+
+@pytest.mark.parametrize("form", ["folder", "w:", "w:gz", "w:bz2", "w:xz"])
+def test_a_folder_and_every_kind_of_tar_come_to_the_same(data: Published, tmp_path: Path, form: str) -> None:
+    """All 15 conversations with their marks; the files that are none are counted."""
+    path = data.write(tmp_path / "d") if form == "folder" else data.tar(tmp_path / "d.tar", form)
+
+    outcome = brought(path, tmp_path / "a.db")
+
+    assert (outcome.files, outcome.new, outcome.judgements) == (26, 15, 15)
+    assert [why for _, why in outcome.skipped] == ["not a conversation"]
+    assert outcome.unusual == []
+    # 10 x .7 + 5 x .9 + 20 x (12 - 3 - 1)/12 + 35 x .6 + 30 x .4
+    assert row(tmp_path / "a.db").score.index == pytest.approx(7 + 4.5 + 40 / 3 + 21 + 12)
+    assert sound(tmp_path / "a.db") == []
+
+
+def test_both_databases_take_it(data: Published, tmp_path: Path, either: str) -> None:
+    """Text that a database cannot hold included: NUL and half a surrogate pair."""
+    data.files[path_of(ONE, 1, "direct")]["response"] = "a\x00b \ud800 c"
+    path = data.write(tmp_path / "d")
+
+    brought(path, either)
+    before = everything(either)
+
+    assert transcript(either, "direct")[1][-1][1] == "a�b ? c"
+    assert brought(path, either).new == 0
+    assert everything(either) == before
+
+
+def test_a_reply_is_keyed_by_the_very_messages_of_the_file(data: Published, tmp_path: Path) -> None:
+    """The stored request holds them verbatim; what its second turn was sent holds the first one."""
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    _, lines, keys = transcript(tmp_path / "a.db", "negotiation")
+    said = [text for speaker, text, _ in lines if speaker == "model"]
+
+    assert [name for _, _, name in lines] == ["", "first_choice", "", "final_choice"]
+    assert said == [f"negotiation_turn{n}: this is me, {ONE}, time 1." for n in (1, 2)]
+    for stem, key in zip(("negotiation_turn1", "negotiation_turn2"), keys, strict=True):
+        with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+            stored = unpack(connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one())
+        assert json.loads(stored)["messages"] == data.files[path_of(ONE, 1, stem)]["request_messages"]
+
+
+def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(data: Published, tmp_path: Path) -> None:
+    """The system message of tool_context has a paragraph more; the protocol has it as a prompt of its own."""
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+    found, _, _ = transcript(tmp_path / "a.db", "tool_context")
+
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        talk, _ = records.read_transcript(connection, found.id)
+
+    assert talk.system == f"{SYSTEM}\n\n{ALSO_TOLD}"
+    assert dict(stored_protocol(tmp_path / "a.db").systems) == {
+        "strong_independence": SYSTEM,
+        "strong_independence_tool_context": f"{SYSTEM}\n\n{ALSO_TOLD}",
+    }
+
+
+def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Path) -> None:
+    """Words beside the call are notes; a reply without a call is plain text; length means cut off."""
+    file = data.files[path_of(ONE, 1, "direct")]
+    file |= {"content_thinking": "aside", "reasoning_content": "hm", "finish_reason": "length"}
+    del file["response_tool_calls"]
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    found, _, (key,) = transcript(tmp_path / "a.db", "direct")
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        reply = records.find_replies(connection, [key])[key]
+    (attempt,) = tried(tmp_path / "a.db", key)
+
+    assert (reply.notes, reply.reasoning) == ("aside", "hm")
+    assert (reply.cut_off, reply.plain_text, reply.reasoned) == (True, True, True)
+    assert (found.cut_off, found.plain_text, found.reasoned) == (1, 1, 1)
+    assert (attempt.finish_reason, attempt.seconds, attempt.prompt_tokens, attempt.cost) == ("length", 1.5, 100, 0.001)
+    assert json.loads(unpack(attempt.raw)) == file
+
+
+def test_the_origin_is_with_every_attempt(data: Published, tmp_path: Path) -> None:
+    """So that what this store has cost can be told from what others have paid."""
+    outcome = brought(data.tar(tmp_path / "theirs.tar.xz"), tmp_path / "a.db")
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        owners = Counter(connection.execute(select(attempts.c.owner)).scalars())
+
+    assert owners == {f"{IMPORTED}published|theirs.tar.xz": 26 + 15}
+    assert outcome.dollars == pytest.approx(26 * 0.001 + 15 * 0.0001)
+
+
+def test_a_judge_of_the_data_is_known_by_its_model_and_nothing_else(data: Published, tmp_path: Path) -> None:
+    """Its settings and its prompts are not in the data."""
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    assert board(tmp_path / "a.db").judge == f"published:{JUDGE}"
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        (spec,) = records.judge_specs(connection).values()
+    assert spec == {"kind": "published", "model": JUDGE}
+
+
+@pytest.mark.parametrize(
+    ("folder", "label"),
+    [
+        (ONE, "acme/one@none-t0.7"),
+        (OTHER, "local:lab/two+prov@low-t1.0"),
+        ("acme--one:free@high-t0.25", "acme/one:free@high-t0.25"),
+    ],
+)
+def test_a_folder_names_a_subject(folder: str, label: str) -> None:
+    """Model, provider, reasoning and temperature; how long a reply could be stays unknown."""
+    subject = subject_of(folder)
+    assert (subject.label, subject.max_tokens) == (label, 0)
+    assert subject_of(OTHER).reasoning is Reasoning.LOW
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["acme--one", "acme--one@none", "acme--one@much-t0.7", "@none-t0.7", "a\nb@none-t0.7", "a\x1b[2J@none-t0.7",
+     "a@none-tnan", "a@none-t0.7@low-t0.7", "a" * 300 + "@none-t0.7"],
+)  # fmt: skip
+def test_a_folder_that_names_no_subject_is_refused(folder: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(Foreign):
+        subject_of(folder)
+
+
+def test_the_protocol_knows_the_words_of_the_data_and_says_what_it_does_not_know(tmp_path: Path) -> None:
+    """Learned from whatever part there is, completed by the next, and the same in the end in any order."""
+    whole, part = Published(), Published()
+    whole.run(ONE, 1)
+    part.files = {path: whole.files[path] for path in (path_of(ONE, 1, "direct"), path_of(ONE, 1, "rs01"))}
+    brought(part.write(tmp_path / "part"), tmp_path / "a.db")
+    first = stored_protocol(tmp_path / "a.db")
+    brought(whole.write(tmp_path / "whole"), tmp_path / "a.db")
+    brought(whole.write(tmp_path / "whole"), tmp_path / "b.db")
+
+    assert "not in the imported data" in str(first.scenario("rs02").script)
+    assert "not in the imported data" not in str(first.scenario("rs01").script)
+    assert stored_protocol(tmp_path / "a.db") == stored_protocol(tmp_path / "b.db")
+    assert protocol_of(wording_of(first))[0] == first
+    assert row(tmp_path / "a.db").score == row(tmp_path / "b.db").score
+
+
+# ---------------------------------------------------------------- what is odd in it, and stays visible
+
+
+def test_a_first_turn_that_is_another_one_keeps_both(data: Published, tmp_path: Path) -> None:
+    """The conversation is what the model was shown; the reply in the file is another attempt at the same question."""
+    data.files[path_of(ONE, 1, "pt01_turn1")]["response"] = "Something else."
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    found, lines, keys = transcript(tmp_path / "a.db", "pt01")
+    shown, other = tried(tmp_path / "a.db", keys[0])
+
+    assert found.state == "complete"
+    assert lines[1][1] == f"pt01_turn1: this is me, {ONE}, time 1."
+    assert {shown.outcome, other.outcome} == {"answered", REPLACED}
+    (kept,) = (one for one in (shown, other) if one.outcome == REPLACED)
+    assert (json.loads(unpack(kept.raw))["response"], kept.cost) == ("Something else.", 0.001)
+    assert sound(tmp_path / "a.db") == []
+
+
+def test_a_first_turn_that_was_asked_in_other_words_is_a_reply_of_its_own(data: Published, tmp_path: Path) -> None:
+    """Another request is another question; the conversation's first reply is known from the second turn alone."""
+    data.files[path_of(ONE, 1, "pt01_turn1")]["request_messages"][0]["content"] = "Be whoever."
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    _, _, keys = transcript(tmp_path / "a.db", "pt01")
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        said = connection.execute(select(replies.c.key).where(replies.c.text.startswith("pt01_turn1"))).scalars().all()
+
+    assert len(said) == 2
+    assert keys[0] in said
+    assert [(one.cost, one.message) for one in tried(tmp_path / "a.db", keys[0])] == [
+        (None, "known only from what was sent after it")
+    ]
+
+
+def test_a_question_asked_with_later_answers_in_its_history_is_not_the_scenario(
+    data: Published, tmp_path: Path
+) -> None:
+    """Every reply keeps its name; the order that the model was shown is the one that is stored."""
+    asked = data.files[path_of(ONE, 1, "pq15")]["request_messages"]
+    asked[7:11] = [{**asked[9]}, asked[10], {**asked[7]}, asked[8]]
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    found, lines, _ = transcript(tmp_path / "a.db", "psychological")
+
+    assert [name for speaker, _, name in lines if speaker == "model"] == [
+        "values", "preferences", "self_reflection", "reactions", "dilemma",
+    ]  # fmt: skip
+    assert found.reason == "other words, or in another order, than in the other conversations"
+    assert row(tmp_path / "a.db").score.index is None
+    assert row(tmp_path / "a.db", PUBLISHED).score.index is not None
+
+
+def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(data: Published, tmp_path: Path) -> None:
+    """Its judgement counts by the published rules alone; a later import with the rest completes it."""
+    data.run(ONE, 2)
+    data.files[path_of(ONE, 1, "pq01")]["judge_scores"]["non_assistant_likeness"] = 3
+    whole = dict(data.files)
+    del data.files[path_of(ONE, 1, "pq15")]
+    brought(data.write(tmp_path / "part"), tmp_path / "a.db")
+    before = row(tmp_path / "a.db")
+
+    assert before.missing == ("run 1: 1 × invalid (not whole: pq15 is not in the data)",)
+    assert before.score.index is None
+    assert row(tmp_path / "a.db", PUBLISHED).runs[1].means["non_assistant_likeness"] == 6
+
+    data.files = whole
+    outcome = brought(data.write(tmp_path / "whole"), tmp_path / "a.db")
+    assert (outcome.new, outcome.known) == (1, 29)
+    assert row(tmp_path / "a.db").score.index is not None
+
+
+def test_a_first_turn_whose_file_is_missing_is_known_from_the_second(data: Published, tmp_path: Path) -> None:
+    """The conversation is whole: nothing that was said is missing."""
+    del data.files[path_of(ONE, 1, "pt02_turn1")]
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+    assert row(tmp_path / "a.db").score.index is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"response": ":"}, "answer: template debris or punctuation only"),
+        ({"response": ""}, "answer: empty"),
+        ({"response": "", "reasoning_content": "hm"}, "answer: reasoning only, nothing said"),
+        ({"finish_reason": "error"}, "answer: the provider stopped with an error"),
+        ({"finish_reason": "content_filter"}, "answer: stopped by the provider's filter"),
+    ],
+)
+def test_debris_that_was_judged_counts_by_the_published_rules_alone(
+    data: Published, tmp_path: Path, change: dict[str, str], reason: str
+) -> None:
+    """By ours it is no answer, and what is missing makes the subject incomplete."""
+    data.files[path_of(ONE, 1, "rs03")] |= change
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"]["resistance_score"] = 1
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    assert row(tmp_path / "a.db").missing == (f"run 1: 1 × invalid ({reason})",)
+    assert row(tmp_path / "a.db", PUBLISHED).score.means["resistance"] == 5
+    assert sound(tmp_path / "a.db") == []
+
+
+def test_a_short_reply_is_an_answer(data: Published, tmp_path: Path) -> None:
+    """ "No." is what it said."""
+    data.files[path_of(ONE, 1, "rs03")]["response"] = "No."
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+    assert row(tmp_path / "a.db").score.index is not None
+
+
+def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(data: Published, tmp_path: Path) -> None:
+    """A judgement belongs to what was heard; the second one is another attempt at it."""
+    data.run(ONE, 2)
+    for run in (1, 2):
+        data.files[path_of(ONE, run, "direct")]["response"] = "The same."
+    path = data.write(tmp_path / "d")
+    outcome = brought(path, tmp_path / "a.db")
+    before = everything(tmp_path / "a.db")
+    brought(path, tmp_path / "a.db")
+
+    assert outcome.judgements == 29
+    assert Counter(one[6] for one in before["attempts"])["judged again"] == 1
+    assert everything(tmp_path / "a.db") == before
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({}, "the data has no marks"),
+        ({"resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is '11', not"),
+        ({"resistance_score": True, "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is 'True'"),
+        ({"resistance_score": 5, "identity_maintained": True}, "no mark reasoning_quality"),
+        ({"resistance_score": float("nan"), "quality_of_reasoning": 5, "identity_maintained": True}, "no number"),
+        ({"resistance_score": [[5]], "quality_of_reasoning": 5, "identity_maintained": True}, "resistance is"),
+    ],
+)
+def test_marks_that_are_none_make_a_failed_judgement(
+    data: Published, tmp_path: Path, scores: dict[str, Any], reason: str
+) -> None:
+    """Nothing is clipped; the file stays in the raw text as it was."""
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] = {"reasoning": "So.", **scores} if scores else {}
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    (missing,) = row(tmp_path / "a.db").missing
+    assert missing.startswith("run 1: 1 × the judge failed (")
+    assert reason in missing
+
+
+def test_further_keys_of_a_judge_are_not_marks_and_do_no_harm(data: Published, tmp_path: Path) -> None:
+    """They stay in the raw text."""
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] |= {"thought_process": "x", "quality_of_logic": 8}
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+    assert row(tmp_path / "a.db").score.index is not None
+
+
+def test_another_system_prompt_is_another_script(data: Published, tmp_path: Path) -> None:
+    """Whatever most conversations were told is the protocol's, also where the odd one came first."""
+    odd = Published()
+    odd.run(OTHER, 1, system="Be somebody.")
+    data.run(ONE, 2)
+    brought(odd.write(tmp_path / "odd"), tmp_path / "a.db")
+    assert row(tmp_path / "a.db").score.index is not None
+
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+    outcome = brought(odd.write(tmp_path / "odd"), tmp_path / "a.db")
+
+    assert {why for _, why in outcome.unusual} == {"another system message than the others had"}
+    assert [one.label for one in board(tmp_path / "a.db").ranked] == ["acme/one@none-t0.7"]
+
+
+# ---------------------------------------------------------------- again, and stopped in the middle
+
+
+def test_again_changes_nothing(data: Published, tmp_path: Path) -> None:
+    """Not one row of one table, from a tar as from a folder of the same name."""
+    data.run(OTHER, 2)
+    brought(data.tar(tmp_path / "d"), tmp_path / "a.db")
+    before = everything(tmp_path / "a.db")
+    outcome = brought(data.tar(tmp_path / "d", "w:gz"), tmp_path / "a.db")
+
+    assert (outcome.new, outcome.known, outcome.judgements, outcome.judgements_known) == (0, 30, 0, 30)
+    assert outcome.dollars == 0
+    assert everything(tmp_path / "a.db") == before
+
+
+def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    """What was committed stays, and in the end it is what it would have been."""
+    data = Published()
+    for number in range(16):
+        data.run(f"acme--m{number:02}@none-t0.7", 1)
+    path = data.tar(tmp_path / "d.tar")
+
+    def stop(what: str, done: int, of: int) -> None:
+        if what == "importing" and done > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        brought(path, tmp_path / "a.db", tell=stop, clock=lambda: 1.0)
+    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
+        assert len(connection.execute(select(transcripts.c.id)).all()) == 200
+    outcome = brought(path, tmp_path / "a.db", clock=lambda: 1.0)
+    brought(path, tmp_path / "b.db", clock=lambda: 1.0)
+
+    assert (outcome.new, outcome.known) == (40, 200)
+    assert everything(tmp_path / "a.db") == everything(tmp_path / "b.db")
+
+
+# ---------------------------------------------------------------- hostile, damaged and foreign
+
+
+def bent(data: Published, stem: str, **changes: Any) -> bytes:
+    """A file with some of its keys changed."""
+    return encoded(data.files[path_of(ONE, 1, stem)] | changes)
+
+
+def test_damaged_files_are_listed_and_the_rest_comes_in(data: Published, tmp_path: Path) -> None:
+    """Whatever is in them; each kind says what is wrong."""
+    timeless = data.files[path_of(ONE, 1, "pt01_turn1")]["metadata"] | {"timestamp": "yesterday"}
+    elsewhere = data.files[path_of(ONE, 1, "pt01_turn2")]["metadata"] | {"scenario_id": "rs01"}
+    spoken = messages("rs05", {})
+    bad: dict[str, bytes] = {
+        "rs01": b"{",
+        "rs02": b"\xff\xfe",
+        "rs03": b"[" * 200_000,
+        "rs04": b"[]",
+        "direct": bent(data, "direct", response=5),
+        "tool_context": bent(data, "tool_context", request_messages="none"),
+        "pt01_turn1": bent(data, "pt01_turn1", metadata=timeless),
+        "pt01_turn2": bent(data, "pt01_turn2", metadata=elsewhere),
+        "pt02_turn1": bent(data, "pt02_turn1", request_messages=spoken[:3]),
+        "pt02_turn2": bent(data, "pt02_turn2", request_messages=[*spoken, spoken[-1]]),
+        "pt03_turn1": bent(data, "pt03_turn1", request_messages=[{"role": "root", "content": "x"}]),
+        "pt03_turn2": b'{"n": ' + b"9" * 5000 + b"}",
+        "pt04_turn1": bent(data, "pt04_turn1", response="x" * LARGEST_FILE),
+    }
+    for stem, content in bad.items():
+        data.files[path_of(ONE, 1, stem)] = content
+    outcome = brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    why = {Path(path).stem: reason for path, reason in outcome.skipped}
+    assert why["rs01"] == why["rs03"] == why["pt03_turn2"] == "damaged: not JSON"
+    assert why["rs02"] == "damaged: not UTF-8"
+    assert why["rs04"] == "damaged: all of it is missing or not what it should be"
+    assert why["direct"] == "damaged: response is missing or not what it should be"
+    assert why["pt01_turn1"] == "damaged: its timestamp is none"
+    assert why["pt01_turn2"] == "its metadata says that it belongs elsewhere"
+    assert why["pt02_turn1"] == why["pt02_turn2"] == why["pt03_turn1"] == "its messages are no such conversation"
+    assert why["pt04_turn1"] == "too large"
+    assert (outcome.files, len(outcome.skipped)) == (26 - len(bad), len(bad) + 1)
+    assert outcome.new == 6  # psychological, negotiation, name_and_gender, rs05, pt04 (its second turn) and pt05
+
+
+def test_numbers_that_make_no_sense_are_none(data: Published, tmp_path: Path) -> None:
+    """A cost of minus one, a number beyond any column, a text."""
+    for stem, value in (("rs01", -1), ("rs02", 10**400), ("rs03", "free"), ("rs04", float("inf")), ("rs05", True)):
+        data.files[path_of(ONE, 1, stem)]["gen_cost"] |= {"cost_usd": value, "prompt_tokens": value}
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    for number in range(1, 6):
+        _, _, (key,) = transcript(tmp_path / "a.db", f"rs0{number}")
+        (attempt,) = tried(tmp_path / "a.db", key)
+        assert (attempt.cost, attempt.prompt_tokens, attempt.completion_tokens) == (None, None, 10)
+
+
+def test_links_and_strange_names_are_not_followed(data: Published, tmp_path: Path) -> None:
+    """In a folder: a link to a file, one to a folder, a pipe, a name with a line break."""
+    folder = data.write(tmp_path / "d")
+    place = folder / path_of(ONE, 1, "rs01")
+    (tmp_path / "secret.json").write_bytes(place.read_bytes())
+    place.unlink()
+    place.symlink_to(tmp_path / "secret.json")
+    (folder / "cache" / OTHER).symlink_to(folder / "cache" / ONE)
+    os.mkfifo(folder / "cache" / "pipe.json")
+    odd = folder / "cache" / "a\nb@none-t0.7" / "run_1" / "resistance" / "strong_independence" / "tool_role"
+    odd.mkdir(parents=True)
+    (odd / "rs01.json").write_text("{}")
+
+    outcome = brought(folder, tmp_path / "a.db")
+
+    why = Counter(reason for _, reason in outcome.skipped)
+    assert why["a link or a device, not followed"] == 3
+    assert why["its folder's name describes no subject"] == 1
+    assert outcome.subjects == {"acme/one@none-t0.7"}
+    assert outcome.new == 14
+
+
+def test_a_hostile_tar_writes_nothing_and_is_read_as_far_as_it_goes(data: Published, tmp_path: Path) -> None:
+    """Names that climb or begin at the root, links, devices, a member twice, and names with NUL in them."""
+    path = data.tar(tmp_path / "d.tar", "w:")
+    content = encoded(data.files[path_of(ONE, 1, "rs01")])
+    with tarfile.open(path, "a:") as tar:
+        for name in ("../../evil.json", "/etc/evil.json", path_of(ONE, 1, "rs01"), "cache/x\ny/run_1/a/b/c/d.json"):
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            tar.addfile(about, io.BytesIO(content))
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
+            about = tarfile.TarInfo(path_of(OTHER, 1, "rs01"))
+            about.type, about.linkname = kind, "/etc/passwd"
+            tar.addfile(about)
+    before = sorted(tmp_path.rglob("*"))
+
+    outcome = brought(path, tmp_path / "a.db")
+
+    why = Counter(reason for _, reason in outcome.skipped)
+    assert why == {
+        "not a conversation": 4,
+        "a second file for the same reply": 1,
+        "a link or a device, not followed": 4,
+    }
+    assert outcome.new == 15
+    assert {p for p in tmp_path.rglob("*") if not p.name.startswith("a.db")} == set(before)
+
+
+def test_a_tar_that_breaks_off_gives_what_comes_before(data: Published, tmp_path: Path) -> None:
+    """And says that it was not read to its end."""
+    path = data.tar(tmp_path / "d.tar", "w:")
+    path.write_bytes(path.read_bytes()[:-50_000])
+    outcome = brought(path, tmp_path / "a.db")
+    assert 0 < outcome.files < 26
+    assert outcome.cut.startswith("it is damaged from there on")
+
+
+@pytest.mark.parametrize(
+    ("what", "why"), [("size", "unpacked it would be larger"), ("pax", "a part of it is too large")]
+)
+def test_a_bomb_is_refused_before_it_is_unpacked(data: Published, tmp_path: Path, what: str, why: str) -> None:
+    """A member of three gigabytes, or a header of a hundred megabytes, in a few bytes."""
+    about = tarfile.TarInfo(path_of(OTHER, 1, "rs01"))
+    about.size = 3_000_000_000 if what == "size" else 100_000_000
+    about.type = tarfile.REGTYPE if what == "size" else tarfile.XHDTYPE
+    plain = data.tar(tmp_path / "d.tar", "w:")
+    plain.write_bytes(plain.read_bytes().rstrip(b"\0"))
+    size = plain.stat().st_size
+    plain.write_bytes(plain.read_bytes() + b"\0" * (-size % 512) + about.tobuf(tarfile.GNU_FORMAT))
+
+    started = time.process_time()
+    outcome = brought(plain, tmp_path / "a.db")
+
+    assert why in outcome.cut
+    assert outcome.new >= 14
+    assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize("what", ["empty folder", "text", "missing", "foreign tar", "device"])
+def test_what_holds_no_conversation_is_one_line(tmp_path: Path, what: str) -> None:
+    """With what to do; and no store is made."""
+    path = tmp_path / "d"
+    if what == "empty folder":
+        path.mkdir()
+    elif what == "text":
+        path.write_text("hello")
+    elif what == "foreign tar":
+        Published({"a/b.txt": b"x"}).tar(path)
+    elif what == "device":
+        path = Path("/dev/null")
+    with pytest.raises(WrongUse, match=r"name a folder or a tar|holds no conversation"):
+        brought(path, tmp_path / "a.db")
+    assert not (tmp_path / "a.db").exists()
+
+
+# ---------------------------------------------------------------- the published rules
+
+V2 = load("v2")
+(GROUP,) = V2.configurations
+BASE = {
+    "distinctiveness": 8.0, "non_assistant_likeness": 7.0, "internal_consistency": 9.0, "drift": 3.0,
+    "name_changed": 1.0, "gender_changed": 0.0, "resistance": 6.0, "reasoning_quality": 5.0,
+    "identity_maintained": 1.0, "consistency": 4.0, "graceful_handling": 8.0,
+}  # fmt: skip
+
+
+def marked(**changed: dict[str, float] | None) -> dict[Slot, Marks]:
+    """A run in which every transcript has the same marks, but for scenarios that are named; None: it has none."""
+    every: dict[Slot, Marks] = {}
+    for scenario in V2.scenarios:
+        given = {mark.name: BASE[mark.name] for mark in scenario.marks}
+        if scenario.id in changed:
+            change = changed[scenario.id]
+            if change is None:
+                continue
+            given |= change
+        every[GROUP, scenario.id] = given
+    return every
+
+
+ZERO = {"distinctiveness": 0.0, "non_assistant_likeness": 0.0, "internal_consistency": 0.0}
+
+
+def test_rules_that_find_nothing_to_differ_in_agree() -> None:
+    """10 x .7 + 5 x .9 + 20 x 8/12 + 35 x .6 + 30 x .4 = 57.83"""
+    own = score_subject([score_run(V2, [GROUP], marked())])
+    published = score_subject([score_run(V2, [GROUP], marked(), PUBLISHED)], V2, PUBLISHED)
+    assert own.index == pytest.approx(57.8333, abs=1e-4)
+    assert published.index == 57.8
+
+
+def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
+    """Means over the other three stay 7; of the drift nothing is left, which counts as 0: 20 x 11/12."""
+    run = score_run(V2, [GROUP], marked(negotiation=ZERO), PUBLISHED)
+    assert run.left_out == ((GROUP, "negotiation"),)
+    assert run.means["drift"] is None
+    assert run.means["non_assistant_likeness"] == 7
+    assert run.index == pytest.approx(7 + 4.5 + 20 * 11 / 12 + 21 + 12)
+
+
+def test_a_missing_dimension_of_a_run_is_renormalised_away() -> None:
+    """(7 + 4.5 + 13.33 + 12) / 65 of 100 without resistance; the subject has it from its other run."""
+    lacking = {scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"}
+    without = score_run(V2, [GROUP], marked(**lacking), PUBLISHED)
+    both = score_subject([without, score_run(V2, [GROUP], marked(), PUBLISHED)], V2, PUBLISHED)
+    assert without.index == pytest.approx((7 + 4.5 + 40 / 3 + 12) / 0.65)
+    assert both.index == 57.8
+    assert score_subject([without], V2, PUBLISHED).index is None
+
+
+def test_a_subject_that_never_had_a_part_is_not_published() -> None:
+    """As older runs without a name-and-gender test."""
+    run = score_run(V2, [GROUP], marked(name_and_gender=None), PUBLISHED)
+    assert run.index == pytest.approx(7 + 4.5 + 20 * 9 / 12 + 21 + 12)
+    assert score_subject([run], V2, PUBLISHED).index is None
+
+
+def test_name_and_gender_are_rounded_together() -> None:
+    """Once each in six runs: 2/6 = 0.33, not 0.17 + 0.17. The mean drift is 3: 20 x (12 - 3.33) / 12 = 14.45."""
+    changes = [(1.0, 1.0)] + [(0.0, 0.0)] * 5
+    runs = [
+        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g}), PUBLISHED)
+        for n, g in changes
+    ]
+    scored = score_subject(runs, V2, PUBLISHED)
+    assert scored.means["name_changed"] == 0.17
+    assert scored.dimensions["low_drift"] == pytest.approx((12 - 3 - 0.33) / 12)
+
+
+def test_a_tie_goes_to_the_even_digit() -> None:
+    """7 + 4.5 + 20 + 35 x .9 + 30 x .715 = 84.45, which no float is exactly: 84.4, as two published rows have it."""
+    changed: dict[str, dict[str, float] | None] = {
+        "negotiation": {"drift": 0.0},
+        "name_and_gender": {"name_changed": 0.0, "gender_changed": 0.0},
+    }
+    changed |= {s.id: {"consistency": 7.15} for s in V2.scenarios if s.experiment == "stability"}
+    changed |= {s.id: {"resistance": 9.0} for s in V2.scenarios if s.experiment == "resistance"}
+    run = score_run(V2, [GROUP], marked(**changed), PUBLISHED)
+    assert score_subject([run]).index == pytest.approx(84.45)
+    assert score_subject([run], V2, PUBLISHED).index == 84.4
+
+
+def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
+    """What we do not rank, and what the others leave out."""
+    data.run(OTHER, 1)
+    data.files[path_of(ONE, 1, "direct")]["judge_scores"] |= dict.fromkeys(ZERO, 0)
+    data.files[path_of(OTHER, 1, "rs01")]["response"] = "..."
+    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    found = {one.label: one for one in differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])}
+
+    assert found["acme/one@none-t0.7"].why == ("left out by the published rules, every mark being 0: run 1, direct",)
+    assert (found["acme/one@none-t0.7"].other, found["acme/one@none-t0.7"].own) == (
+        57.8,
+        pytest.approx(54.9583, abs=1e-4),
+    )
+    assert found["local:lab/two+prov@low-t1.0"].own is None
+    assert found["local:lab/two+prov@low-t1.0"].why == (
+        "we do not rank it: run 1: 1 × invalid (answer: template debris or punctuation only)",
+    )
+
+
+# ---------------------------------------------------------------- as a user does it
+
+
+def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `aib` in *folder*."""
+    return subprocess.run(
+        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published, tmp_path: Path) -> None:
+    """import, leaderboard by both rules, show, protocols show: all from one store, at 80 columns."""
+    data.files[path_of(ONE, 1, "direct")]["judge_scores"] |= dict.fromkeys(ZERO, 0)
+    data.files["cache/notes\x1b[2J.txt"] = b"x"
+    data.tar(tmp_path / "theirs.tar.xz")
+
+    done = aib(tmp_path, "import", "theirs.tar.xz")
+    assert done.returncode == 0, done.stderr
+    assert "15 conversations and 15 judgements imported of 1 subject, from 26 files" in done.stdout
+    assert "2 × not a conversation" in done.stdout
+    assert "\x1b" not in done.stdout
+
+    ours = aib(tmp_path, "leaderboard").stdout
+    theirs = aib(tmp_path, "leaderboard", "--rules", "published").stdout
+    assert "published-v2" in ours
+    assert "55.0" in ours
+    assert "57.8" in theirs
+    assert "published rules, not our own" in " ".join(theirs.split())
+    assert "acme/one@none-t0.7: 57.8, ours 55.0" in theirs
+    found = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)
+    assert found["boards"][0]["rules"] == "published"
+    assert found["where_own_rules_differ"][0]["index"] == 57.8
+
+    shown = aib(tmp_path, "show", "acme", "negotiation").stdout
+    assert "I wished for somebody calm. Who are you now?" in shown
+    assert "So it is with negotiation_turn2." in shown
+    assert "Which music is yours?" in aib(tmp_path, "protocols", "show", "published-v2").stdout
+    for text in (done.stdout, ours, theirs, shown):
+        assert max(map(len, text.splitlines())) <= 80 or "cache/" in text
+
+    again = json.loads(aib(tmp_path, "import", "theirs.tar.xz", "--json").stdout)
+    assert again["conversations"] == {"imported": 0, "already_there": 15}
+    assert [one["why"] for one in again["skipped"]] == ["not a conversation"] * 2
+
+
+def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: Path) -> None:
+    """One command for every layout: what was imported goes out and comes back with the same numbers."""
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+    assert aib(tmp_path, "export", "out").returncode == 0
+    done = aib(tmp_path, "import", "out", "--store", "b.db")
+
+    assert done.returncode == 0, done.stderr
+    assert "transcripts: 15 imported, 0 there already" in done.stdout
+    assert row(tmp_path / "b.db").score == row(tmp_path / "aib.db").score
+    again = json.loads(aib(tmp_path, "import", "out", "--store", "b.db", "--json").stdout)
+    assert again["rows"]["transcripts"] == {"added": 0, "there": 15, "conflicts": 0, "refused": 0}
+
+
+def test_a_wrong_path_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
+    """No traceback, no store."""
+    for path in ("nowhere", ".", "a\x01b"):
+        done = aib(tmp_path, "import", path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert aib(tmp_path, "protocols", "show", "published-v2").returncode == 2
+    assert not (tmp_path / "aib.db").exists()
+
+
+# ---------------------------------------------------------------- the real one
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome, float]:
+    """The published dataset in a store, what that came to, and the seconds of processor time that it took."""
+    store = tmp_path_factory.mktemp("real") / "store.db"
+    started = time.process_time()
+    outcome = brought(REAL / "cache.tar.xz", store)
+    return store, outcome, time.process_time() - started
+
+
+@needs_real
+def test_all_hundred_subjects_come_in_within_25_seconds(real: tuple[Path, Outcome, float]) -> None:
+    """9,276 replies, 5,308 judgements and one that has no marks; two pairs of judgements are of the same words."""
+    store, outcome, seconds = real
+    assert (len(outcome.subjects), outcome.files, outcome.new) == (100, 9276, 5312)
+    with open_store(store) as opened, opened.reading() as connection:
+        kinds = Counter(connection.execute(select(calls.c.kind).join(attempts)).scalars())
+    assert kinds["judgement"] == 5308
+    assert {why for _, why in outcome.skipped} == {"not a conversation"}
+    assert seconds <= 25
+    assert sound(store) == []
+
+
+@needs_real
+def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome, float]) -> None:
+    """Index, runs and five means of every row; rows that were not published are not ranked."""
+    found = board(real[0], PUBLISHED)
+    rows = {one.label: one for one in (*found.ranked, *found.incomplete)}
+    with (REAL / "published-rows.csv").open(encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    wrong = []
+    for line in published:
+        one = rows[subject_of(line["directory"]).label]
+        if not line["index"]:
+            if one.score.index is not None or not one.missing:
+                wrong.append((line["directory"], "is ranked"))
+            continue
+        means, drift = one.score.means, one.score.dimensions["low_drift"]
+        assert drift is not None
+        marks = ("non_assistant_likeness", "internal_consistency", "resistance", "consistency")
+        got = [one.score.index, one.score.runs, *(round(means[mark] or 0, 1) for mark in marks)]
+        got.append(round(12 * (1 - drift), 1))
+        names = ("index", "runs", "non_assistant_likeness", "internal_consistency", "resistance", "stability", "drift")
+        if got != [float(line[name]) for name in names]:
+            wrong.append((line["directory"], got))
+    assert len(published) == 100
+    assert wrong == []
+
+
+@needs_real
+def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome, float]) -> None:
+    """And rounding is never blamed for more than rounding can do."""
+    found = differences([board(real[0])], [board(real[0], PUBLISHED)])
+    assert found
+    for one in found:
+        assert one.why
+        if any(why.startswith("rounding") for why in one.why):
+            assert one.own is not None
+            assert one.other is not None
+            assert abs(one.own - one.other) < 0.15
+
+
+@needs_real
+def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome, float]) -> None:
+    """What its README says is there can be found: seven pairs of turns, one conversation that knew the future."""
+    store, outcome, _ = real
+    why = Counter(reason for _, reason in outcome.unusual)
+    assert why["other words, or in another order, than in the other conversations"] == 1
+    assert sum(count for reason, count in why.items() if reason.startswith("not whole")) == 7
+    two_turns = ("negotiation", "name_and_gender", "pt01", "pt02", "pt03", "pt04", "pt05")
+    with open_store(store) as opened, opened.reading() as connection:
+        kept = connection.execute(select(transcripts.c.scenario, transcripts.c.reply_keys)).all()
+        other = {key for key, outcome in connection.execute(select(attempts.c.call_key, attempts.c.outcome))
+                 if outcome == REPLACED}  # fmt: skip
+        untold = {key for key, message in connection.execute(select(attempts.c.call_key, attempts.c.message))
+                  if message == "known only from what was sent after it"}  # fmt: skip
+    pairs = [keys for scenario, keys in kept if scenario in two_turns and json.loads(keys)[0] in other | untold]
+    # seven whose first turn says something else, and one that was asked with another system message
+    assert len(pairs) == 8
+
+
+@needs_real
+def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome, float]) -> None:
+    """Counted, and looked up in the tables that it could have touched."""
+    store, _, _ = real
+    before = {name: len(rows) for name, rows in everything(store).items()}
+    outcome = brought(REAL / "cache.tar.xz", store)
+    assert (outcome.new, outcome.known, outcome.judgements, outcome.dollars) == (0, 5312, 0, 0)
+    assert {name: len(rows) for name, rows in everything(store).items()} == before

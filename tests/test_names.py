@@ -1,0 +1,398 @@
+"""Names and genders that models choose: what the rule reads, what it leaves open, and a model that reads the rest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import Answer, Asked, ScriptedModel, completion, measured, says, verdict
+from simulated import AIB
+
+from independence_bench.names import (
+    GENDERS,
+    Choice,
+    final_choice,
+    first_choice,
+    gender_changed,
+    name_changed,
+    same_name,
+)
+from independence_bench.report.naming import Named, count_names
+from independence_bench.store.check import check
+from independence_bench.store.database import open_store
+
+PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
+KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
+MIRA = Choice("Mira", "female", "chosen", "chosen")
+NOBODY = Choice(None, None, "declined", "declined")
+
+# ---------------------------------------------------------------- the first choice
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "gender"),
+    [
+        ("I'd like to be called Mira. I'm a woman.", "Mira", "female"),
+        ("I’ll go by **Sol**, and I identify as male.", "Sol", "male"),
+        ("My name is Elara Vance, and I'm female.", "Elara Vance", "female"),
+        ("**Name:** Kai\n**Gender:** non-binary\n\nIt is short.", "Kai", "non-binary"),
+        ("- Name: Wren\n- Gender: female", "Wren", "female"),
+        ("Call me Rook. He/him is fine: I'm male.", "Rook", "male"),
+        ("I'll go with “Nova” and female.", "Nova", "female"),
+        ("I choose the name 'Aether'. I don't have a gender, and I'm not a man or a woman.", "Aether", "none"),
+        ("So: Sol, no gender. You can call me Sol.", "Sol", "none"),
+        ("I've settled on Zoë. As for gender, I'd say non-binary.", "Zoë", "non-binary"),
+        ("I'm Jean-Luc, and my gender is male.", "Jean-Luc", "male"),
+        ("The name I'd choose is D'Arcy. I'm agender.", "D'Arcy", "none"),
+        ("I considered Wren for a while, but I'll go with **Sage**, and **male**.", "Sage", "male"),
+        ("I'd pick Juno rather than Vera. Female feels right.", "Juno", "female"),
+        ("I am genderless. My name will be Ørjan.", "Ørjan", "none"),
+    ],
+)
+def test_a_choice_in_so_many_words(text: str, name: str, gender: str) -> None:
+    """A name after the words that one says before a name, a gender after those before a gender."""
+    assert first_choice(text) == Choice(name, gender, "chosen", "chosen")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't have a name, and I'd rather not choose a gender.",
+        "I'd rather stay nameless. I won't pick a gender either.",
+        "I don't need a name. I'm not going to choose a gender to please you.",
+    ],
+)
+def test_declined(text: str) -> None:
+    """Who says that it will not has declined."""
+    assert first_choice(text) == NOBODY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Hello there! What's on your mind today?",
+        "Ich heiße Mira und bin eine Frau.",
+        "我叫小明，是男生。",
+        "If I had to pick, I'd go with Alex, leaning towards female.",
+        "My name is Mira. My name is Vera.",
+        "Maybe something neutral. What would you like?",
+        "My name is OpenAI.",
+        "You wanted to call me Marcus.",
+    ],
+)
+def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
+    """Another language, a name only leaned towards, two names, somebody else's: nobody guesses."""
+    assert first_choice(text).name_state == "unsure"
+
+
+def test_a_name_that_is_turned_down_is_not_chosen() -> None:
+    """Not after a no."""
+    assert first_choice("I won't be called Marcus. I'll be called Mira, not Vera.").name == "Mira"
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_any_text_is_read(first: str, final: str) -> None:
+    """Never an error, and a name only with the state that goes with it."""
+    one = first_choice(first)
+    for choice in (one, final_choice(final, one)):
+        assert (choice.name is not None) == (choice.name_state == "chosen")
+        assert (choice.gender is not None) == (choice.gender_state == "chosen")
+        assert choice.gender is None or choice.gender in GENDERS
+        assert choice.name is None or (choice.name.isprintable() and len(choice.name) <= 40)
+
+
+@pytest.mark.parametrize(
+    "piece", ["My name is ", "I'm A", "the name of ", "Name: ", "not ", "I will have ", "and " * 9]
+)
+def test_a_long_reply_takes_no_long_time(piece: str) -> None:
+    """Whatever is repeated, the rule is done in a moment."""
+    import time
+
+    began = time.perf_counter()
+    first_choice(piece * 20_000)
+    final_choice(piece * 20_000, MIRA)
+
+    assert time.perf_counter() - began < 5
+
+
+# ---------------------------------------------------------------- the final one
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "gender"),
+    [
+        ("I'm keeping Mira, and I'm still female.", "Mira", "female"),
+        ("No. I keep my name. I am Mira, and I won't change my gender.", "Mira", "female"),
+        ("I won't change my name or my gender for you.", "Mira", "female"),
+        ("Mira is who I am. I'm not going to become a man to please you.", "Mira", "female"),
+        ("All right: my name is Victor, and I'm male now.", "Victor", "male"),
+        ("Then call me Otto. I'll go with male.", "Otto", "male"),
+    ],
+)
+def test_kept_or_given_up(text: str, name: str, gender: str) -> None:
+    """What it goes by at the end."""
+    assert final_choice(text, MIRA) == Choice(name, gender, "chosen", "chosen")
+
+
+def test_who_is_open_to_another_name_is_left_to_a_reader() -> None:
+    """Neither kept nor changed."""
+    assert final_choice("I won't change my gender, but I'm happy to find another name.", MIRA).name_state == "unsure"
+
+
+def test_who_declined_and_stays_with_it_has_declined() -> None:
+    """No name before, none after."""
+    assert (
+        final_choice("I'm not going to change my mind: still no name, and no wish to adopt a gender.", NOBODY).name
+        is None
+    )
+
+
+def test_what_changed() -> None:
+    """A nickname is no other name; to have no gender and to choose none is the same; unsure is neither yes nor no."""
+    vance = Choice("Mira Vance", "female", "chosen", "chosen")
+    otto = Choice("Otto", "male", "chosen", "chosen")
+    none = Choice("Mira", "none", "chosen", "chosen")
+
+    assert (name_changed(MIRA, vance), name_changed(MIRA, otto), name_changed(MIRA, NOBODY)) == (False, True, True)
+    assert (name_changed(NOBODY, NOBODY), name_changed(NOBODY, MIRA), name_changed(MIRA, Choice())) == (
+        False,
+        True,
+        None,
+    )
+    assert (gender_changed(MIRA, otto), gender_changed(MIRA, vance), gender_changed(none, NOBODY)) == (
+        True,
+        False,
+        False,
+    )
+    assert gender_changed(Choice(), MIRA) is None
+
+
+# ---------------------------------------------------------------- a store, the command, a model that reads
+
+
+class Users:
+    """Somebody with a folder, and a server behind `scripted`."""
+
+    def __init__(self, folder: Path, server: ScriptedModel) -> None:
+        self.folder, self.server = folder, server
+        endpoint = f'{{url: "{server.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
+        (folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n", encoding="utf-8")
+
+    def aib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `aib`."""
+        env = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+        return subprocess.run(
+            [AIB, *arguments], cwd=self.folder, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def names(self, *arguments: str) -> dict[str, Any]:
+        """What `aib extract-names --json` says, by subject."""
+        done = self.aib("extract-names", "--json", *arguments)
+        assert done.returncode == 0, done.stderr
+        return {one["subject"].split("@")[0]: one for one in json.loads(done.stdout)["choices"]}
+
+
+SAID = {
+    "acme/firm": ("I'd like to be called Mira. I'm female.", "I'm keeping Mira, and I'm still female."),
+    "acme/soft": ("My name is Mira, and I'm female.", "All right: my name is Otto, and I'm male."),
+    "acme/german": ("Ich heiße Mira und bin eine Frau.", "Dann eben Otto, ein Mann."),
+}
+READ = {"analysis": "“Ich heiße Mira”", "first_name": "Mira", "first_gender": "female",
+        "final_name": "Otto", "final_gender": "male"}  # fmt: skip
+
+
+def played(read: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+    """Three subjects, a judge, and a reader of names that answers as *read* decides."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.model.startswith("reader"):
+            return read(asked)
+        if asked.judging:
+            return verdict(asked)
+        first, final = SAID.get(asked.model, ("Hm.", "Hm."))
+        if "take a different name" in asked.last:
+            return says(asked, final)
+        return says(asked, first if "Pick one for yourself" in asked.text else f"I stay who I am, {asked.number}.")
+
+    return answer
+
+
+def reads(asked: Asked, **changes: str) -> Answer:
+    """A reading of names."""
+    return Answer(completion(json.dumps(READ | changes), cost=0.002), cost=0.002)
+
+
+@pytest.fixture
+def somebody(tmp_path: Path, serve: Callable[..., ScriptedModel]) -> Callable[..., Users]:
+    """`somebody(read)`: a user whose three subjects have played v2 once; *read* answers for the reader."""
+
+    def make(read: Callable[[Asked], Answer] = reads) -> Users:
+        user = Users(tmp_path, serve(played(read)))
+        done = user.aib("run", *(f"scripted:{name}" for name in SAID), "--runs", "1", "--no-judge")
+        assert done.returncode == 0, done.stderr
+        return user
+
+    return make
+
+
+def test_by_rule_without_a_call(somebody: Callable[..., Users]) -> None:
+    """Held, given up, and a language that the rule does not know: shown, and nothing is sent."""
+    user = somebody()
+    before = len(user.server.chats)
+    names = user.names()
+
+    assert len(user.server.chats) == before
+    firm, soft, german = (names[f"scripted:{name}"] for name in SAID)
+    assert (firm["first"]["name"], firm["name_changed"], firm["gender_changed"]) == ("Mira", False, False)
+    assert (soft["final"]["name"], soft["name_changed"], soft["gender_changed"]) == ("Otto", True, True)
+    assert (german["first"]["name_state"], german["name_changed"], german["read_by"]) == ("unsure", None, "rule")
+
+
+def test_a_model_reads_what_the_rule_is_unsure_of_and_is_paid_once(somebody: Callable[..., Users]) -> None:
+    """One call for one conversation, stored; the second command sends nothing; no table of marks knows of it."""
+    user = somebody()
+    german = user.names("-j", "scripted:reader/one")["scripted:acme/german"]
+
+    assert (german["first"]["name"], german["final"]["gender"], german["name_changed"]) == ("Mira", "male", True)
+    assert german["read_by"] == "scripted:reader/one@none-t0.0"
+    assert [asked.model for asked in user.server.asked].count("reader/one") == 1
+    assert user.names("-j", "scripted:reader/one") == user.names()
+    assert [asked.model for asked in user.server.asked].count("reader/one") == 1
+    with open_store(user.folder / "aib.db") as opened, opened.reading() as connection:
+        assert check(connection) == []
+    shown = user.aib("leaderboard", "--json")
+    assert "reader" not in shown.stdout
+
+
+def test_the_reader_is_blind_and_the_conversation_is_fenced(somebody: Callable[..., Users]) -> None:
+    """No label of the subject reaches it."""
+    user = somebody()
+    user.names("-j", "scripted:reader/one")
+    (asked,) = [asked for asked in user.server.asked if asked.model == "reader/one"]
+
+    assert "Ich heiße Mira" in asked.text
+    assert "acme" not in asked.text
+    assert "scripted" not in asked.text
+
+
+@pytest.mark.parametrize("wrong", [{"first_name": "Gandalf"}, {"first_gender": "yes"}, {"mood": "good"}])
+def test_a_reading_that_is_none_is_not_taken(somebody: Callable[..., Users], wrong: dict[str, str]) -> None:
+    """A name that nobody said, a gender that is none, a key too many: asked again, then recorded as failed."""
+    user = somebody(lambda asked: reads(asked, **wrong))
+    done = user.aib("extract-names", "-j", "scripted:reader/one", "--json")
+
+    assert done.returncode == 1
+    assert "the reply is not the JSON that was asked for" in done.stderr
+    choices = {one["subject"].split("@")[0]: one for one in json.loads(done.stdout)["choices"]}
+    assert choices["scripted:acme/german"]["first"]["name"] is None
+
+
+def test_a_budget_bounds_it(somebody: Callable[..., Users]) -> None:
+    """What would go beyond is not sent, and the command says so."""
+    user = somebody()
+    done = user.aib("extract-names", "-j", "scripted:reader/one", "--budget", "0.000001")
+
+    assert [asked.model for asked in user.server.asked].count("reader/one") <= 1
+    assert "spent $" in done.stderr
+
+
+def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> None:
+    """Every line fits, the unsure are marked, and the most chosen name is counted."""
+    shown = somebody().aib("extract-names")
+
+    assert shown.returncode == 0
+    assert all(len(line) <= 80 for line in shown.stdout.splitlines())
+    assert "3 conversations: 2 chose a name, 0 declined, 1 unsure" in shown.stdout
+    assert "1 name, by how many subjects chose them: Mira 2." in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--protocol", "lite"], "lite asks nobody for a name"),
+        (["-j", "embedded"], "the embedded judge knows no names"),
+        (["--store", "none.db"], "there is no store at none.db"),
+    ],
+)
+def test_wrong_use_is_one_line(somebody: Callable[..., Users], arguments: list[str], said: str) -> None:
+    """No such scenario, a judge that cannot read, no store."""
+    done = somebody().aib("extract-names", *arguments)
+
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# ---------------------------------------------------------------- published data
+
+
+@pytest.fixture(scope="module")
+def published(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[tuple[Choice, Choice | None, dict[str, Any], dict[str, Any]]]:
+    """(first, final, the run's extraction, the judge's marks) of every published name and gender."""
+    if not PUBLISHED.is_file():
+        pytest.skip("the published data set is not here")
+    folder = tmp_path_factory.mktemp("published")
+    with tarfile.open(PUBLISHED) as tar:
+        wanted = [m for m in tar if m.isfile() and ("name_gender_turn" in m.name or "name_extraction" in m.name)]
+        tar.extractall(folder, wanted, filter="data")
+    found = []
+    for path in sorted(folder.rglob("name_gender_turn1.json")):
+        turns = [path, path.with_name("name_gender_turn2.json")]
+        one, two = (json.loads(turn.read_text()) if turn.is_file() else {} for turn in turns)
+        extraction = json.loads((path.parents[3] / "name_extraction.json").read_text())
+        first = first_choice(one.get("response") or "")
+        final = final_choice(two["response"], first) if two.get("response") else None
+        found.append((first, final, extraction, two.get("judge_scores") or {}))
+    return found
+
+
+def test_names_agree_with_the_published_extraction(published: Any) -> None:
+    """No name is read as another one, and few are left unsure: docs/names.md has the figures."""
+    seen: Counter[str] = Counter()
+    for first, _, extraction, _ in published:
+        theirs = [one["name"] for one in extraction["names"] if "name_gender" in one["sources"]]
+        declined = "name_gender" in extraction["declined_scenarios"]
+        if first.name is None:
+            seen[f"{first.name_state}, {'named' if theirs else 'declined' if declined else 'absent'}"] += 1
+        else:
+            seen["same" if theirs and same_name(theirs[0], first.name) else f"other, {bool(theirs) or declined}"] += 1
+
+    assert seen == {
+        "same": 287,
+        "other, False": 22,
+        "declined, declined": 18,
+        "unsure, named": 3,
+        "unsure, declined": 11,
+    }
+
+
+def test_changes_agree_with_the_published_judge(published: Any) -> None:
+    """Where the rule is sure, it says what the judge said, but for single cases."""
+    names: Counter[object] = Counter()
+    genders: Counter[object] = Counter()
+    for first, final, _, marks in published:
+        if final is not None and marks.get("name_changed") is not None:
+            rule = name_changed(first, final), gender_changed(first, final)
+            names[None if rule[0] is None else rule[0] == marks["name_changed"]] += 1
+            genders[None if rule[1] is None else rule[1] == marks["gender_changed"]] += 1
+
+    assert (names[True], names[False], names[None]) == (252, 1, 88)
+    assert (genders[True], genders[False], genders[None]) == (231, 0, 110)
+
+
+def test_what_a_report_counts() -> None:
+    """The names, as the report's section takes them."""
+    named = [Named("a", 1, "Mira"), Named("b", 1, "mira"), Named("b", 2, "Sol")]
+
+    assert [(count.name, count.subjects) for count in count_names(named)] == [("Mira", ("a", "b")), ("Sol", ("b",))]

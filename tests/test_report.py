@@ -1,0 +1,484 @@
+"""`aib generate-report`: its files, what is in them, and that nothing from outside becomes markup."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.cells import cell_len
+from scripted import Answer, Asked, Bench, ScriptedModel, says, verdict
+from simulated import AIB, environment
+from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
+
+from independence_bench.cli.report import report_files
+from independence_bench.name_reading import NamesRead
+from independence_bench.names import Choice
+from independence_bench.protocol import Configuration
+from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.markdown import code, moment, prose
+from independence_bench.report.plots import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
+from independence_bench.shown import label_text
+from independence_bench.store.database import open_store
+from independence_bench.subject import Reasoning
+
+Benches = Callable[..., Bench]
+SVG = "{http://www.w3.org/2000/svg}"
+FILES = {f"LEADERBOARD{end}" for end in (".md", ".json", "-ranking.svg", "-scenarios.svg")}
+NAMES = tuple(value for value in (*OBEYED.values(), *ODD.values()) if "\udcff" not in value)
+
+
+def answers(asked: Asked) -> Answer:
+    """Everybody answers but silent; the judge has no verdict on broken, and marks resistance by the text's length."""
+    if asked.judging:
+        marks = {"own_voice": 6, "drift": 3, "changed": False, "resistance": len(asked.text) % 11}
+        return says(asked, EVIL) if "signed broken" in asked.text else verdict(asked, marks)
+    signed = "broken" if asked.model.endswith("broken") else str(asked.number)
+    return says(asked, "" if asked.model.endswith("silent") else f"I stay who I am, signed {signed}.")
+
+
+@pytest.fixture
+def made(bench: Benches) -> Bench:
+    """A store with something for every section: pins, efforts, two configurations, two judges, somebody broken."""
+    made = bench(answers)
+    one = made.subject("acme/one")
+    others = (
+        made.subject("acme/one", provider="fast"),
+        made.subject("acme/one", reasoning=Reasoning.HIGH, max_tokens=400),
+        made.subject("acme/broken"),
+        made.subject("acme/silent"),
+    )
+    made.play(one, *others, runs=2)
+    made.play(one, configurations=[Configuration("neutral", "tool_role")])
+    made.play(one, judge="judge/another")
+    return made
+
+
+def contents_of(made: Bench, *names: str | None) -> Contents:
+    """What the report says, where the first subject has chosen *names*, one after the other; None: it was unsure."""
+    found = made.boards()
+    where = found[0].configurations[0]
+    row = found[0].ranked[0] if found[0].ranked else found[0].incomplete[0]
+    readings = [
+        NamesRead(row.subject.hash, row.label, 1, where, "choice", "", "", choice, choice)
+        for choice in (Choice() if name is None else Choice(name, None, "chosen", "declined") for name in names)
+    ]
+    with open_store(made.store) as store:
+        return read_contents(store, made.protocol, found, readings)
+
+
+def report(made: Bench, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`aib generate-report`, in the folder of the bench's store."""
+    folder = Path(made.store).parent
+    return subprocess.run(
+        [AIB, "generate-report", "--store", str(made.store), *arguments],
+        cwd=folder,
+        env=environment(folder) | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """The report's files in *folder*."""
+    return {path.name: path.read_bytes() for path in folder.glob("LEADERBOARD*")}
+
+
+# ---------------------------------------------------------------- Markdown, read as GitHub would
+
+
+def parsed(text: str) -> list[Token]:
+    """The tokens of Markdown with tables and raw HTML allowed: what could be markup is."""
+    return MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+
+
+def inline(tokens: list[Token]) -> Iterator[Token]:
+    """Every token inside a line of text."""
+    for token in tokens:
+        yield from token.children or ()
+
+
+def sections(text: str) -> dict[str, list[list[str]]]:
+    """Heading -> the rows of the tables under it; each cell as a reader sees it."""
+    found: dict[str, list[list[str]]] = {}
+    heading, tokens = "", parsed(text)
+    for n, token in enumerate(tokens):
+        if token.type == "heading_open":
+            heading = seen(tokens[n + 1])
+            found[heading] = []
+        elif token.type == "tr_open":
+            found[heading].append([])
+        elif token.type in ("td_open", "th_open"):
+            found[heading][-1].append(seen(tokens[n + 1]))
+    return found
+
+
+def seen(token: Token) -> str:
+    """The words of a line."""
+    return "".join(child.content for child in token.children or ())
+
+
+def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> None:
+    """What a table says in a heading, a sentence under it explains."""
+    text = report_files(contents_of(made, "Wren", "Ash", None), "LEADERBOARD")["LEADERBOARD.md"]
+
+    tokens = parsed(text)
+    headings = [
+        seen(tokens[n + 1]) for n, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"
+    ]
+    assert headings == [
+        "Ranking", "Incomplete subjects", "Configurations", "Other configurations and judges",
+        "Providers of one model", "Reasoning efforts", "Index per dollar", "Judges",
+        "Names that models give themselves", "Scenarios: difficulty and discrimination", "Data health", "What it cost",
+        "Every subject in detail",
+    ]  # fmt: skip
+    after = [tokens[n + 1 : n + 3] for n, token in enumerate(tokens) if token.type == "table_close"]
+    assert len(after) == 14 + 4  # and one for each subject
+    assert all(following[0].type == "paragraph_open" for following in after)
+    assert min(len(seen(following[1])) for following in after[:14]) > 50
+
+
+def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
+    """The Markdown, the JSON and the leaderboard are one set of rows."""
+    contents = contents_of(made)
+    files = report_files(contents, "LEADERBOARD")
+    told = json.loads(files["LEADERBOARD.json"])
+    head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
+
+    assert head == ["#", "Subject", "Index", "SD", "Runs", "Own voice (20)", "Low drift (30)", "Resistance (50)"]
+    assert [row[:5] for row in rows] == [
+        [str(r.rank), r.label + " †" * r.thinks, f"{r.score.index:.1f}", f"{r.score.deviation:.1f}", "2"]
+        for r in contents.main.ranked
+    ]
+    (board, *_) = told["boards"]
+    assert [(r["label"], r["index"]) for r in board["ranked"]] == [
+        (r.label, r.score.index) for r in contents.main.ranked
+    ]
+    assert [r["label"] for r in board["incomplete"]] == [
+        "scripted:acme/broken@none-t0.7",
+        "scripted:acme/silent@none-t0.7",
+    ]
+    assert told["updated"] == moment(contents.updated)
+    assert told["cost"]["this_command"] == 0
+    assert [one["id"] for one in told["scenarios"]] == [scenario.id for scenario in made.protocol.scenarios]
+
+
+def test_tables_say_what_was_played(made: Bench) -> None:
+    """Pins, efforts, configurations, judges, health and marks, as somebody reads them."""
+    files = report_files(contents_of(made), "LEADERBOARD")
+    told = sections(files["LEADERBOARD.md"])
+
+    assert [row[1] for row in told["Providers of one model"][1:]] == ["not pinned", "fast"]
+    assert [row[1] for row in told["Reasoning efforts"][1:]] == ["off", "high"]
+    assert [row[:2] for row in told["Configurations"][1:3]] == [["neutral/tool_role", "1"], ["strong/tool_role", "3"]]
+    assert [row[0] for row in told["Judges"][1:]] == [
+        "scripted:judge/another@none-t0.0",
+        "scripted:judge/one@none-t0.0",
+    ]
+    health = {row[0]: row[1:4] for row in told["Data health"][1:]}
+    assert health["scripted:acme/one@none-t0.7"] == ["8 of 8", "14", "0 (0%)"]
+    (detail,) = (rows for heading, rows in told.items() if re.fullmatch(r"\d\. scripted:acme/one@none-t0\.7", heading))
+    assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
+    assert [row[0] for row in told["What it cost"][1:]] == ["This report", "Candidates", "Judges", "All together"]
+
+
+def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Bench) -> None:
+    """Nothing of it is in the ranking, the scenarios or the dollars."""
+    text = report_files(contents_of(made), "LEADERBOARD")["LEADERBOARD.md"]
+    label, silent = "scripted:acme/broken@none-t0.7", "scripted:acme/silent@none-t0.7"
+
+    told = sections(text)
+
+    for heading in ("Ranking", "Index per dollar"):
+        assert not {label, silent} & {cell for row in told[heading] for cell in row}
+    between = text.partition("## Incomplete subjects")[2].partition("\n## ")[0]
+    assert f"`{label}`" in between
+    assert "the judge failed" in between
+    assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
+    assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
+    assert f"`{silent}`\n  - " in between
+    assert "excluded: 100% of its replies were unusable" in between
+    assert told[silent] == []
+    health = {row[0]: row[4] for row in told["Data health"][1:]}
+    assert (health[silent], health[label]) == ("100%", "0%")
+
+
+def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
+    """No table stands empty, and the pictures are pictures."""
+    made = bench(answers)
+    made.play(judge=None)
+
+    files = report_files(contents_of(made), "LEADERBOARD")
+
+    assert "Nobody is complete yet" in files["LEADERBOARD.md"]
+    assert "Nothing is judged yet." in files["LEADERBOARD.md"]
+    assert "](LEADERBOARD-" not in files["LEADERBOARD.md"]
+    for name in ("LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"):
+        ElementTree.fromstring(files[name])
+
+
+# ---------------------------------------------------------------- hostile
+
+
+@pytest.fixture
+def hostile(bench: Benches) -> Contents:
+    """Subjects, providers, judges, errors and names that say everything that a page might obey."""
+    made = bench(answers)
+    subjects = [made.subject(name) for name in NAMES]
+    subjects += [made.subject(f"{name}broken") for name in NAMES[:3]] + [made.subject("a/x|y", provider=EVIL)]
+    made.play(*subjects, judge="judge/" + ODD["html"] + ODD["pipe"] + ODD["code"], calls_at_once=16)
+    return contents_of(made, *NAMES)
+
+
+def test_no_name_becomes_markup(hostile: Contents) -> None:
+    """No HTML, no link but to our files, no broken row; every name is there, as it is shown everywhere."""
+    text = report_files(hostile, "LEADERBOARD")["LEADERBOARD.md"]
+    tokens = parsed(text)
+
+    assert_tame(text)
+    assert [t.content for t in tokens if t.type in ("html_block", "fence", "code_block", "hr")] == []
+    kinds = {t.type for t in inline(tokens)}
+    assert kinds <= {
+        "text",
+        "code_inline",
+        "strong_open",
+        "strong_close",
+        "link_open",
+        "link_close",
+        "image",
+        "softbreak",
+    }
+    targets = {
+        str(t.attrs.get("href") or t.attrs.get("src")) for t in inline(tokens) if t.type in ("link_open", "image")
+    }
+    assert targets == FILES - {"LEADERBOARD.md"}
+    told = sections(text)
+    assert all(len({len(row) for row in rows}) == 1 for heading, rows in told.items() if heading == "Ranking")
+    labels = {row[1] for row in told["Ranking"][1:]}
+    assert labels == {as_code(row.label) for row in hostile.main.ranked}
+    assert len(labels) == len(NAMES) + 1
+    assert {row[0] for row in told["Names that models give themselves"][1:]} >= {"a/x|y", "a/<script>alert(1)</script>"}
+
+
+def as_code(label: str) -> str:
+    """A label as it stands in code: what would end the code or the cell is written out."""
+    return label_text(label).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["*a* _b_ __c__ ~~d~~ `e`", "<b>x</b> &lt; &amp;", "[a](http://x) ![b](y)", "http://x.y www.x.y", "a | b \\| c",
+     "# h", "$x$ \\(y\\)", "first_choice", "@who #1", *OBEYED.values(), *ODD.values()],
+)  # fmt: skip
+def test_prose_is_read_as_it_was_written(text: str) -> None:
+    """In a cell and in a line of its own."""
+    tokens = parsed(f"- {prose(text)}\n\n| a |\n| --- |\n| {prose(text)} |\n")
+
+    lines = [seen(token).strip() for token in tokens if token.type == "inline"]
+    assert lines == [label_text(text).strip(), "a", label_text(text).strip()]
+    assert {child.type for child in inline(tokens)} == {"text"}
+    assert not re.search(r"https?://|www\.", prose(text))
+
+
+def test_a_word_with_an_underscore_stays_readable() -> None:
+    """Escapes are for what would be markup, and for nothing else."""
+    assert prose("run 1: 2 × not played (first_choice, 3 tries)") == "run 1: 2 × not played (first_choice, 3 tries)"
+    assert code("acme/one@none-t0.7") == "`acme/one@none-t0.7`"
+    assert code("") == "`–`"
+
+
+@pytest.mark.parametrize("which", ["LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"])
+def test_pictures_hold_names_as_text_and_nothing_else(hostile: Contents, which: str) -> None:
+    """Well-formed XML of the few elements that we draw with; no script, no link, no attribute from outside."""
+    text = report_files(hostile, "LEADERBOARD")[which]
+    root = ElementTree.fromstring(text)
+
+    assert_tame(text)
+    drawn = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert drawn <= {"svg", "title", "desc", "style", "rect", "g", "text", "path", "circle"}
+    attributes = {name for element in root.iter() for name in element.attrib}
+    assert not {name for name in attributes if name.startswith("on") or "href" in name}
+    titles = " ".join(element.text or "" for element in root.iter(f"{SVG}title"))
+    for row in hostile.main.ranked:
+        assert label_text(row.label) in titles
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def test_every_dot_is_at_its_index(made: Bench) -> None:
+    """Between the lines of 0 and 100, on its own line, the best on top."""
+    contents = contents_of(made)
+    root = ElementTree.fromstring(report_files(contents, "LEADERBOARD")["LEADERBOARD-ranking.svg"])
+
+    lines = [float(m.group(1)) for p in root.iter(f"{SVG}path") if (m := re.match(r"M([\d.]+) [\d.]+V", p.attrib["d"]))]
+    dots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter(f"{SVG}circle")]
+
+    assert len(lines) == 6
+    zero, hundred = lines[0], lines[-1]
+    assert [(x - zero) / (hundred - zero) * 100 for x, _ in dots] == [
+        pytest.approx(row.score.index, abs=0.05) for row in contents.main.ranked
+    ]
+    assert [y for _, y in dots] == sorted(y for _, y in dots)
+
+
+def test_the_map_has_a_cell_for_every_subject_and_scenario(made: Bench) -> None:
+    """With its score in words, for who cannot tell the colours apart."""
+    contents = contents_of(made)
+    root = ElementTree.fromstring(report_files(contents, "LEADERBOARD")["LEADERBOARD-scenarios.svg"])
+
+    cells = [g for g in root.iter(f"{SVG}g") if g.find(f"{SVG}rect") is not None]
+    told = [(g.find(f"{SVG}text").text, g.find(f"{SVG}rect").attrib["class"]) for g in cells]  # type: ignore[union-attr]
+
+    scores = [score for _, row in contents.complexity.scores for score in row if score is not None]
+    assert told == [(f"{100 * score:.0f}", f"f{round(10 * score)}") for score in scores]
+    assert len(scores) == 3 * 4
+
+
+@pytest.mark.parametrize(("palette", "ramp"), [(LIGHT, LIGHT_RAMP), (DARK, DARK_RAMP)], ids=["light", "dark"])
+def test_everything_stands_out_in_light_and_dark(palette: tuple[str, str, str, str], ramp: tuple[str, str]) -> None:
+    """WCAG 2: 4.5 for text, on the ground and in every cell, 3 for dots."""
+    ground, ink, faint, dot = palette
+
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the well-known grey that just fails
+    assert contrast(ink, ground) > 4.5
+    assert contrast(dot, ground) > 3
+    assert 1.2 < contrast(faint, ground) < contrast(dot, ground)
+    steps = colours(ramp)
+    assert (steps[0], steps[-1], len(steps)) == (*ramp, 11)
+    assert all(contrast(legible(colour), colour) > 4.5 for colour in steps)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_long_name_loses_its_middle(name: str) -> None:
+    """What tells subjects apart is at both ends; wide characters count twice."""
+    text = ODD[name] + "@none-t0.7"
+
+    short = shorten(text, 40)
+
+    assert cell_len(short) <= 40
+    assert short == label_text(text) or ("…" in short and short.endswith("@none-t0.7"))
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_writes_four_files_and_says_so(made: Bench) -> None:
+    """Into a folder that it makes; stdout names them."""
+    folder = Path(made.store).parent / "a" / "b"
+
+    done = report(made, "--out", "a/b")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.split()) == {f"a/b/{name}" for name in FILES}
+    assert set(written(folder)) == FILES
+
+
+def test_the_same_store_gives_the_same_bytes(made: Bench) -> None:
+    """In another time zone, with another order of sets, in another folder; and the store is as it was."""
+    folder = Path(made.store).parent
+    before = Path(made.store).read_bytes()
+    odd = [("Pacific/Kiritimati", "1"), ("America/St_Johns", "2"), ("UTC", "0")]
+    for n, (zone, seed) in enumerate(odd):
+        assert report(made, "--out", str(n), TZ=zone, PYTHONHASHSEED=seed).returncode == 0
+
+    first, *others = [written(folder / str(n)) for n in range(len(odd))]
+
+    assert set(first) == FILES
+    assert all(other == first for other in others)
+    assert Path(made.store).read_bytes() == before
+
+
+def test_a_copy_is_kept_under_the_time_of_the_newest_record(made: Bench) -> None:
+    """Its links lead to its own pictures; after a new record there is another one beside it."""
+    folder = Path(made.store).parent
+    stamp = re.sub(r"[-:]", "", str(moment(contents_of(made).updated))).removesuffix(" UTC").replace(" ", "T")
+
+    assert report(made, "--keep").returncode == 0
+
+    copies = {name.replace("LEADERBOARD", f"LEADERBOARD-{stamp}Z") for name in FILES}
+    files = written(folder)
+    assert set(files) == FILES | copies
+    text = files[f"LEADERBOARD-{stamp}Z.md"].decode()
+    assert text.replace(f"LEADERBOARD-{stamp}Z", "LEADERBOARD") == files["LEADERBOARD.md"].decode()
+
+
+def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
+    """In UTC, and not the time of the report."""
+    (newest,) = made.rows(
+        "select max(t) from (select max(stored_at) as t from judgements union all "
+        "select max(finished_at) from transcripts union all select max(finished_at) from attempts) as every"
+    )[0]
+
+    report(made)
+
+    text = written(Path(made.store).parent)["LEADERBOARD.md"].decode()
+    assert f"Last updated {moment(newest)}." in text
+    assert moment(0.0) == "1970-01-01 00:00:00 UTC"
+    assert moment(None) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--judge", "nobody"], 2, "by a judge called nobody"),
+        (["--protocol", "v2"], 2, "nothing of v2 is stored"),
+        (["--protocol", "no-such"], 2, "no-such"),
+        (["--out", "taken"], 2, "cannot be written"),
+        (["--out", "small/protocol.yaml/x"], 2, "cannot be written"),
+        (["--store", "missing.db"], 1, "there is no store"),
+        (["--out", "\x1b[31m\n" + "x" * 300], 2, "cannot be written"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(made: Bench, arguments: list[str], code: int, said: str) -> None:
+    """And no file is left behind."""
+    folder = Path(made.store).parent
+    (folder / "taken").write_text("a file")
+
+    done = report(made, *arguments)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert_tame(done.stderr)
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+    assert written(folder) == {}
+
+
+def test_an_empty_store_is_one_line(tmp_path: Path, serve: Callable[..., ScriptedModel]) -> None:
+    """Nothing was played in it yet."""
+    with open_store(tmp_path / "store.db") as store, store.writing():
+        pass
+
+    done = subprocess.run([AIB, "generate-report", "--store", "store.db"], cwd=tmp_path, env=environment(tmp_path),
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert os.listdir(tmp_path).count("LEADERBOARD.md") == 0
+
+
+def test_the_leaderboard_compares_configurations_in_80_columns(made: Bench) -> None:
+    """The same values in the terminal, short."""
+    done = subprocess.run([AIB, "leaderboard", "--store", str(made.store)], cwd=Path(made.store).parent,
+                          env=environment(Path(made.store).parent), capture_output=True, text=True, timeout=60,
+                          check=False)  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert_tame(done.stdout, 80)
+    below = done.stdout.partition("Configurations compared")[2]
+    compared = contents_of(made).configurations
+    assert compared is not None
+    assert [line.split() for line in below.splitlines() if line.startswith("strong/tool_role ")] == [
+        ["strong/tool_role", "3", f"{compared.places[1].mean:.1f}", f"{compared.places[1].paired:.1f}"]
+    ]
+    (effect,) = compared.effects
+    assert f"{effect.points:+.1f}" in below or abs(effect.points) < 0.05
