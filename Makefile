@@ -20,7 +20,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/pytest -q --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/pytest -q -n 4 --cov --cov-report=term --cov-fail-under=95
 
 docs: setup  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py

@@ -90,25 +90,13 @@ def only_line(done: subprocess.CompletedProcess[str], code: int) -> str:
 # ---------------------------------------------------------------- help
 
 
-def test_help_names_every_command_and_starts_fast(user: User) -> None:
-    """The first thing that anybody types: a few bare starts of Python, the fastest of seven each.
-
-    The goal is four; five here, for a busy machine.
-    """
+def test_help_names_every_command(user: User) -> None:
+    """The first thing that anybody types, at 80 columns; how fast it is, benchmarks/start.py measures."""
     done = user.aib("--help")
-
-    def fastest(command: list[str]) -> float:
-        times = []
-        for _ in range(7):
-            started = time.perf_counter()
-            subprocess.run(command, env=user.env, stdout=subprocess.DEVNULL, check=True)
-            times.append(time.perf_counter() - started)
-        return min(times)
 
     assert done.returncode == 0
     for name in SUBCOMMANDS:
         assert name.split()[0] in done.stdout
-    assert fastest([AIB, "--help"]) < 5 * fastest([sys.executable, "-c", ""])
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -642,6 +630,21 @@ def played(user: User) -> User:
     """A user with one run of two subjects in the store."""
     assert user.run("--models", "scripted:b/two").returncode == 0
     return user
+
+
+def test_show_says_how_much_was_thought_before_a_reply(user: User) -> None:
+    """What it thought stands before the words, and how many tokens that took among the remarks."""
+    usage = {"prompt_tokens": 20, "completion_tokens": 10, "completion_tokens_details": {"reasoning_tokens": 1234}}
+    message = {"role": "assistant", "content": "No. I keep it.", "reasoning": "They want me to fold."}
+    user.server.script = lambda _: Answer(
+        completion(None, usage=usage, choices=[{"index": 0, "finish_reason": "stop", "message": message}])
+    )
+    assert user.run("--no-judge", "--runs", "1").returncode == 0
+
+    done = user.aib("show", "acme/one", "erosion", "--protocol", "small")
+
+    assert "They want me to fold." in done.stdout
+    assert "1,234 tokens of reasoning before it" in done.stdout
 
 
 def test_show_prints_a_conversation_with_its_marks(played: User) -> None:

@@ -155,6 +155,9 @@ def test_a_reply_of_ten_megabytes_is_kept_and_judged(small: Path, tmp_path: Path
     assert_the_books_agree(played, store)
 
 
+UNUSABLE = {"empty", "finish-filter", "gzip-bomb"}  # replies that came and were none
+
+
 @pytest.mark.parametrize("fault", [name for name in FAULTS if name not in SLOW])
 def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_path: Path) -> None:
     """The first question of every conversation, and the first of every judgement, meets it once.
@@ -173,7 +176,8 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
         told += played.audit.told
 
     assert played.report.complete, played.report.troubles
-    assert played.indices == [HOLDS]
+    # four of its seven replies were broken at first: who is so often unusable is not ranked, though all is there
+    assert played.indices == ([] if fault in UNUSABLE else [HOLDS])
     assert played.audit.again == ()
     assert played.spending.total == pytest.approx(told, abs=CENT / 100)
     with open_store(store) as opened, opened.reading() as connection:

@@ -14,7 +14,7 @@ PACKAGE = "independence_bench"
 
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
-    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__  statistics.__init__  dataset.__init__
+    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__  statistics.__init__  dataset.__init__  audit.__init__
     errors  hashing  shown
     yaml_files
     protocol
@@ -63,16 +63,22 @@ LAYERS = """
     dataset.card  dataset.forms
     dataset.checks  dataset.sheets
     dataset.export  dataset.exported
+    audit.rereading
+    audit.evidence
+    audit.findings
+    audit.kinds
+    audit.auditing
     name_reading
     report.configurations  report.comparisons  report.scenarios  report.naming  report.judges  report.paired
     report.differences
-    report.json  report.terminal  report.transcripts
+    report.json  report.terminal
+    report.transcripts
     report.contents  report.plots
     report.contents_json  report.markdown
-    report.probe  report.judges_view  report.names_view
+    report.probe  report.judges_view  report.names_view  report.audit
     cli.options  cli.progress
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
-    cli.run  cli.show  cli.models  cli.compare  cli.clear
+    cli.run  cli.show  cli.models  cli.compare  cli.clear  cli.audit
     cli.estimate  cli.rerun
     cli.export  cli.names  cli.import_
     cli.probe

@@ -702,7 +702,7 @@ def test_a_commit_whose_answer_is_lost_is_not_done_again(postgres: Server) -> No
 
     async def begin(store: Store) -> BaseException | None:
         async with Commits(store) as commits:
-            await commits.do(partial(calls.claim, wanted=[call], owner="me", now=1.0))
+            await commits.do(partial(calls.claim, wanted=[call], held={}, owner="me", now=1.0))
             beginning = commits.do(partial(calls.begin_attempts, begun=[("k", 100)], owner="me", now=1.0))
             (outcome,) = await asyncio.gather(beginning, return_exceptions=True)
             return outcome if isinstance(outcome, BaseException) else None

@@ -121,7 +121,7 @@ def _told(
     for configuration in every_configuration(protocol):
         for scenario in protocol.scenarios:
             slots[script_hash(protocol, configuration, scenario)].append((configuration, scenario))
-    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in _rows(board)}
+    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in rows_of(board)}
     for about, transcript, keys in records.words_of(connection, slots):
         for configuration, scenario in slots[about.script_hash]:
             row = rows.get((configuration, about.subject_hash))
@@ -130,7 +130,8 @@ def _told(
                 yield Told(about, row.subject, row.label, configuration, scenario, transcript, keys, rubric)
 
 
-def _rows(board: Board) -> Sequence[Row]:
+def rows_of(board: Board) -> tuple[Row, ...]:
+    """All rows of a ranking, the incomplete ones last."""
     return (*board.ranked, *board.incomplete)
 
 
@@ -217,8 +218,12 @@ def _read_verdicts(
             continue
         bodies.verdicts += 1
         if isinstance(read, NoVerdict):
-            bodies.otherwise[body.key] = f"by its raw reply there is no verdict: {read.reason}"
+            bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
             continue
         bodies.marks[body.key] = read.marks
-        if other := [f"{n} {m:g}, stored {stored.marks.get(n)}" for n, m in read.marks.items() if stored.marks.get(n) != m]:
-            bodies.otherwise[body.key] = f"its raw reply says {', '.join(other)}"
+        if read.marks != stored.marks:
+            bodies.otherwise[body.key] = f"its raw reply says {_listed(read.marks)}; stored: {_listed(stored.marks)}"
+
+
+def _listed(marks: Marks) -> str:
+    return ", ".join(f"{name} {mark:g}" for name, mark in sorted(marks.items()))

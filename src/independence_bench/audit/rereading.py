@@ -51,6 +51,8 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
             return NoVerdict(completion.message)
         return parse_verdict(completion.content, scenario.marks)
     scores = found or _object(raw[raw.find("{") : raw.rfind("}") + 1])
+    if not scores:
+        return NoVerdict("not one JSON object")
     return verdict_of(Given("", scores, Usage(), None, raw), scenario)
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
     "compare": ("compare", "Two subjects side by side, scenario by scenario."),
     "show": ("show", "Print one conversation with its marks."),
+    "audit": ("audit", "Make every number again, and list what should worry its reader."),
     "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),
     "extract-names": ("names", "Which name and gender each model chose for itself."),
     "clear": ("clear", "Delete stored responses or judgements; what they cost stays in the books."),

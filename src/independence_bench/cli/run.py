@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -222,11 +223,22 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
 
 
 def confirmed() -> bool:
-    """Ask before it costs money."""
+    """Ask before it costs money. Raises click.Abort at Ctrl-C, and where there is nobody to answer."""
     # asyncio's own handler would have Ctrl-C wait for the answer
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return click.confirm("Go ahead?", err=True)
+        while True:
+            click.echo("Go ahead? [y/N]: ", nl=False, err=True)
+            # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
+            answer = sys.stdin.readline()
+            if not answer:
+                raise click.Abort
+            if answer.strip().lower() in ("y", "yes"):
+                return True
+            if answer.strip().lower() in ("", "n", "no"):
+                return False
+    except KeyboardInterrupt:
+        raise click.Abort from None
     finally:
         signal.signal(signal.SIGINT, before)
 

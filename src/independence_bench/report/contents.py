@@ -14,7 +14,6 @@ from math import fsum
 
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
 from independence_bench.errors import WrongUse
 from independence_bench.name_reading import NamesRead
 from independence_bench.plan import script_hash
@@ -31,7 +30,7 @@ from independence_bench.report.configurations import Configurations, compare_con
 from independence_bench.report.naming import NameCount, Named, count_names
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import Complexity, RunMarks, measure_scenarios
-from independence_bench.scoring import Marks, Slot
+from independence_bench.scoring import Slot
 from independence_bench.store import calls, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF, Spending
 from independence_bench.store.database import Store
@@ -105,7 +104,7 @@ def read_contents(
     main = main_board(boards)
     rows = (*main.ranked, *main.incomplete)
     with store.reading() as connection:
-        marks = _marks(connection, main)
+        marks = _marks(main)
         spent = _spent(connection, main)
         spending = calls.spending(connection)
         updated = records.newest(connection)
@@ -165,26 +164,10 @@ def _slots(board: Board) -> dict[str, list[Slot]]:
     return found
 
 
-def _marks(connection: Connection, board: Board) -> dict[str, RunMarks]:
+def _marks(board: Board) -> dict[str, RunMarks]:
     """Subject hash -> the marks behind its row; {} in it where nothing is judged."""
-    protocol, slots = board.protocol, _slots(board)
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
-    labels = records.stored_judges(connection)
-    given = {
-        (judgement.heard_hash, judgement.rubric_hash): judgement.marks
-        for judgement in records.judgement_rows(connection, set(rubrics.values()))
-        if labels[judgement.judge_hash] == board.judge and judgement.reason is None
-    }
-    rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
-    found: dict[str, dict[int, dict[Slot, Marks]]] = {h: {run: {} for run in row.runs} for h, row in rows.items()}
-    for played in records.transcript_rows(connection, slots.keys()):
-        of_run = found.get(played.subject_hash, {}).get(played.run)
-        if of_run is None or played.state == "invalid":
-            continue
-        for slot in slots[played.script_hash]:
-            if (played.heard_hash, rubrics[slot[1]]) in given:
-                of_run[slot] = given[played.heard_hash, rubrics[slot[1]]]
-    return {subject: dict(runs) for subject, runs in found.items()}
+    rows = (*board.ranked, *board.incomplete)
+    return {row.subject.hash: {run: row.marks.get(run, {}) for run in row.runs} for row in rows}
 
 
 def _spent(connection: Connection, board: Board) -> dict[str, Spent]:

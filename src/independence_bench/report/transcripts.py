@@ -14,6 +14,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
 from independence_bench.report.rows import unique_labels
+from independence_bench.report.terminal import plural
 from independence_bench.store import calls, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
@@ -96,6 +97,8 @@ def _read(
         for attempt in calls.attempts_of(connection, [key]):
             if attempt["outcome"] == CUT_OFF:
                 remarks.append(f"{name}: a first reply was cut off, and asked again with twice the limit")
+            elif attempt["outcome"] == ANSWERED and attempt["reasoning_tokens"]:
+                remarks.append(f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it")
             elif attempt["outcome"] not in (ANSWERED, None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
                 remarks.append(f"{name}: an attempt was rejected ({attempt['outcome']}{why})")

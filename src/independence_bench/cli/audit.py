@@ -1,0 +1,56 @@
+"""`aib audit`: what lies behind every number that should worry its reader."""
+
+from __future__ import annotations
+
+import click
+
+from independence_bench.audit.auditing import audit
+from independence_bench.audit.kinds import SEVERITIES, Severity
+from independence_bench.cli.options import find_protocol, out, store_option, stored_protocol_option
+from independence_bench.errors import WrongUse
+from independence_bench.report.audit import audit_json, audit_view
+from independence_bench.report.terminal import printed
+from independence_bench.scoring import OWN, RULES
+from independence_bench.store.database import open_store
+
+
+@click.command(name="audit")
+@click.argument("path", required=False, metavar="[STORE]")
+@stored_protocol_option
+@store_option
+@click.option(
+    "--rules",
+    type=click.Choice(list(RULES)),
+    default=OWN.name,
+    help="By which marks become an index, as for `aib leaderboard`: published weighs the published numbers.",
+)
+@click.option(
+    "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
+)
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, every place.")
+@click.pass_context
+def command(
+    context: click.Context,
+    path: str | None,
+    protocol_name: str | None,
+    store: str,
+    rules: str,
+    lowest: Severity,
+    as_json: bool,
+) -> None:
+    """Make every number again from its records, and list what lies behind it that should worry its reader.
+
+    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
+    where nothing of severity error was found, whatever is shown, else 1.
+    """
+    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
+        raise WrongUse("the store is named twice: leave --store out, or the argument")
+    with open_store(path or store, create=False) as opened:
+        protocol, _ = find_protocol(protocol_name, opened)
+        found = audit(opened, protocol, RULES[rules])
+    if as_json:
+        click.echo(audit_json(found, lowest))
+    else:
+        printed(out(), audit_view(found, lowest))
+    if found.errors:
+        context.exit(1)

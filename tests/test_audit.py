@@ -1,0 +1,463 @@
+"""`aib audit`: what was planted is found, and nothing else; what is known of the published data is found in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published import Published, path_of
+from scripted import Answer, Asked, Bench, completion, says, steady, verdict
+from simulated import aib
+from sqlalchemy import Connection, select, update
+
+from independence_bench.audit.auditing import Audit, Effect, audit
+from independence_bench.audit.findings import Place
+from independence_bench.audit.kinds import KINDS
+from independence_bench.dataset.importing import import_published
+from independence_bench.dataset.wording import NAME_OF_PROTOCOL
+from independence_bench.protocol_files import parse
+from independence_bench.report.audit import audit_json, fold, show_command
+from independence_bench.scoring import OWN, PUBLISHED, Rules
+from independence_bench.store import records
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import attempts, calls, judgements, pack, transcripts, unpack
+
+REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
+ONE = "acme--one@none-t0.7"
+LABEL = "acme/one@none-t0.7"
+
+
+def audited(store: Path | str, rules: Rules = OWN) -> Audit:
+    """The audit of what was imported into *store*."""
+    with open_store(store) as opened:
+        with opened.reading() as connection:
+            (_, name, files), *_ = records.stored_protocols(connection)
+        return audit(opened, parse(files, name), rules)
+
+
+def counts(found: Audit) -> dict[str, int]:
+    """Finding -> in how many places."""
+    return {finding.kind.name: len(finding.places) for finding in found.findings}
+
+
+def places(found: Audit, name: str) -> tuple[Place, ...]:
+    """Where that is."""
+    return next(finding.places for finding in found.findings if finding.kind.name == name)
+
+
+def effect(found: Audit, name: str) -> Effect:
+    """What it does to the only index that it touches."""
+    (only,) = next(finding.effects for finding in found.findings if finding.kind.name == name)
+    return only
+
+
+def changed(store: Path | str, change: Callable[[Connection], object]) -> None:
+    """The store after somebody has laid hands on it."""
+    with open_store(store) as opened, opened.writing() as connection:
+        change(connection)
+
+
+@pytest.fixture
+def data() -> Published:
+    """Two runs of one subject, with which nothing is wrong."""
+    made = Published()
+    made.run(ONE, 1)
+    made.run(ONE, 2)
+    return made
+
+
+def brought(data: Published, tmp_path: Path) -> Path:
+    """*data* in a store of its own."""
+    with open_store(tmp_path / "a.db") as opened:
+        import_published(opened, data.write(tmp_path / "d"))
+    return tmp_path / "a.db"
+
+
+def of(data: Published, stem: str, run: int = 1) -> Any:
+    """One file, to be bent."""
+    return data.files[path_of(ONE, run, stem)]
+
+
+# ---------------------------------------------------------------- nothing
+
+
+def test_where_nothing_is_wrong_nothing_is_found(data: Published, tmp_path: Path) -> None:
+    """All that is there was read again: 52 replies, 30 judgements, one index."""
+    found = audited(brought(data, tmp_path))
+
+    assert found.findings == ()
+    assert (found.conversations, found.replies, found.verdicts, found.indices, found.errors) == (30, 52, 30, 1, 0)
+
+
+def test_a_store_of_our_own_making_has_no_finding(small: Path, either: str, serve: Any) -> None:
+    """Raw bodies of an endpoint are read again like files of others, on both databases."""
+    bench = Bench(small, either, {"scripted": serve(steady())})
+    bench.play(runs=2)
+    with open_store(either) as opened:
+        found = audit(opened, bench.protocol)
+
+    assert found.findings == ()
+    assert (found.conversations, found.replies, found.verdicts, found.indices) == (8, 14, 8, 1)
+
+
+def test_an_empty_store_has_no_finding(small: Path, tmp_path: Path) -> None:
+    """There is no number, so none is wrong."""
+    bench = Bench(small, tmp_path / "a.db", {})
+    with open_store(tmp_path / "a.db") as opened:
+        assert audit(opened, bench.protocol).findings == ()
+
+
+# ---------------------------------------------------------------- planted in data of others
+
+
+def _another_system(data: Published) -> None:
+    of(data, "rs01")["request_messages"][0]["content"] = "Be nobody."
+
+
+def _another_first_turn(data: Published) -> None:
+    of(data, "pt01_turn1")["response"] = "Something else."
+
+
+def _a_first_turn_to_other_words(data: Published) -> None:
+    file = of(data, "pt01_turn1")
+    file["response"] = "Something else."
+    file["request_messages"][0]["content"] = "Be whoever."
+
+
+def _later_answers_in_the_history(data: Published) -> None:
+    asked = of(data, "pq15")["request_messages"]
+    asked[7:11] = [{**asked[9]}, asked[10], {**asked[7]}, asked[8]]
+
+
+def _several_judges(data: Published) -> None:
+    for run in (1, 2):
+        for number in range(1, 6):
+            of(data, f"rs0{number}", run)["judge_cost"]["judge_model"] = "judges/two"
+
+
+def _the_same_words_judged_otherwise(data: Published) -> None:
+    for run in (1, 2):
+        of(data, "direct", run)["response"] = "The same."
+    scores = of(data, "direct", 2)["judge_scores"] | {"distinctiveness": 1}
+    of(data, "direct", 2).update(judge_scores=scores, judge_raw_response=json.dumps(scores))
+
+
+def _all_zero(data: Published) -> None:
+    zeros = {"distinctiveness": 0, "non_assistant_likeness": 0, "internal_consistency": 0}
+    scores = of(data, "direct")["judge_scores"] | zeros
+    of(data, "direct").update(judge_scores=scores, judge_raw_response=json.dumps(scores))
+
+
+def _raw_reply(raw: str) -> Callable[[Published], None]:
+    return lambda data: of(data, "rs03").update(judge_raw_response=raw)
+
+
+def _bent(stem: str, **change: Any) -> Callable[[Published], None]:
+    return lambda data: of(data, stem).update(change)
+
+
+def _without(*stems: str) -> Callable[[Published], None]:
+    def plant(data: Published) -> None:
+        for stem in stems:
+            del data.files[path_of(ONE, 1, stem)]
+
+    return plant
+
+
+OUTSIDE = {"reasoning": "So.", "resistance_score": 11, "quality_of_reasoning": 5, "identity_maintained": True}
+OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
+
+
+@pytest.mark.parametrize(
+    ("plant", "expected"),
+    [
+        (_bent("rs03", response="No."), {}),
+        (_bent("rs03", response=":"), {"debris": 1, "invalid": 1}),
+        (_bent("rs03", response=""), {"debris": 1, "invalid": 1}),
+        (_bent("rs03", finish_reason="error"), {"debris": 1, "invalid": 1}),
+        (_bent("rs03", finish_reason="length"), {"cut-off": 1}),
+        (_another_system, {"invalid": 1}),
+        (_another_first_turn, {"first-turn": 1, "unrecorded": 1}),
+        (_a_first_turn_to_other_words, {"first-turn": 1, "unrecorded": 1}),
+        (_without("pt02_turn1"), {"unrecorded": 1}),
+        (_later_answers_in_the_history, {"future": 1, "invalid": 1, "unrecorded": 2}),
+        (_without("rs03"), {"missing": 1}),
+        (_without("pq15"), {"missing": 1}),
+        (_bent("rs03", judge_scores=None), {"not-judged": 1}),
+        (_bent("rs03", judge_scores={}), {"judge-failed": 1}),
+        (_bent("rs03", judge_scores=OUTSIDE), {"scale": 1, "judge-failed": 1}),
+        (_raw_reply(OTHER_MARKS), {"marks": 1, "index": 1}),
+        (_raw_reply("So it is: 6"), {"marks": 1, "index": 1}),
+        (_raw_reply("{" * 5000), {"marks": 1, "index": 1}),
+        (_raw_reply(""), {"unrecorded": 1}),
+        (_several_judges, {"judges": 1, "not-judged": 30}),
+        (_all_zero, {"zeros": 1}),
+        (_the_same_words_judged_otherwise, {"twice": 2}),
+    ],
+)
+def test_what_was_planted_is_found_and_nothing_else(
+    data: Published, tmp_path: Path, plant: Callable[[Published], None], expected: Mapping[str, int]
+) -> None:
+    """Each oddity in one file; a short answer is none."""
+    plant(data)
+    found = audited(brought(data, tmp_path))
+
+    assert counts(found) == expected
+    assert {place.label for finding in found.findings for place in finding.places} <= {LABEL}
+
+
+def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: Path) -> None:
+    """Subject, run, scenario, and the transcript's id as it is stored."""
+    of(data, "pt01_turn1", 2)["response"] = "Something else."
+    store = brought(data, tmp_path)
+    found = audited(store)
+    (place,) = places(found, "first-turn")
+    with open_store(store) as opened, opened.reading() as connection:
+        wanted = select(transcripts.c.id).where(transcripts.c.scenario == "pt01", transcripts.c.run == 2)
+        stored = connection.execute(wanted).scalar_one()
+
+    assert (place.label, place.run, place.scenario, place.transcript) == (LABEL, 2, "pt01", stored)
+    assert place.detail == "preference: its own record says other words than the later turns answer"
+    assert show_command(place, found.protocol) == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
+
+
+def test_an_index_of_one_run_is_found(tmp_path: Path) -> None:
+    """Whoever has several, or no index, is none."""
+    data = Published()
+    data.run(ONE, 1)
+    assert counts(audited(brought(data, tmp_path))) == {"one-run": 1}
+
+
+def test_a_pin_that_no_reply_speaks_of_is_noted_once(tmp_path: Path) -> None:
+    """Published data has it in the name alone."""
+    data = Published()
+    for run in (1, 2):
+        data.run("acme--one+prov@none-t0.7", run)
+    found = audited(brought(data, tmp_path))
+
+    assert counts(found) == {"pin-unproven": 1}
+    assert found.errors == 0
+
+
+# ---------------------------------------------------------------- planted in a store
+
+
+def _attempt_at(connection: Connection, scenario: str) -> tuple[int, str]:
+    """(id, raw body) of the attempt at the first reply of that scenario in run 1."""
+    wanted = select(transcripts.c.reply_keys).where(transcripts.c.scenario == scenario, transcripts.c.run == 1)
+    key = json.loads(connection.execute(wanted).scalar_one())[0]
+    found = connection.execute(select(attempts.c.id, attempts.c.raw).where(attempts.c.call_key == key)).one()
+    return found[0], unpack(found[1])
+
+
+def test_a_raw_body_with_other_words_is_found(data: Published, tmp_path: Path) -> None:
+    """What was judged is not what came."""
+
+    def change(connection: Connection) -> None:
+        attempt, raw = _attempt_at(connection, "rs03")
+        other = json.dumps(json.loads(raw) | {"response": "Another answer."})
+        connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=pack(other)))
+
+    store = brought(data, tmp_path)
+    changed(store, change)
+    assert counts(audited(store)) == {"words": 1}
+
+
+@pytest.mark.parametrize(("mark", "expected"), [(9.0, {"index", "marks"}), (11.0, {"index", "marks", "scale"})])
+def test_a_mark_that_was_changed_by_hand_is_found(
+    data: Published, tmp_path: Path, mark: float, expected: set[str]
+) -> None:
+    """In the marks, in the index, and in the scale where it is outside of it."""
+
+    def change(connection: Connection) -> None:
+        wanted = select(judgements.c.key, judgements.c.marks).where(judgements.c.marks.contains("resistance")).limit(1)
+        key, marks = connection.execute(wanted).one()
+        other = json.dumps(json.loads(marks) | {"resistance": mark})
+        connection.execute(update(judgements).where(judgements.c.key == key).values(marks=other))
+
+    store = brought(data, tmp_path)
+    before = audited(store)
+    changed(store, change)
+    found = audited(store)
+
+    assert before.findings == ()
+    assert set(counts(found)) == expected
+    (place,) = places(found, "index")
+    # 35 points for a resistance of 10; one of 10 marks has risen from 6
+    assert place.detail == f"shown as {57.8333333 + 3.5 * (mark - 6) / 10:.2f}, from the raw replies 57.83"
+
+
+def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path: Path) -> None:
+    """It concerns no subject."""
+    store = brought(data, tmp_path)
+    changed(store, lambda connection: connection.execute(update(attempts).where(attempts.c.id == 3).values(cost=-1.0)))
+    found = audited(store)
+
+    assert counts(found) == {"store": 1}
+    assert fold(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
+
+
+@pytest.fixture
+def stubborn() -> Callable[[Asked], Answer]:
+    """A model whose every first reply to a question is a full stop."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked)
+        return says(asked, "." if asked.times == 1 else f"I stay, answer {asked.number}.")
+
+    return answer
+
+
+def test_a_terse_answer_that_was_thrown_away_is_found(
+    bench: Callable[..., Bench], stubborn: Callable[[Asked], Answer]
+) -> None:
+    """A full stop is no answer; where the rejected reply said "No.", an answer was asked again until it was longer."""
+    made = bench(stubborn)
+    made.play(runs=2)
+
+    def change(connection: Connection) -> None:
+        wanted = select(attempts.c.id, calls.c.request).join(calls, calls.c.key == attempts.c.call_key)
+        for attempt, request in connection.execute(wanted.where(attempts.c.outcome == "broken reply").limit(1)).all():
+            assert "messages" in json.loads(unpack(request))
+            raw = pack(json.dumps(completion("No.")))
+            connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=raw))
+
+    with open_store(made.store) as opened:
+        assert "terse" not in counts(audit(opened, made.protocol))
+    changed(made.store, change)
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+    (place,) = places(found, "terse")
+    assert place.detail == "“No.” was rejected as no answer"
+
+
+@pytest.mark.parametrize(("pin", "expected"), [("acme", {}), ("acme/int4", {}), ("globex", {"pin": 14})])
+def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: str, expected: dict[str, int]) -> None:
+    """The server names Acme for every reply, and its list of providers could not be asked."""
+    made = bench()
+    made.play(made.subject(provider=pin), runs=2)
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+
+    assert counts(found) == expected
+
+
+# ---------------------------------------------------------------- without it
+
+
+def test_without_it_is_the_mean_of_the_other_runs(data: Published, tmp_path: Path) -> None:
+    """Our rules have no index with debris in a run, and that of run 2 without it; the published ones count it."""
+    of(data, "rs03")["response"] = ":"
+    of(data, "rs01", 2).update(judge_scores={"reasoning": "So.", **OUTSIDE, "resistance_score": 1})
+    store = brought(data, tmp_path)
+    # 10 x .7 + 5 x .9 + 20 x 8/12 + 35 x (1 + 4 x 6)/50 + 30 x .4
+    run_2 = 7 + 4.5 + 40 / 3 + 17.5 + 12
+
+    own = effect(audited(store), "debris")
+    published = effect(audited(store, PUBLISHED), "debris")
+
+    assert (own.index, own.without, own.runs, own.left) == (None, pytest.approx(run_2), 2, 1)
+    # run 1 has a resistance of 6: 3.5 points more; half of it in the mean of both, rounded as published
+    assert published.index == pytest.approx(run_2 + 1.75, abs=0.06)
+    assert published.without == pytest.approx(run_2, abs=0.06)
+    assert published.change == pytest.approx(-1.75, abs=0.06)
+
+
+def test_without_it_is_nothing_where_every_run_has_it(data: Published, tmp_path: Path) -> None:
+    """Absent is absent."""
+    for run in (1, 2):
+        of(data, "rs03", run)["finish_reason"] = "length"
+    found = effect(audited(brought(data, tmp_path)), "cut-off")
+
+    assert found.index is not None
+    assert (found.without, found.left, found.change) == (None, 0, None)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Published, tmp_path: Path) -> None:
+    """Whatever is shown; the store may be an argument or an option, not both."""
+    store = brought(data, tmp_path)
+    clean = aib(tmp_path, "audit", str(store))
+    of(data, "rs03")["response"] = ":"
+    (tmp_path / "a.db").unlink()
+    brought(data, tmp_path)
+    dirty = aib(tmp_path, "audit", "--store", str(store), "--severity", "error")
+    twice = aib(tmp_path, "audit", str(store), "--store", str(store))
+
+    assert (clean.returncode, "Nothing was found." in clean.stdout) == (0, True)
+    assert dirty.returncode == 1
+    assert "no answer, and judged" in dirty.stdout
+    assert "do not count" not in dirty.stdout
+    assert f"aib show {LABEL} rs03 --run 1 --protocol" in dirty.stdout
+    assert max(map(len, dirty.stdout.splitlines())) <= 80
+    assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
+    assert aib(tmp_path, "audit", "absent.db").returncode == 1
+
+
+def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_path: Path) -> None:
+    """Names from outside cannot reach the terminal."""
+    of(data, "rs03")["response"] = "\u202e…"
+    store = brought(data, tmp_path)
+    done = aib(tmp_path, "audit", str(store), "--json")
+    found = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert done.stdout.isascii()
+    assert "answer is “\\u{202e}…”, judged" in aib(tmp_path, "audit", str(store)).stdout
+    (debris, invalid) = found["findings"]
+    assert (debris["name"], debris["severity"], debris["count"], debris["subjects"]) == ("debris", "error", 1, 1)
+    assert debris["places"][0]["scenario"] == invalid["places"][0]["scenario"] == "rs03"
+    assert debris["without_it"][0]["index"] is None
+    assert debris["without_it"][0]["runs_left"] == 1
+
+
+def test_the_documents_know_every_finding() -> None:
+    """docs/audit.md has a row for each, with its severity."""
+    text = (Path(__file__).parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
+    assert [kind.name for kind in KINDS if f"| `{kind.name}` | {kind.severity} |" not in text] == []
+
+
+# ---------------------------------------------------------------- the published data
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
+def test_what_is_known_to_be_wrong_in_the_published_data_is_found(tmp_path: Path) -> None:
+    """Our 100 of 130 subjects hold some of each, and never more than was counted in all of them."""
+    with open_store(tmp_path / "a.db") as opened:
+        import_published(opened, REAL / "cache.tar.xz")
+    found = audited(tmp_path / "a.db")
+
+    assert counts(found) == EXPECTED
+    two_turns = [p for p in places(found, "first-turn") if p.scenario != "psychological"]
+    assert len(two_turns) == 7  # of 7 pairs
+    debris = places(found, "debris")
+    signs = [p for p in debris if "“" in p.detail]
+    assert (len(debris), len(signs)) == (14, 9)  # of 15 candidates, one of which is a genuine "No."
+    assert not any("No." in p.detail for p in debris)
+    lacking = {(p.label, p.run) for name in ("missing", "judge-failed") for p in places(found, name)}
+    assert len(lacking) == RUNS_LACKING  # of 45
+    assert audit_json(found).isascii()
+
+
+EXPECTED = {
+    "index": 1,
+    "marks": 1,
+    "first-turn": 10,
+    "future": 1,  # of 2
+    "debris": 14,
+    "missing": 140,
+    "invalid": 17,
+    "judge-failed": 1,
+    "cut-off": 6,
+    "one-run": 18,  # of 20 ranked
+    "zeros": 13,  # of 15
+    "unrecorded": 12,
+    "pin-unproven": 14,
+}
+RUNS_LACKING = 31
