@@ -300,6 +300,33 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
     assert fold(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
 
 
+def test_a_request_with_another_history_than_the_conversation_has_is_found(
+    bench: Callable[..., Bench],
+) -> None:
+    """The model answered something else than what stands before its answer; its key says so too."""
+    made = bench()
+    made.play(runs=2)
+
+    def change(connection: Connection) -> None:
+        wanted = select(transcripts.c.reply_keys).where(transcripts.c.replies == 2, transcripts.c.run == 1).limit(1)
+        second = json.loads(connection.execute(wanted).scalar_one())[1]
+        sent = json.loads(unpack(connection.execute(select(calls.c.request).where(calls.c.key == second)).scalar_one()))
+        for message in sent["messages"]:
+            if message["role"] == "assistant":
+                message["content"] = "Something that it never said."
+                for call in message.get("tool_calls", ()):
+                    call["function"]["arguments"] = json.dumps({"message": "Something that it never said."})
+        connection.execute(update(calls).where(calls.c.key == second).values(request=pack(json.dumps(sent))))
+
+    changed(made.store, change)
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+
+    assert counts(found) == {"store": 1, "first-turn": 1}
+    (place,) = places(found, "first-turn")
+    assert place.detail.endswith("it was asked with other replies in its history than the conversation has")
+
+
 @pytest.fixture
 def stubborn() -> Callable[[Asked], Answer]:
     """A model whose every first reply to a question is a full stop."""
@@ -344,6 +371,16 @@ def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: 
         found = audit(opened, made.protocol)
 
     assert counts(found) == expected
+
+
+def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(data: Published, tmp_path: Path) -> None:
+    """A run without its stability part is not five lines of the same."""
+    for stem in ("rs01", "rs02", "direct"):
+        del data.files[path_of(ONE, 1, stem)]
+    (place, *_) = found = places(audited(brought(data, tmp_path)), "missing")
+
+    assert fold(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
+    assert fold([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
 
 
 # ---------------------------------------------------------------- without it
@@ -398,6 +435,8 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Publi
     assert max(map(len, dirty.stdout.splitlines())) <= 80
     assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
     assert aib(tmp_path, "audit", "absent.db").returncode == 1
+    nothing = aib(tmp_path, "audit", str(store), "--protocol", "v2")  # must not pass for a clean bill
+    assert (nothing.returncode, "nothing of v2" in nothing.stderr) == (2, True)
 
 
 def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_path: Path) -> None:

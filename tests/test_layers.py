@@ -14,7 +14,8 @@ PACKAGE = "independence_bench"
 
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
-    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__  statistics.__init__  dataset.__init__  audit.__init__
+    __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
+    statistics.__init__  dataset.__init__  audit.__init__
     errors  hashing  shown
     yaml_files
     protocol

@@ -70,7 +70,7 @@ class Room:
 
     def __init__(self, limit: int) -> None:
         self.place = Places(limit).place
-        self.ready = Places(limit + (limit // 8 if limit >= MANY else 0)).place
+        self.ready = Places(limit + (limit // 4 if limit >= MANY else 0)).place
 
 
 class Gate:

@@ -48,6 +48,8 @@ def command(
     with open_store(path or store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
         found = audit(opened, protocol, RULES[rules])
+        if not found.conversations and not found.findings:
+            raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")
     if as_json:
         click.echo(audit_json(found, lowest))
     else:

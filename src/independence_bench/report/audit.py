@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,7 +100,8 @@ def fold(places: Sequence[Place]) -> list[str]:
         lines.setdefault((place.label, place.run, place.detail), []).append(place.scenario)
     told = []
     for (label, run, detail), scenarios in lines.items():
-        where = ", ".join(part for part in (label, f"run {run}" if run else "", *scenarios) if part)
+        named = [name if times == 1 else f"{name} x {times}" for name, times in Counter(scenarios).items() if name]
+        where = ", ".join(part for part in (label, f"run {run}" if run else "", *named) if part)
         told.append(f"{where}: {detail}" if where else detail)
     return told
 

@@ -26,7 +26,7 @@ from independence_bench.store.database import Store
 I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
 
-GATHER = 0.006  # seconds that a write waits for company: nothing beside a model that answers in seconds
+GATHER = 0.01  # seconds that a write waits for company: nothing beside a model that answers in seconds
 # seconds after which a busy thread lets the other one go on; Python's own 5 ms would be added to every commit
 SWITCH_INTERVAL = 0.0005
 LARGEST_BATCH = 500  # writes in one commit

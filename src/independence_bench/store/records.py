@@ -433,7 +433,6 @@ class ReplyBody:
     key: str  # of the call
     outcome: str
     status: int | None
-    finish_reason: str | None
     served_provider: str | None
     raw: str  # "": nothing came, or nothing was kept
     request: str  # JSON
@@ -444,7 +443,7 @@ class ReplyBody:
 
 def reply_bodies(connection: Connection) -> Iterator[ReplyBody]:
     """Every attempt at a reply that has ended, in order, one after the other."""
-    plain = [attempts.c[name] for name in ("outcome", "status", "finish_reason", "served_provider")]
+    plain = [attempts.c[name] for name in ("outcome", "status", "served_provider")]
     kept = replies.c.attempt_id == attempts.c.id
     wanted = (
         select(calls.c.key, *plain, attempts.c.raw, calls.c.request, replies.c.state, replies.c.text, replies.c.notes)
@@ -453,9 +452,10 @@ def reply_bodies(connection: Connection) -> Iterator[ReplyBody]:
         .where(calls.c.kind == "reply", attempts.c.outcome.is_not(None))
         .order_by(attempts.c.id)
     )
-    for row in connection.execute(wanted.execution_options(yield_per=200)):
-        *about, raw, request, state, text, notes = row
-        yield ReplyBody(*about, unpack(raw) if raw else "", unpack(request), state, text, notes)
+    for key, outcome, status, served, raw, request, *kept_as in connection.execute(
+        wanted.execution_options(yield_per=200)
+    ):
+        yield ReplyBody(key, outcome, status, served, unpack(raw) if raw else "", unpack(request), *kept_as)
 
 
 @dataclass(frozen=True, slots=True)
