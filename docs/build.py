@@ -112,7 +112,9 @@ def tree() -> str:
         docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
         sentence = " ".join(docstring.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
         lines.append(f"{path.name + '/' if path.is_dir() else path.name:<18} {sentence}")
-    lines.append(f"{'protocols/':<18} v1, v2 and lite: protocol.yaml, judge.md, system/, scenarios/, rubrics/: the benchmark as text")
+    lines.append(
+        f"{'protocols/':<18} v1, v2 and lite: scenarios, system prompts, rubrics, weights: the benchmark as text"
+    )
     return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
 
 

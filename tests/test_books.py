@@ -109,9 +109,7 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
 
     assert slept.ours
     assert start(store, sleeper, slept) == [None]
-    assert attempts(store) == [("sleeper", "lost"), ("other", None)], (
-        "what was in flight is lost"
-    )
+    assert attempts(store) == [("sleeper", "lost"), ("other", None)], "what was in flight is lost"
 
 
 def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> None:

@@ -22,7 +22,7 @@ from independence_bench.report.rows import Board, Row, boards
 from independence_bench.scoring import Marks, Rules
 from independence_bench.store import records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
-from independence_bench.store.check import SHOWN, check
+from independence_bench.store.check import check
 from independence_bench.store.database import Store
 from independence_bench.store.imported import JUDGED_AGAIN, REPLACED
 from independence_bench.store.records import Judgement, ReplyBody, TranscriptRow
@@ -109,7 +109,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
         bodies = Bodies()
         _read_replies(records.reply_bodies(connection), told, protocol, bodies)
         _read_verdicts(connection, protocol, rubrics, [one for several in given.values() for one in several], bodies)
-        contradictions = tuple(_contradictions(connection, told, given))
+        contradictions = tuple(check(connection))
     return Evidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
 
 
@@ -133,15 +133,6 @@ def _told(
 def rows_of(board: Board) -> tuple[Row, ...]:
     """All rows of a ranking, the incomplete ones last."""
     return (*board.ranked, *board.incomplete)
-
-
-def _contradictions(
-    connection: Connection, told: Sequence[Told], given: Mapping[tuple[str, str], Sequence[Judgement]]
-) -> Iterable[str]:
-    """What the store's check finds, without judgements of invalid conversations: those are a finding of their own."""
-    judged = {j.key[:SHOWN] for one in told if one.row.reason for j in given.get((one.row.heard_hash, one.rubric), ())}
-    known = {f"judgement {key} is about a conversation that is not stored" for key in judged}
-    return [line for line in check(connection) if line not in known]
 
 
 # ---------------------------------------------------------------- replies
