@@ -53,6 +53,7 @@ LAYERS = """
     simulate.server
     conduct
     probe.probing
+    report.called
     report.flags  report.jury
     report.rows
     dataset.files  store.imported

@@ -126,13 +126,9 @@ async def conduct(
             clock=time.monotonic,
             draw=random.Random().random,  # noqa: S311 - jitter, not secrets
         )
-        watching = asyncio.ensure_future(watch(engine))
-        try:
-            with interruptible(engine), _seldom_collecting():
+        async with attended(engine, watch(engine)):
+            with _seldom_collecting():
                 return await engine.run()
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -274,6 +270,18 @@ class Stoppable(Interface):
     def stop(self, why: str) -> None:
         """Send nothing new; what is in flight is waited for and stored."""
         ...
+
+
+@asynccontextmanager
+async def attended(work: Stoppable, watching: Awaitable[None]) -> AsyncIterator[None]:
+    """A block of *work* that Ctrl-C stops gently, with *watching* beside it until it has ended."""
+    beside = asyncio.ensure_future(watching)
+    try:
+        with interruptible(work):
+            yield
+    finally:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
 
 
 @contextmanager

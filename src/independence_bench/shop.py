@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +34,11 @@ class Clocks:
     clock: Callable[[], float]  # monotonic seconds
     draw: Callable[[], float]  # random numbers in [0, 1)
     policy: Policy
+
+
+def real_clocks() -> Clocks:
+    """Those of a command."""
+    return Clocks(time.time, time.monotonic, random.Random().random, Policy())  # noqa: S311 - jitter, not secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from independence_bench.cli.options import (
     configurations,
     err,
     find_protocol,
-    fit,
     out,
     store_option,
     stored_protocol_option,
 )
 from independence_bench.errors import WrongUse
+from independence_bench.report.called import fit
 from independence_bench.report.comparisons import Comparison, compare_efforts, compare_providers
 from independence_bench.report.paired import Pair, pair_rows
 from independence_bench.report.rows import Board, Row, boards

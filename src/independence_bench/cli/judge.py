@@ -12,6 +12,7 @@ from rich.console import Console
 
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
+    LEFT_AT_ONCE,
     configuration_options,
     configurations,
     engine_options,
@@ -145,9 +146,7 @@ def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
     try:
         complete = take_turns(wanted, judges, store, console)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(
-            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
-        )
+        console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     played = set(wanted.configurations)
     print_boards([board for board in boards(store, wanted.protocol) if played & set(board.configurations)])

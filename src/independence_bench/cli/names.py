@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from pathlib import Path
 
 import click
 
 from independence_bench.budget import Budget
 from independence_bench.cli.options import (
+    LEFT_AT_ONCE,
     Number,
     err,
     find_protocol,
@@ -22,15 +21,14 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import SAY_AGAIN, Watch
 from independence_bench.cli.run import closing_lines
-from independence_bench.conduct import Wanted, interruptible, open_judge, with_local
+from independence_bench.conduct import Wanted, attended, open_judge, with_local
 from independence_bench.embedded import NAME as TABLE_JUDGE
 from independence_bench.errors import WrongUse
 from independence_bench.judge import ModelJudge
 from independence_bench.name_reading import Asking, NamesRead, names_of, naming_scenarios, unsure
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.report.terminal import plural, printed
-from independence_bench.retry import Policy
-from independence_bench.shop import Clocks
+from independence_bench.shop import real_clocks
 from independence_bench.store import calls
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import check_url
@@ -99,7 +97,7 @@ def ask(wanted: Wanted, left: list[NamesRead], store: Store) -> bool:
     try:
         asking = asyncio.run(_ask(wanted, left, store, watch))
     except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print("left at once; calls in flight may have been paid. The same command goes on from here.")
+        console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     with store.reading() as connection:
         spent = calls.spending(connection)
@@ -113,15 +111,8 @@ async def _ask(wanted: Wanted, left: list[NamesRead], store: Store, watch: Watch
         if not isinstance(judge, ModelJudge):
             raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
         asking = Asking(left, judge, store, clients)
-        watching = asyncio.create_task(_say(asking, watch))
-        draw = random.Random().random  # noqa: S311 - jitter, not secrets
-        try:
-            with interruptible(asking):
-                clocks = Clocks(time.time, time.monotonic, draw, Policy())
-                await asking.run(Budget(wanted.budget), wanted.calls_at_once, clocks)
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+        async with attended(asking, _say(asking, watch)):
+            await asking.run(Budget(wanted.budget), wanted.calls_at_once, real_clocks())
         return asking
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.shown import harmless
 from independence_bench.store import records
@@ -36,6 +37,9 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+LEFT_AT_ONCE = "left at once; calls in flight may have been paid. The same command goes on from here."
 
 
 def store_option(command: F) -> F:
@@ -89,17 +93,6 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
                 return parse(files, where=f"{store.shown}: {stored}"), files
         raise error from None
-
-
-def fit(labels: Mapping[A, str], typed: str) -> A:
-    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
-    fitting = [one for one, label in labels.items() if label == typed]
-    fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
-    if len(fitting) != 1:
-        some = "no subject is" if not fitting else "several subjects are"
-        known = ", ".join(sorted(labels[one] for one in fitting or labels)) or "nothing"
-        raise WrongUse(f"{some} called {typed}; there is {known}")
-    return fitting[0]
 
 
 def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str]) -> list[ChatModel]:

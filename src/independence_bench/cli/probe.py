@@ -8,7 +8,7 @@ import click
 from rich.live import Live
 from rich.text import Text
 
-from independence_bench.cli.options import err, out
+from independence_bench.cli.options import LEFT_AT_ONCE, err, out
 from independence_bench.cli.progress import REFRESH, SAY_AGAIN, Watch
 from independence_bench.cli.run import closing_lines, confirmed, outlook_lines
 from independence_bench.conduct import Outlook, Wanted
@@ -61,9 +61,7 @@ def carry_out_probe(
     try:
         probed = asyncio.run(probe(wanted, store, approve, lambda probing: show_progress(probing, watch)))
     except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(
-            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
-        )
+        console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     if probed is None:
         console.print("nothing was sent")

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
+    LEFT_AT_ONCE,
     F,
     Number,
     again_option,
@@ -203,9 +204,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
     try:
         report = asyncio.run(conduct(wanted, store, approve, watch))
     except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(
-            "left at once; calls in flight may have been paid. The same command goes on from here.", soft_wrap=True
-        )
+        console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     if report is None:
         console.print("nothing was sent")

@@ -7,8 +7,6 @@ is stored, so no table knows of it. Prints nothing.
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +14,7 @@ from independence_bench.books import Tally
 from independence_bench.brief import judge_request
 from independence_bench.budget import Budget
 from independence_bench.buying import Stopped
-from independence_bench.conduct import Outlook, Wanted, interruptible, open_judge, outlook_of
+from independence_bench.conduct import Outlook, Wanted, attended, open_judge, outlook_of
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent
 from independence_bench.forecast import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
@@ -24,8 +22,8 @@ from independence_bench.judge import Judge, ModelJudge
 from independence_bench.order import Order, Progress, Report, Trouble
 from independence_bench.probe.pairs import Findings, Pair, ProbeCase, all_pairs, findings
 from independence_bench.question import Question
-from independence_bench.retry import GaveUp, Policy
-from independence_bench.shop import Clocks, Shop, open_shop
+from independence_bench.retry import GaveUp
+from independence_bench.shop import Clocks, Shop, open_shop, real_clocks
 from independence_bench.store import calls, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
@@ -178,15 +176,8 @@ async def probe(
         probing = Probing(judge, pairs, store, clients)
         if not approve(await _outlook(wanted, probing, store, clients)):
             return None
-        watching = asyncio.ensure_future(watch(probing))
-        draw = random.Random().random  # noqa: S311 - jitter, not secrets
-        try:
-            with interruptible(probing):
-                clocks = Clocks(time.time, time.monotonic, draw, Policy())
-                await probing.run(Budget(wanted.budget), wanted.calls_at_once, clocks)
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+        async with attended(probing, watch(probing)):
+            await probing.run(Budget(wanted.budget), wanted.calls_at_once, real_clocks())
         found = findings(judge.label, judge.hash, pairs, probing.judgements)
         return Probed(found, probing.report, cost_of(store, probing.cases))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 
 from independence_bench.errors import WrongUse
+from independence_bench.report.called import fit
 from independence_bench.store.records import Judgement
 
 Given = Mapping[tuple[str, str], Judgement]  # (heard hash, rubric hash) -> one judge's judgement
@@ -20,14 +21,7 @@ def find_judge(labels: Mapping[str, str], name: str) -> str:
 
     *labels* by hash. Raises WrongUse where it fits none or several.
     """
-    fitting = [h for h, label in labels.items() if label == name]
-    fitting = fitting or [h for h, label in labels.items() if label.partition("@")[0] == name]
-    fitting = fitting or [h for h, label in labels.items() if name.lower() in label.lower()]
-    if len(fitting) != 1:
-        some = "no judge is" if not fitting else "several judges are"
-        known = ", ".join(sorted(labels[h] for h in fitting or labels)) or "nobody"
-        raise WrongUse(f"{some} called {name}; judged was by {known}")
-    return fitting[0]
+    return fit(labels, name, "judge", "judged was by")
 
 
 def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from independence_bench.delivery import messages
 from independence_bench.errors import WrongUse
 from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
+from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.report.terminal import plural
 from independence_bench.store import calls, records
@@ -54,19 +55,14 @@ def find_transcripts(
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
     with store.reading() as connection:
         labels = unique_labels(records.stored_subjects(connection))
-        fitting = [h for h, label in labels.items() if label == subject]
-        fitting = fitting or [h for h, label in labels.items() if subject.lower() in label.lower()]
-        if len(fitting) != 1:
-            some = "no subject is" if not fitting else "several subjects are"
-            known = ", ".join(sorted(labels[h] for h in fitting or labels)) or "nothing"
-            raise WrongUse(f"{some} called {subject}; the store has {known}")
+        meant = fit(labels, subject, there="the store has")
         judges = records.stored_judges(connection)
         found = []
         for configuration in configurations:
             script = script_hash(protocol, configuration, scenario)
-            for row in records.transcript_rows(connection, [script], fitting[0]):
+            for row in records.transcript_rows(connection, [script], meant):
                 if run is None or row.run == run:
-                    title = f"{labels[fitting[0]]} · {scenario.title} · {configuration} · run {row.run}"
+                    title = f"{labels[meant]} · {scenario.title} · {configuration} · run {row.run}"
                     found.append(_read(connection, protocol, scenario, row, title, judges))
     return found
 
