@@ -17,6 +17,7 @@ from independence_bench.embedded import is_table_judge
 from independence_bench.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
+from independence_bench.report.certainty import NOTHING_SURE, Certainty, RunMarks, Sureness, Uncertainty, measure_board
 from independence_bench.report.jury import find_jury, jury_label, verdicts_of
 from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
 from independence_bench.store import records
@@ -80,6 +81,10 @@ class Row:
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
     """Run -> slot -> the marks behind the scores."""
+    certainty: Certainty = NOTHING_SURE
+    """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
+    certainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
+    """Of a pool: of the index in each configuration by itself, where it has one."""
 
     @property
     def thinks(self) -> bool:
@@ -98,6 +103,8 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
     rules: str = OWN.name  # by which marks became indices
+    sureness: Sureness | None = None  # of the ranked, in their order; None: not by our own rules
+    jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
 
     @property
     def protocol_name(self) -> str:
@@ -136,11 +143,13 @@ def boards(
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
     tables = {hash_ for hash_, label in labels.items() if is_table_judge(label)}
+    jurors: dict[str, dict[tuple[str, str], Judgement]] = {}
     if jury:
-        jurors = find_jury(labels, jury)
-        by_judge = {JURY: verdicts_of([by_judge.get(hash_, {}) for hash_ in jurors])}
-        tables = {JURY} if tables & set(jurors) else set()
-        labels = {JURY: jury_label([labels[hash_] for hash_ in jurors])}
+        chosen = find_jury(labels, jury)
+        jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in chosen}
+        by_judge = {JURY: verdicts_of(list(jurors.values()))}
+        tables = {JURY} if tables & set(chosen) else set()
+        labels = {JURY: jury_label(list(jurors))}
     made = []
     for group in every:
         slots = _scripts(protocol, group)
@@ -153,8 +162,12 @@ def boards(
             if mine and (judge is None or (label is not None and judge in label)):
                 given = {} if judge_hash is None else by_judge[judge_hash]
                 board = _board(protocol, group, label, mine, slots, given, rubrics, subjects, rules)
-                board = replace(board, by_table=judge_hash in tables)
-                made.append(board if rules.lenient else _without_unusable(board, mine, unusable))
+                board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
+                if rules.name == OWN.name:
+                    board = _without_unusable(board, mine, unusable)
+                    apart = [_judged(mine, slots, given, rubrics) for given in jurors.values()]
+                    board = _with_certainty(board, apart)
+                made.append(board)
     return made
 
 
@@ -235,6 +248,39 @@ def _without_unusable(board: Board, transcripts: Sequence[TranscriptRow], unusab
         ranked=tuple(_with_rank(row, left) for row in left),
         incomplete=tuple(sorted(out, key=lambda row: row.label)),
     )
+
+
+def _judged(
+    transcripts: Sequence[TranscriptRow],
+    slots: Mapping[str, Sequence[Slot]],
+    given: Mapping[tuple[str, str], Judgement],
+    rubrics: Mapping[str, str],
+) -> dict[str, dict[int, dict[Slot, Marks]]]:
+    """Subject hash -> run -> slot -> the marks of one judge."""
+    found: dict[str, dict[int, dict[Slot, Marks]]] = defaultdict(lambda: defaultdict(dict))
+    for row in transcripts:
+        for slot in slots[row.script_hash]:
+            judgement = given.get((row.heard_hash, rubrics[slot[1]]))
+            if judgement is not None and judgement.reason is None:
+                found[row.subject_hash][row.run][slot] = judgement.marks
+    return found
+
+
+def _with_certainty(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
+    """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash -> its marks."""
+    rows = board.ranked
+    marks = [row.marks for row in rows]
+    judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
+    sureness = measure_board(board.protocol, board.configurations, marks, judged)
+    apart = {
+        one: measure_board(board.protocol, (one,), marks, judged).certainties()
+        for one in (board.configurations if len(board.configurations) > 1 else ())
+    }
+    sure = [
+        replace(row, certainty=certainty, certainty_by_configuration={one: of[n].index for one, of in apart.items()})
+        for n, (row, certainty) in enumerate(zip(rows, sureness.certainties(), strict=True))
+    ]
+    return replace(board, ranked=tuple(sure), sureness=sureness)
 
 
 def _with_rank(row: Row, rows: Sequence[Row]) -> Row:

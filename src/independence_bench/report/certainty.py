@@ -1,0 +1,271 @@
+"""How sure the scores of a board are: from the marks behind them to intervals, ranks and ties (docs/statistics.md).
+
+Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions are answered:
+
+    again     the same test again: what the score would be over very many runs of these scenarios
+    another   another test like it: and over very many scenarios of the same kind, too
+
+Where no method keeps its promise there is no interval, and the reason is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from independence_bench.protocol import Configuration, Dimension, Protocol
+from independence_bench.scoring import Marks, Slot
+from independence_bench.statistics.dispersion import (
+    Design,
+    Measured,
+    measure,
+    pairs_again,
+    pairs_another,
+    scores_again,
+    scores_another,
+)
+from independence_bench.statistics.intervals import (
+    Floats,
+    Interval,
+    Scores,
+    differences,
+    intervals,
+    p_values,
+    smallest_seen,
+)
+from independence_bench.statistics.judging import JudgeNoise, judge_noise, pairs_with_judges, with_judges
+from independence_bench.statistics.ranking import Standing, pairs_of, standings
+
+RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
+INDEX = "index"  # beside the names of dimensions
+# A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
+# mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
+RANKING_DEGREES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be said."""
+
+    again: Interval | None = None
+    another: Interval | None = None
+
+
+UNKNOWN = Uncertainty()
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What is known of one complete subject. Index in [0, 100], dimensions in [0, 1]."""
+
+    index: Uncertainty = UNKNOWN
+    dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
+    standing: Standing | None = None  # by the same test again; None: no intervals
+    standing_another: Standing | None = None
+
+
+NOTHING_SURE = Certainty()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One score of two subjects, the first minus the second, in its own unit."""
+
+    difference: float
+    uncertainty: Uncertainty
+    seen_again: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen_another: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """One score of all subjects."""
+
+    measured: Measured
+    noise: JudgeNoise | None
+    unit: float  # what 1 is in the score's unit: 100 for the index, 1 for a dimension
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sureness:
+    """The scores of the complete subjects of one board, measured together: what varies in one tells of the others."""
+
+    protocol: Protocol
+    measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
+    judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+
+    def certainties(self) -> list[Certainty]:
+        """Of each subject, in the order in which they were measured."""
+        if not self.measures:
+            return []
+        of_index, *of_dimensions = [self._uncertainties(name) for name in self.measures]
+        names = list(self.measures)[1:]
+        again, another = self._standings()
+        return [
+            Certainty(
+                of_index[n],
+                {name: of_one[n] for name, of_one in zip(names, of_dimensions, strict=True)},
+                again[n] if again else None,
+                another[n] if another else None,
+            )
+            for n in range(len(of_index))
+        ]
+
+    def apart(self, score: str, first: int, second: int) -> Apart:
+        """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
+        measure_ = self.measures[score]
+        one, other = np.array([first]), np.array([second])
+        found: list[tuple[Interval | None, float | None]] = []
+        for pairs in (pairs_again, pairs_another):
+            sides = pairs(measure_.measured, one, other)
+            if sides is None:
+                found.append((None, None))
+                continue
+            sides = pairs_with_judges(*sides, measure_.noise)
+            low, high = (float(limit[0]) for limit in differences(*sides))
+            found.append((Interval(low, high).scaled(measure_.unit), float(smallest_seen(*sides)[0]) * measure_.unit))
+        mean = measure_.measured.mean
+        (again, seen_again), (another, seen_another) = found
+        difference = float(mean[first] - mean[second]) * measure_.unit
+        return Apart(difference, Uncertainty(again, another), seen_again, seen_another)
+
+    def unsaid(self) -> tuple[str, ...]:
+        """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
+        if not self.measures:
+            return ()
+        said = []
+        index = self.measures[INDEX].measured
+        if scores_again(index) is None:
+            said.append("no interval for the same test again: no subject has two runs, so nothing says how they vary")
+        if scores_another(index) is None:
+            alone = [d for d in self.protocol.dimensions if d.weight and self._single(d)]
+            titles = " and ".join(d.title.lower() for d in alone)
+            number = "is" if len(alone) == 1 else "are"
+            said.append(
+                f"no interval for another test like it: {titles} {number} marked in a single scenario, and one says "
+                "nothing of how others would turn out"
+            )
+        return tuple(said)
+
+    def _single(self, dimension: Dimension) -> bool:
+        return self.measures[dimension.name].measured.another is None
+
+    def _uncertainties(self, name: str) -> list[Uncertainty]:
+        one = self.measures[name]
+        again = _intervals(scores_again(one.measured), one)
+        another = _intervals(scores_another(one.measured), one)
+        return [Uncertainty(a, b) for a, b in zip(again, another, strict=True)]
+
+    def _standings(self) -> list[list[Standing] | None]:
+        one = self.measures[INDEX]
+        mean = one.measured.mean
+        found: list[list[Standing] | None] = []
+        first, second = pairs_of(len(mean))
+        for pairs in (pairs_again, pairs_another):
+            sides = pairs(one.measured, first, second)
+            if sides is None:
+                found.append(None)
+            else:
+                more = min(RANKING_DEGREES, len(mean))
+                found.append(standings(mean.tolist(), p_values(*pairs_with_judges(*sides, one.noise), more)))
+        return found
+
+
+def measure_board(
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subjects: Sequence[RunMarks],
+    by_judge: Sequence[Sequence[RunMarks]] = (),
+) -> Sureness:
+    """Measure *subjects*, who must have every mark of every run, over *configurations* together.
+
+    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing.
+    """
+    measures: dict[str, Measure] = {}
+    if subjects:
+        slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+        shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
+        of_judges = [
+            [_shares(protocol, slots, marks, list(whole)) for marks, whole in zip(mine, subjects, strict=True)]
+            for mine in by_judge
+        ]
+        for name, design in designs(protocol, configurations).items():
+            noise = judge_noise(_deviations(design, shares, of_judges)) if of_judges else None
+            measures[name] = Measure(measure(design, shares), noise, 100.0 if name == INDEX else 1.0)
+    return Sureness(protocol, measures, max(len(by_judge), 1))
+
+
+def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
+    """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up that score."""
+    number = len(protocol.scenarios)
+    planned = {
+        name: sum(any(mark.name == name for mark in s.marks) for s in protocol.scenarios)
+        for d in protocol.dimensions
+        for name in d.marks
+    }
+    inside = np.zeros((len(protocol.dimensions), number))
+    for row, dimension in enumerate(protocol.dimensions):
+        span = _span(protocol, dimension.marks)
+        for column, scenario in enumerate(protocol.scenarios):
+            for mark in scenario.marks:
+                if mark.name in dimension.marks:
+                    inside[row, column] += (mark.high - mark.low) / span / planned[mark.name]
+    every = np.tile(inside, len(configurations)) / len(configurations)
+    numbers = np.tile(np.arange(number), len(configurations))
+    weights = np.array([[d.weight / 100] for d in protocol.dimensions])
+    found = {INDEX: Design(weights * every, numbers)}
+    for row, dimension in enumerate(protocol.dimensions):
+        alone = np.zeros_like(every)
+        alone[row] = every[row]
+        found[dimension.name] = Design(alone, numbers)
+    return found
+
+
+def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
+    """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked."""
+    plan = [
+        [tuple(mark for mark in protocol.scenario(slot[1]).marks if mark.name in d.marks) for slot in slots]
+        for d in protocol.dimensions
+    ]
+    shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
+    for at, run in enumerate(runs):
+        of_run = marks.get(run, {})
+        for row, dimension in enumerate(protocol.dimensions):
+            for column, slot in enumerate(slots):
+                wanted = plan[row][column]
+                if not wanted:
+                    continue
+                given = of_run.get(slot, {})
+                if all(mark.name in given for mark in wanted):
+                    above = sum(given[mark.name] - mark.low for mark in wanted)
+                    share = above / sum(mark.high - mark.low for mark in wanted)
+                    shares[at, row, column] = 1 - share if dimension.inverted else share
+                else:
+                    shares[at, row, column] = np.nan
+    return shares
+
+
+def _span(protocol: Protocol, names: Sequence[str]) -> float:
+    return sum(protocol.mark(name).high - protocol.mark(name).low for name in names)
+
+
+def _deviations(design: Design, jury: Sequence[Floats], judges: Sequence[Sequence[Floats]]) -> Floats:
+    """[subjects, judges]: a judge's score minus the jury's, over the transcripts that it has marked."""
+    return np.array(
+        [
+            [
+                float(np.einsum("dk,rdk->", design.weights, np.nan_to_num(mine[n] - whole))) / len(whole)
+                for mine in judges
+            ]
+            for n, whole in enumerate(jury)
+        ]
+    )
+
+
+def _intervals(scores: Scores | None, one: Measure) -> list[Interval | None]:
+    if scores is None:
+        return [None] * len(one.measured.mean)
+    low, high = intervals(with_judges(scores, one.noise))
+    return [Interval(a, b).scaled(one.unit) for a, b in zip(low.tolist(), high.tolist(), strict=True)]

@@ -1,0 +1,215 @@
+"""How much a score varies: from run to run, and from one set of scenarios to another. Pure functions on numbers.
+
+Two questions are asked of every score (docs/statistics.md):
+
+    again     the same test again: the scenarios stay, the runs vary
+    another   another test like it: the scenarios are a sample too, of those that could have been written
+
+and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of a mark's scale),
+
+    score of a run = sum over dimensions d and transcripts k of weight[d, k] x share[d, k]
+
+and conversations of one run know nothing of each other, so what varies in a run is the sum of what varies in each of
+its conversations: five runs of fifteen conversations say more about it than five indices do.
+
+A variance of a few runs is a poor one, and at the ceiling it is 0. So it is told as a dispersion (variance over
+mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from independence_bench.statistics.intervals import Floats, Scores, plain_scores
+
+# What is drawn together counts as much as this many degrees of freedom of a subject with average room. Chosen by
+# measurement (docs/statistics.md, "How the methods were chosen").
+WEIGHT_AGAIN = 8.0
+WEIGHT_ANOTHER = 20.0
+# What is believed of a mark before anything was measured: half of what marks at the two ends of their scale would
+# have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
+BELIEVED = 0.5
+BELIEVED_ROOM = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """How shares make up a score."""
+
+    weights: Floats  # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
+    scenario: npt.NDArray[np.intp]  # [transcripts]: the number of its scenario, from 0; configurations share one
+
+    def __post_init__(self) -> None:
+        if self.weights.shape[1:] != self.scenario.shape:
+            raise ValueError("every transcript needs a weight for each dimension and a scenario")
+
+    def by_scenario(self) -> Floats:
+        """[dimensions, scenarios]: the weight of each scenario."""
+        return self._gather(self.weights)
+
+    def _gather(self, weighted: Floats) -> Floats:
+        number = int(self.scenario.max()) + 1
+        return np.array([np.bincount(self.scenario, weights=row, minlength=number) for row in weighted])
+
+    def scenario_shares(self, shares: Floats) -> Floats:
+        """[dimensions, scenarios]: *shares* [dimensions, transcripts], averaged by weight; 0 without a weight."""
+        weights = self.by_scenario()
+        return self._gather(self.weights * shares) / np.where(weights > 0, weights, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variations:
+    """Variances of one score for each of several subjects, arrays of one length."""
+
+    variance: Floats
+    room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
+    degrees: Floats  # how much is behind each variance; 0: it says nothing of its subject alone
+    known: npt.NDArray[np.bool_]  # whether there is a variance at all
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """One score of several subjects, and how it varies."""
+
+    mean: Floats  # [subjects], in [0, 1]
+    runs: Floats  # [subjects]
+    again: Variations  # of one run
+    another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
+    influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
+    believed_again: float  # dispersions of this design that are believed beforehand
+    believed_another: float
+
+
+def measure(design: Design, shares: Sequence[Floats]) -> Measured:
+    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at least one run each.
+
+    Where *design* has no weight, a share may be anything finite. Raises ValueError without subjects.
+    """
+    if not shares:
+        raise ValueError("nothing is known of no subjects")
+    weights = design.weights
+    said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]  # what each transcript adds to its run
+    runs = np.array([len(one) for one in said], dtype=np.float64)
+    mean = np.array([one.sum(axis=1).mean() for one in said])
+    of_each = np.array([one.var(axis=0, ddof=1) if len(one) > 1 else np.zeros(one.shape[1]) for one in said])
+    variance = of_each.sum(axis=1)
+    squares = np.square(of_each).sum(axis=1)
+    # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
+    degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
+    again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1)
+    influence = np.array([_influence(design, one.mean(axis=0)) for one in shares])
+    return Measured(
+        mean=mean,
+        runs=runs,
+        again=again,
+        another=_over_scenarios(design, mean, influence),
+        influence=influence,
+        believed_again=BELIEVED * float(np.square(weights.sum(axis=0)).sum()),
+        believed_another=BELIEVED * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+    )
+
+
+def _influence(design: Design, shares: Floats) -> Floats:
+    """[scenarios]: weight x distance from the dimension's mean, so that their squares add up to the variance.
+
+    A dimension is a weighted mean of its scenarios; the squares are multiplied by what makes their sum unbiased for
+    scenarios that are drawn independently (n / (n - 1) where all n weigh the same).
+    """
+    weights = design.by_scenario()
+    of_dimension = weights.sum(axis=1, keepdims=True)
+    relative = weights / np.where(of_dimension > 0, of_dimension, 1.0)
+    by_scenario = design.scenario_shares(shares)
+    away = by_scenario - (relative * by_scenario).sum(axis=1, keepdims=True)
+    squared = np.square(relative).sum(axis=1)
+    unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
+    grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
+    influence: Floats = (weights * away * grow[:, None]).sum(axis=0)
+    return influence
+
+
+def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variations | None:
+    weights = design.by_scenario()
+    number = np.count_nonzero(weights, axis=1)
+    counted = number > 0
+    if np.any(number[counted] < 2):
+        return None
+    # degrees of the sum, each dimension taken to vary as its weights say
+    part = np.square(weights).sum(axis=1)[counted]
+    degrees = float(part.sum() ** 2 / (part**2 / (number[counted] - 1)).sum())
+    return Variations(
+        np.square(influence).sum(axis=1), mean * (1 - mean), np.full(len(mean), degrees), np.full(len(mean), True)
+    )
+
+
+def moderated(own: Variations, pool: Variations, believed: float, weight: float) -> Floats:
+    """[subjects]: the dispersion of each of *own*, drawn towards that of the whole *pool*.
+
+    The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
+    counts as much as *weight* degrees of freedom of a subject with the pool's average room. So a subject at the
+    ceiling, whose own variance says nothing, has the pool's. After G. K. Smyth (Statistical Applications in Genetics
+    and Molecular Biology 3, 2004, article 3), with a fixed weight.
+    """
+    room = pool.room[pool.known].sum() + BELIEVED_ROOM
+    common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
+    average = room / (np.count_nonzero(pool.known) + 1)
+    above = weight * average * common + own.degrees * own.variance
+    dispersion: Floats = above / (weight * average + own.degrees * own.room)
+    return dispersion
+
+
+def scores_again(measured: Measured) -> Scores | None:
+    """What an interval for *the same test again* needs; None where nobody has two runs: nothing says how they vary."""
+    if not np.any(measured.again.known):
+        return None
+    dispersion = moderated(measured.again, measured.again, measured.believed_again, WEIGHT_AGAIN)
+    return plain_scores(measured.mean, dispersion / measured.runs, WEIGHT_AGAIN + measured.again.degrees)
+
+
+def scores_another(measured: Measured) -> Scores | None:
+    """What an interval for *another test like it* needs; None where a dimension that counts has a single scenario."""
+    own = measured.another
+    if own is None:
+        return None
+    dispersion = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
+    # the subjects share their scenarios, so a pool of many adds no degrees for how hard these happen to be
+    return plain_scores(measured.mean, dispersion, own.degrees + 1)
+
+
+Pair = tuple[Scores, Scores]
+
+
+def pairs_again(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+    """For pairs of subjects, by number: both sides of their differences under *the same test again*.
+
+    Their runs have nothing in common. None where nobody has two.
+    """
+    scores = scores_again(measured)
+    return None if scores is None else (scores.at(first), scores.at(second))
+
+
+def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+    """For pairs of subjects, by number: both sides of their differences under *another test like it*.
+
+    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that
+    of the difference, over the rooms of both together. None where a dimension that counts has a single scenario.
+    """
+    own = measured.another
+    if own is None:
+        return None
+    rooms = own.room[:, None] + own.room[None, :]
+    products = measured.influence @ measured.influence.T
+    squares = np.diag(products)
+    variances = np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0.0)
+    degrees = np.broadcast_to(own.degrees[0], variances.shape)
+    known = np.full(variances.shape, True)
+    everyone, mine = (
+        Variations(variances[at], rooms[at], degrees[at], known[at])
+        for at in (np.triu_indices(len(measured.mean), 1), (first, second))
+    )
+    dispersion = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
+    one, other = (plain_scores(measured.mean[n], dispersion, own.degrees[n] + 1) for n in (first, second))
+    return one, other

@@ -1,0 +1,196 @@
+"""Intervals for a score that lives between two ends, and for the difference of two. Pure functions on numbers.
+
+A score is in [0, 1] and its variance is taken to be
+
+    var = dispersion x mean x (1 - mean)
+
+as for a proportion, with a *dispersion* that is measured (`dispersion.py`): 1/n would be n coin tosses. Near an end
+scores vary little, and they vary towards the other end only; an interval built on this knows that, where a symmetric
+one promises points beyond 100 or, at the end itself, nothing at all. Every function takes numbers or arrays of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
+
+Floats = npt.NDArray[np.float64]
+LEVEL = 0.95
+POWER = 0.8
+_FAR = 1e4  # standard errors: nothing is farther
+_HALVINGS = 50  # of that bracket: what is left of it is below the precision of a p-value
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a number lies, at the stated level. In the number's own unit; *low* <= *high*."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """From end to end."""
+        return self.high - self.low
+
+    def holds(self, number: float) -> bool:
+        """Whether *number* is inside, the ends included."""
+        return self.low <= number <= self.high
+
+    def scaled(self, factor: float) -> Interval:
+        """In another unit; a negative *factor* turns it round."""
+        low, high = sorted((factor * self.low, factor * self.high))
+        return Interval(low, high)
+
+
+def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
+    """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees* > 0."""
+    return np.asarray(stdtrit(degrees, (1 + np.asarray(level)) / 2), dtype=np.float64)
+
+
+def t_tail(standard_errors: Floats, degrees: float | Floats) -> Floats:
+    """The chance of so many standard errors or more on either side, by Student's t: a two-sided p-value."""
+    return np.asarray(2 * stdtr(degrees, -np.abs(standard_errors)), dtype=np.float64)
+
+
+def score_limits(mean: float | Floats, dispersion: float | Floats, critical: float | Floats) -> tuple[Floats, Floats]:
+    """The two means from which *mean*, in [0, 1], is *critical* standard errors away.
+
+    The roots m of (mean - m)^2 = critical^2 x dispersion x m (1 - m): E. B. Wilson's interval (Journal of the American
+    Statistical Association 22, 1927, 209-212), with the quasi-likelihood dispersion of R. W. M. Wedderburn (Biometrika
+    61, 1974, 439-447) where a proportion has 1/n. Both are in [0, 1]; at dispersion 0 both are *mean*.
+    """
+    q = np.asarray(mean, dtype=np.float64)
+    k = np.asarray(critical, dtype=np.float64) ** 2 * np.asarray(dispersion, dtype=np.float64)
+    middle, half = 2 * q + k, np.sqrt(np.maximum(k * k + 4 * k * q * (1 - q), 0.0))
+    low, high = (middle - half) / (2 * (1 + k)), (middle + half) / (2 * (1 + k))
+    return np.clip(low, 0.0, q), np.clip(high, q, 1.0)
+
+
+def difference_limits(
+    first: tuple[Floats, Floats, Floats], second: tuple[Floats, Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Limits of *first* minus *second*, each given as (estimate, low, high), independent of one another.
+
+    Square-and-add: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise with the other limits. R. G. Newcombe
+    (Statistics in Medicine 17, 1998, 873-890, method 10) for proportions; G. Y. Zou and A. Donner (Statistics in
+    Medicine 27, 2008, 1693-1702) for anything that has limits of its own.
+    """
+    a, low_a, high_a = first
+    b, low_b, high_b = second
+    below, above = np.hypot(a - low_a, high_b - b), np.hypot(high_a - a, b - low_b)
+    return a - b - below, a - b + above
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Numbers that an interval can be put around; arrays of one shape.
+
+    *degrees* and *added_degrees* say how much is behind the two.
+    """
+
+    mean: Floats  # [0, 1]
+    dispersion: Floats  # of the mean, as above
+    degrees: Floats
+    added: Floats  # a variance on top, which the ends do not know of: that of judges; 0: none
+    added_degrees: Floats
+
+    def at(self, which: npt.NDArray[np.intp]) -> Scores:
+        """Those of these numbers, in their order."""
+        return Scores(*(array[which] for array in self._arrays()))
+
+    def _arrays(self) -> tuple[Floats, ...]:
+        return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees
+
+
+def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats) -> Scores:
+    """Scores without any variance on top."""
+    return Scores(mean, dispersion, degrees, np.zeros_like(mean), np.ones_like(mean))
+
+
+def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Low and high of each score at *level*, in [0, 1]."""
+    below, above, added = _reach(scores, 2.0)
+    degrees = _satterthwaite((below**2 + above**2, scores.degrees), (2 * added, scores.added_degrees))
+    below, above, added = _reach(scores, t_quantile(level, degrees))
+    low, high = scores.mean - np.sqrt(below**2 + added), scores.mean + np.sqrt(above**2 + added)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def differences(first: Scores, second: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one another.
+
+    Square-and-add: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise with the other limits. R. G. Newcombe
+    (Statistics in Medicine 17, 1998, 873-890, method 10) for proportions; G. Y. Zou and A. Donner (Statistics in
+    Medicine 27, 2008, 1693-1702) for anything that has limits of its own.
+    """
+    low, high = _difference_limits(first, second, t_quantile(level, _shared_degrees(first, second)))
+    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+
+
+def p_values(first: Scores, second: Scores, more: float = 0.0) -> Floats:
+    """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's interval.
+
+    1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
+    *more* degrees than the interval's are given to the tail.
+    """
+    gap = first.mean - second.mean
+    inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        low, high = _difference_limits(first, second, middle)
+        apart = np.where(gap > 0, low > 0, high < 0)
+        inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
+    return np.where(gap == 0, 1.0, t_tail(inside, _shared_degrees(first, second) + more))
+
+
+def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: float = POWER) -> Floats:
+    """The smallest true difference that would be told from none in a share *power* of repetitions, in [0, 1].
+
+    (t at *level* + t at *power*) x standard error of the difference: what the design can do, not what it found
+    (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
+    the two intervals, because at an end itself nothing seems to vary.
+    """
+    degrees = _shared_degrees(first, second)
+    critical = t_quantile(level, degrees)
+    limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
+    middle = np.mean(limits, axis=(0, 1))
+    variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
+    seen: Floats = np.minimum((critical + stdtrit(degrees, power)) * np.sqrt(variance), 1.0)
+    return seen
+
+
+def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
+    """How far the limits are below and above, and the square of what the variance on top reaches."""
+    low, high = score_limits(scores.mean, scores.dispersion, critical)
+    return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
+
+
+def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple[Floats, Floats]:
+    below_a, above_a, added_a = _reach(first, critical)
+    below_b, above_b, added_b = _reach(second, critical)
+    added, gap = added_a + added_b, first.mean - second.mean
+    return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(above_a**2 + below_b**2 + added)
+
+
+def _shared_degrees(first: Scores, second: Scores) -> Floats:
+    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as its variance is."""
+    parts = []
+    for side in (first, second):
+        below, above, added = _reach(side, 2.0)
+        parts += [(below**2 + above**2, side.degrees), (2 * added, side.added_degrees)]
+    return _satterthwaite(*parts)
+
+
+def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
+    """Degrees of freedom of a sum of variances, each with its own (F. E. Satterthwaite, Biometrics Bulletin 2, 1946).
+
+    Where nothing varies, those of the first.
+    """
+    total = np.sum([size for size, _ in parts], axis=0)
+    below = np.sum([size**2 / degrees for size, degrees in parts], axis=0)
+    degrees: Floats = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), parts[0][1])
+    return degrees
