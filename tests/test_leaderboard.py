@@ -18,6 +18,7 @@ from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, ste
 from independence_bench.embedded.judge import TableJudge
 from independence_bench.embedded.table import Table
 from independence_bench.protocol import Configuration
+from independence_bench.report.figures import between
 from independence_bench.report.json import boards_json
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.terminal import board_view, money, printed
@@ -104,7 +105,9 @@ def test_one_run_has_no_standard_deviation(bench: Benches) -> None:
 
     (board,) = made.boards()
     assert board.ranked[0].score.deviation is None
-    assert re.search(r"73\.8 +– +1 ", shown([board]))
+    text = shown([board])
+    assert re.search(r"73\.8 +– +– +1 ", text), "nor an interval: one run does not tell how runs vary"
+    assert "There is no interval for the same test again: no subject has two runs" in " ".join(text.split())
 
 
 # ---------------------------------------------------------------- incomplete
@@ -591,7 +594,10 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
 
     assert_fits(text)
     (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
-    assert line.split() == ["1", "scripted:openai/nano@none-t0.7", "73.8", "0.0", "2", "60", "73", "80", "0%", "0%"]
+    shown_interval = between(made.boards()[0].ranked[0].certainty.index.again)
+    assert line.split() == [
+        "1", "scripted:openai/nano@none-t0.7", "73.8", shown_interval, "–", "2", "60", "73", "80", "0%", "0%"
+    ]  # fmt: skip
 
 
 def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path: Path, bench: Benches) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from independence_bench.report.certainty import UNKNOWN, Uncertainty
 from independence_bench.report.differences import Difference
 from independence_bench.report.rows import Board, Row
+from independence_bench.statistics.ranking import Standing
 
 
 def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None = None) -> str:
@@ -16,7 +19,7 @@ def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None 
     Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
     something else than those of the boards; left out where the boards are by our own.
     """
-    shown: dict[str, Any] = {"boards": [_board(board) for board in boards]}
+    shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
     if differing is not None:
         shown["where_own_rules_differ"] = [
             {"label": one.label, "index": one.other, "own_index": one.own, "why": list(one.why)} for one in differing
@@ -24,7 +27,8 @@ def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None 
     return json.dumps(shown, indent=2)
 
 
-def _board(board: Board) -> dict[str, Any]:
+def board_values(board: Board) -> dict[str, Any]:
+    """One board as JSON has it."""
     protocol = board.protocol
     return {
         "protocol": {"name": protocol.name, "hash": protocol.hash},
@@ -34,9 +38,20 @@ def _board(board: Board) -> dict[str, Any]:
         "judge_is_embedded": board.by_table,
         "rules": board.rules,
         "weights": {d.name: d.weight for d in protocol.dimensions},
+        "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
+        "no_intervals_because": list(board.sureness.unsaid()) if board.sureness else [],
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
+
+
+def _uncertainty(one: Uncertainty) -> dict[str, Any]:
+    """95 % intervals in the number's own unit: the same test again, and another test like it."""
+    return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
+
+
+def _standing(one: Standing | None) -> dict[str, Any] | None:
+    return None if one is None else asdict(one)
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -46,16 +61,24 @@ def _row(row: Row) -> dict[str, Any]:
         "label": row.label,
         "subject": row.subject.causes() | {"hash": row.subject.hash},
         "index": row.score.index,
+        "index_interval": _uncertainty(row.certainty.index),
+        "ranks": _standing(row.certainty.standing),
+        "ranks_another": _standing(row.certainty.standing_another),
         "runs": row.score.runs,
         "standard_deviation": row.score.deviation,
         "dimensions": dict(row.score.dimensions),
+        "dimension_intervals": {name: _uncertainty(one) for name, one in row.certainty.dimensions.items()},
         "means": dict(row.score.means),
         "run_scores": {
             str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
             for run, score in row.runs.items()
         },
         "by_configuration": {
-            str(configuration): {"index": score.index, "standard_deviation": score.deviation}
+            str(configuration): {
+                "index": score.index,
+                "index_interval": _uncertainty(row.certainty_by_configuration.get(configuration, UNKNOWN)),
+                "standard_deviation": score.deviation,
+            }
             for configuration, score in row.by_configuration.items()
         },
         "health": {
@@ -68,8 +91,10 @@ def _row(row: Row) -> dict[str, Any]:
             "replies_cut_off": health.cut_off,
             "replies_plain_text": health.plain_text,
             "replies_with_reasoning": health.reasoned,
+            "replies_unusable": health.unusable,
             "share_invalid": health.invalid_share,
             "share_cut_off": health.cut_off_share,
+            "share_unusable": health.unusable_share,
         },
         "missing": list(row.missing),
     }

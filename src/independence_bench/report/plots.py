@@ -14,6 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from independence_bench.report.rows import Board
 from independence_bench.report.scenarios import Complexity
 from independence_bench.shown import label_text
+from independence_bench.statistics.intervals import Interval
 
 LINE = 20  # pixels from one subject to the next
 COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
@@ -29,7 +30,7 @@ DARK_RAMP = ("#16202c", "#a5d0ff")
 
 
 def ranking_plot(board: Board) -> str:
-    """A row for each ranked subject with a dot at its index. Around the dot is room for an interval."""
+    """A row for each ranked subject: a dot at its index, a thick bar (the same test again), a thin one (another)."""
     rows = board.ranked
     labels = [shorten(row.label) for row in rows]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
@@ -48,6 +49,8 @@ def ranking_plot(board: Board) -> str:
             f"<g><title>{_safe(row.label)}: {index:.1f}</title>",
             _text(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 3"/>',
+            *_bar(row.certainty.index.another, left, axis, y, "thin"),
+            *_bar(row.certainty.index.again, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
             _text(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",
@@ -55,8 +58,20 @@ def ranking_plot(board: Board) -> str:
     title = f"Independence Index, protocol {board.protocol_name}"
     head = _text(12, 20, shorten(title, 90), "start", "strong")
     return _picture(
-        left + axis + 56, bottom + 32, title, "A dot for each subject at its index, 0 to 100.", [head, *drawn]
+        left + axis + 56,
+        bottom + 32,
+        title,
+        "A dot for each subject at its index, 0 to 100, with its 95 % intervals: thick, the same test again; thin, "
+        "another test like it.",
+        [head, *drawn],
     )
+
+
+def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: str) -> list[str]:
+    if interval is None:
+        return []
+    low, high = (left + axis * end / 100 for end in (interval.low, interval.high))
+    return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
 
 
 def scenario_map(complexity: Complexity) -> str:
@@ -177,7 +192,10 @@ def _colours(four: tuple[str, str, str, str], ramp: tuple[str, str]) -> str:
     steps = "".join(
         f".f{step}{{fill:{colour}}}.t{step}{{fill:{legible(colour)}}}" for step, colour in enumerate(colours(ramp))
     )
-    return f"svg{{color:{ink}}}.ground{{fill:{ground}}}.line{{stroke:{faint}}}.dot{{fill:{dot}}}{steps}"
+    return (
+        f"svg{{color:{ink}}}.ground{{fill:{ground}}}.line{{stroke:{faint}}}.dot{{fill:{dot}}}"
+        f".thin{{stroke:{dot};stroke-opacity:.45}}.thick{{stroke:{dot};stroke-width:4;stroke-opacity:.6}}{steps}"
+    )
 
 
 def colours(ramp: tuple[str, str]) -> list[str]:

@@ -15,12 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.conversation import Transcript
-from independence_bench.protocol import Ask, Dimension, Given, Mark, Protocol, Scenario
+from independence_bench.protocol import Ask, Configuration, Dimension, Given, Mark, Protocol, Scenario
 from independence_bench.report.configurations import Configurations, Effect
 from independence_bench.report.differences import Difference
+from independence_bench.report.figures import between, doubts, ranks, tied
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import OWN
 from independence_bench.shown import harmless, label_text
+from independence_bench.statistics.intervals import Interval
 from independence_bench.store.records import Judgement
 
 THINKS, EMBEDDED = "†", "‡"
@@ -63,7 +65,8 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
     table.add_column("#", justify="right", style="dim")
     table.add_column("subject", overflow="fold", ratio=1)
     table.add_column("index", justify="right", style="bold")
-    table.add_column("sd", justify="right")
+    table.add_column("again", justify="right")
+    table.add_column("another", justify="right")
     table.add_column("n", justify="right")
     for dimension in shown:
         table.add_column(short(dimension), justify="right")
@@ -71,10 +74,11 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
     table.add_column("cut", justify="right")
     for row in board.ranked:
         table.add_row(
-            str(row.rank),
+            ranks(row),
             _name(row),
             number(row.score.index, 1),
-            number(row.score.deviation, 1),
+            between(row.certainty.index.again),
+            between(row.certainty.index.another, 0),
             str(row.score.runs),
             *(number(_percent(row.score.dimensions[d.name]), 0) for d in shown),
             share(row.health.invalid_share),
@@ -89,11 +93,18 @@ def _apart(board: Board) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column("subject", overflow="fold")
     for letter in letters:
-        table.add_column(f" {letter}", justify="right", min_width=6)
+        table.add_column(f"  {letter}", justify="right", min_width=6)
     for row in board.ranked:
-        table.add_row(_name(row), *(number(row.by_configuration[c].index, 1) for c in board.configurations))
+        table.add_row(_name(row), *(_with_interval(row, c) for c in board.configurations))
     named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
-    return Group(table, Text(f"{named}. The ranking is by all of them together.", style="dim"))
+    legend = f"{named}. In brackets: the same test again, 95 %. The ranking is by all of them together."
+    return Group(table, Text(legend, style="dim"))
+
+
+def _with_interval(row: Row, configuration: Configuration) -> str:
+    sure = row.certainty_by_configuration.get(configuration)
+    interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
+    return f"  {number(row.by_configuration[configuration].index, 1)}{interval}"
 
 
 def _name(row: Row) -> Text:
@@ -102,13 +113,14 @@ def _name(row: Row) -> Text:
 
 def signs(row: Row) -> str:
     """What stands behind a label in a ranking; `cautions` say what it means."""
-    return (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+    return tied(row) + (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
 
 
 def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
     titles = ", ".join(f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})" for d in shown)
     sentences = [
-        "index: 0-100, the mean over n runs; sd: its standard deviation over runs.",
+        "index: 0-100, the mean over n runs.",
+        *doubts(board),
         f"Dimensions, 0-100 (weight): {titles}.",
         "inv, cut: share of replies that were invalid, or cut off by the token limit.",
         *cautions(board),
@@ -155,7 +167,28 @@ def _details(board: Board, row: Row) -> RenderableType:
         f"{health.reasoned} with reasoning, {health.invalid} invalid, {health.judge_failed} failed by the judge"
     )
     title = Text("\n").append(label_text(row.label), style="bold")
-    return Group(title, table, Text(facts, style="dim"))
+    return Group(title, table, *_sure(row), Text(facts, style="dim"))
+
+
+def _sure(row: Row) -> list[RenderableType]:
+    """How sure the numbers are; nothing where nothing is known of that."""
+    sure, standing = row.certainty, row.certainty.standing
+    said = [] if row.score.deviation is None else [f"standard deviation of the runs' indices {row.score.deviation:.1f}"]
+    said += [
+        f"{name}: index {between(index)}" + "".join(f", {d.replace('_', ' ')} {between(i)}" for d, i in inside if i)
+        for name, index, inside in (
+            ("again", sure.index.again, [(d, _hundred(u.again)) for d, u in sure.dimensions.items()]),
+            ("another", sure.index.another, [(d, _hundred(u.another)) for d, u in sure.dimensions.items()]),
+        )
+        if index is not None
+    ]
+    if standing is not None:
+        said.append(f"ranks {ranks(row)}, ties {standing.groups}")
+    return [Text("; ".join(said), style="dim")] if said else []
+
+
+def _hundred(interval: Interval | None) -> Interval | None:
+    return None if interval is None else interval.scaled(100)
 
 
 def _incomplete(row: Row) -> RenderableType:

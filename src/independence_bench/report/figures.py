@@ -1,0 +1,69 @@
+"""Intervals and ranks as text, the same in every table."""
+
+from __future__ import annotations
+
+from independence_bench.report.certainty import Uncertainty
+from independence_bench.report.rows import Board, Row
+from independence_bench.statistics.intervals import Interval
+from independence_bench.statistics.ranking import Standing
+
+TIED = "≈"
+MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
+
+
+def between(interval: Interval | None, digits: int = 1) -> str:
+    """93.1–98.4; 98.0–100, for at an end no digit is needed; a dash where there is none."""
+    if interval is None:
+        return "–"
+    low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))
+    return "–".join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
+
+
+def ranks(row: Row) -> str:
+    """The ranks that a ranked subject may have: 3, or 1–12; its place in the order where nothing is known of that."""
+    standing = row.certainty.standing
+    if standing is None:
+        return str(row.rank)
+    return _from_to(standing)
+
+
+def _from_to(standing: Standing) -> str:
+    return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
+
+
+def medal(row: Row) -> str:
+    """A medal that is earned: the rank is one number, and it is 1, 2 or 3; else nothing."""
+    standing = row.certainty.standing
+    return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
+
+
+def tied(row: Row) -> str:
+    """A sign where nobody is better for certain, though somebody else may be as good; else nothing."""
+    standing = row.certainty.standing
+    return TIED if standing and standing.tied_with_best and not standing.certain else ""
+
+
+def doubts(board: Board) -> list[str]:
+    """What has to be said of a ranking's intervals and ranks, a sentence each; nothing where there are none."""
+    if board.sureness is None or not board.ranked:
+        return []
+    certainty = board.ranked[0].certainty
+    said = []
+    if certainty.index != Uncertainty():
+        kinds = [
+            "again: the same test again, over very many runs" if certainty.index.again else "",
+            "another: another test like it, with other scenarios too" if certainty.index.another else "",
+        ]
+        said.append(f"95 % intervals of the index, {'; '.join(kind for kind in kinds if kind)}.")
+    said += [f"There is {reason}." for reason in board.sureness.unsaid()]
+    if certainty.standing is not None:
+        said.append(
+            "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %."
+        )
+    if any(tied(row) for row in board.ranked):
+        said.append(f"{TIED} cannot be told from the best.")
+    if len(board.jurors) > 1:
+        said.append(f"The intervals include how much {len(board.jurors)} judges differ.")
+    elif board.judge is not None:
+        said.append("What another judge would have marked is not in the intervals.")
+    return said
