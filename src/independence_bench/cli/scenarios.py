@@ -1,0 +1,60 @@
+"""`aib scenarios`: what each scenario does in the ranking."""
+
+from __future__ import annotations
+
+import click
+
+from independence_bench.cli.options import (
+    configuration_options,
+    configurations,
+    find_protocol,
+    out,
+    split,
+    store_option,
+    stored_protocol_option,
+)
+from independence_bench.errors import WrongUse
+from independence_bench.report.rows import boards
+from independence_bench.report.scenarios import measure_board
+from independence_bench.report.scenarios_view import scenarios_json, scenarios_view
+from independence_bench.report.terminal import printed
+from independence_bench.store.database import open_store
+
+
+@click.command(name="scenarios")
+@stored_protocol_option
+@configuration_options
+@click.option("--judge", metavar="NAME", help="By judges whose label contains this.")
+@click.option("--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON, with every subject's index without each.")
+@store_option
+def command(
+    protocol_name: str | None,
+    variants: str | None,
+    modes: str | None,
+    judge: str | None,
+    jury: str | None,
+    as_json: bool,
+    store: str,
+) -> None:
+    """Show how hard each scenario is, whom it tells apart, and what the ranking would be without it.
+
+    Over the ranked subjects of one configuration, for each judge. It names the scenarios that carry their dimension
+    alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.
+    """
+    if judge and jury is not None:
+        raise WrongUse("--judge chooses among single judges, --jury takes the mean of several: leave one of them out")
+    if jury is not None and not split(jury):
+        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    with open_store(store, create=False) as opened:
+        protocol, _ = find_protocol(protocol_name, opened)
+        chosen = configurations(protocol, variants, modes)
+        found = [board for board in boards(opened, protocol, judge, split(jury)) if board.configurations == chosen]
+    if not found:
+        where = " + ".join(map(str, chosen))
+        raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")
+    measured = [(board, measure_board(board)) for board in found]
+    if as_json:
+        click.echo(scenarios_json(measured))
+    else:
+        printed(out(), *(scenarios_view(board, one) for board, one in measured))
