@@ -1,0 +1,310 @@
+"""Where the noise comes from, in tables: on a terminal, for a report, for programs. Nothing is computed here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.report.reliability import Noise, Reliability
+from independence_bench.report.terminal import money, number, plural
+from independence_bench.shown import label_text
+from independence_bench.statistics.components import SEVERAL_JUDGES
+from independence_bench.statistics.decision import JUDGES, MULTIPLES, RUNS, Coefficients, Option
+
+MOST_OPTIONS = 6
+SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
+BELOW = "0*"  # a component that was estimated below 0
+_ONE_JUDGE = (
+    "p: how far subjects differ, which is what is to be measured; i: scenarios that are harder for everybody; pi: what "
+    "is hard for the one and easy for the other; r: the same conversation held again."
+)
+_JUDGES = (
+    " h: judges that are milder with everybody; ph, ih, pih: with some subjects, in some scenarios, or with some "
+    "subjects in some scenarios; rest: what is left of a mark when all that is known."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table as plain text, and the sentences under it. No rows: only the sentences."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    legend: str
+    left: int = 1  # columns that hold words
+
+
+def sections(found: Reliability) -> list[Section]:
+    """Everything that is shown, in order. Titles and labels in it are as they came: whoever shows them escapes them."""
+    if found.subjects < 2:
+        said = "Fewer than two subjects are ranked, so nothing can be said of what they differ by."
+        return [Section("Nothing to compare", (), (), said)]
+    return [_marks(found), _wholes(found), _more(found), _options(found)]
+
+
+def about(found: Reliability) -> str:
+    """What was measured, on one line."""
+    fewest, usual, most = found.runs
+    runs = plural(usual, "run") if fewest == most else f"{fewest} to {most} runs (median {usual})"
+    judges = "judges" if len(found.judges) > 1 else "judge"
+    where = " + ".join(map(str, found.configurations))
+    return f"{where} · {judges}: {', '.join(found.judges)} · {plural(found.subjects, 'ranked subject')}, {runs}"
+
+
+# ---------------------------------------------------------------- sections
+
+
+def _marks(found: Reliability) -> Section:
+    names = _components(found)
+    rows = [(noise.title, str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks]
+    legend = (
+        "Percent of the variance of one conversation's mark. "
+        + _ONE_JUDGE
+        + (_JUDGES if len(found.judges) > 1 else "")
+        + f" n: scenarios that give the mark. Eρ²: how far the order of subjects by the mean of n scenarios, "
+        f"{plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the kind, 0 to "
+        "1; ±: its standard error, for other subjects; Φ: the same of the numbers themselves, for which it matters too "
+        "how hard the scenarios are." + _signs(found.marks)
+    )
+    headings = ("mark", "n", *(SHORT.get(name, name) for name in names), "Eρ²", "±", "Φ")
+    return Section("Where the variance of each mark comes from", headings, tuple(rows), legend)
+
+
+def _wholes(found: Reliability) -> Section:
+    names, every = _components(found), (found.index, *found.experiments)
+    rows = [
+        (
+            noise.title,
+            number(noise.points, 0),
+            str(noise.scenarios),
+            *_shares(noise, names),
+            *_reliable(noise),
+            number(noise.played.repeated if noise.played else None, 2),
+        )
+        for noise in every
+    ]
+    legend = (
+        "The same of points: of a sum over n scenarios that each were played once, so i, pi and r are smaller than in "
+        "one conversation. pts: the points to be had; again: Eρ² if the very same scenarios were played again and "
+        "others did not matter." + _errors(found) + _signs(every)
+    )
+    headings = ("points", "pts", "n", *(SHORT.get(name, name) for name in names), "Eρ²", "±", "Φ", "again")
+    return Section("Where the variance of the index comes from", headings, tuple(rows), legend)
+
+
+def _more(found: Reliability) -> Section:
+    shown = [
+        noise for noise in (found.index, *found.experiments, *found.marks) if noise.counts and None not in noise.more
+    ]
+    rows = [(noise.title, *(number(value, 2) for value in noise.more)) for noise in shown]
+    times, runs = found.designs[-1]
+    legend = (
+        f"Eρ² with so many times the scenarios and so many runs of each{_under(found)}; {times}x{runs}: {times} times "
+        f"the scenarios, {plural(runs, 'run')}. New scenarios are taken to be of the kind of those that there are."
+    )
+    headings = ("", *(f"{times}x{runs}" for times, runs in found.designs))
+    return Section("What more scenarios or runs would bring", headings, tuple(rows), legend)
+
+
+def _options(found: Reliability) -> Section:
+    title = f"The cheapest test with an Eρ² of {found.target:.2f}"
+    if found.played is None:
+        return Section(title, (), (), _why_unknown(found))
+    chosen = found.options[:MOST_OPTIONS]
+    rows = [("as played", *_option(found, found.played))]
+    rows += [("cheapest" if number == 0 else "", *_option(found, one)) for number, one in enumerate(chosen)]
+    names = ", ".join(noise.title for noise in found.experiments)
+    headings = ("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ")
+    legend = (
+        f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
+        f"times the scenarios of each, {RUNS[-1]} runs"
+        + (f" and {JUDGES[-1]} judges" if len(found.judges) > 1 else "")
+        + (". " if chosen else f": none of them reaches {found.target:.2f}. ")
+        + "calls: replies and judgements; dollars: by what the stored ones cost on average, a dash where that is not "
+        "known." + (" Played once, a test cannot say any more what chance does in it." if _once(chosen) else "")
+    )
+    return Section(title, headings, tuple(rows), legend, left=2)
+
+
+# ---------------------------------------------------------------- words and numbers
+
+
+def _components(found: Reliability) -> Sequence[str]:
+    return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
+
+
+def _shares(noise: Noise, names: Sequence[str]) -> list[str]:
+    shares, estimates = noise.components.shares, noise.components.estimates
+    return [
+        BELOW if (estimates[name] or 0.0) < 0 else "–" if (share := shares[name]) is None else f"{100 * share:.0f}"
+        for name in names
+    ]
+
+
+def _reliable(noise: Noise) -> list[str]:
+    played = noise.played
+    values = (played.relative, noise.error, played.absolute) if played else (None, None, None)
+    return [number(value, 2) for value in values]
+
+
+def _under(found: Reliability) -> str:
+    judges = len(found.judges)
+    return f" and {judges} judges" if judges > 1 else ""
+
+
+def _signs(noises: Sequence[Noise]) -> str:
+    """What a dash and a star in the table mean, if there are any."""
+    said = ""
+    if any(None in noise.components.estimates.values() for noise in noises):
+        said += " A dash: one scenario alone cannot say what is its own and what is the subject's"
+        said += ", nor a single run what is chance."
+    if any((value or 0.0) < 0 for noise in noises for value in noise.components.estimates.values()):
+        said += f" {BELOW}: estimated below 0, which no variance is; it counts as 0."
+    return said
+
+
+def _errors(found: Reliability) -> str:
+    """How many points an index is off, in the middle."""
+    played = found.index.played
+    if played is None or found.spread is None:
+        return ""
+    relative, absolute = (error**0.5 for error in (played.relative_error, played.absolute_error))
+    said = (
+        f" The subjects' indices have a standard deviation of {found.spread:.1f} points; an index as it was played has "
+        f"a standard error of {relative:.1f} points against the others, {absolute:.1f} by itself."
+    )
+    if len(found.judges) == 1:
+        said += " What another judge would have said is in none of these numbers: there is one."
+    return said
+
+
+def _once(options: Sequence[Option]) -> bool:
+    return bool(options) and options[0].runs == 1
+
+
+def _why_unknown(found: Reliability) -> str:
+    estimates = found.index.components.estimates
+    alone = [noise.title for noise in found.experiments if noise.scenarios < 2]
+    if alone:
+        return (
+            f"Not known: {', '.join(alone)} has a single scenario with points, which cannot say what is its own and "
+            "what is the subject's."
+        )
+    if estimates.get("r:pi") is None:
+        return "Not known: no subject was played twice, so what is chance cannot be told from what is the subject's."
+    return "Not known: there is too little to tell it by."
+
+
+def _option(found: Reliability, one: Option) -> tuple[str, ...]:
+    counts = [times * noise.scenarios for times, noise in zip(one.multiples, found.experiments, strict=True)]
+    return (
+        " + ".join(map(str, counts)),
+        str(one.runs),
+        str(one.judges),
+        f"{one.calls:,.0f}",
+        "–" if one.dollars is None else money(one.dollars),
+        number(one.coefficients.relative, 2),
+        number(one.coefficients.absolute, 2),
+    )
+
+
+# ---------------------------------------------------------------- on a terminal
+
+
+def reliability_view(found: Reliability) -> RenderableType:
+    """All sections, under a heading."""
+    heading = Text("\n").append(f"Where the noise comes from, protocol {label_text(found.protocol_name)}\n", "bold")
+    heading.append(label_text(about(found)), "dim")
+    parts: list[RenderableType] = [heading]
+    for section in sections(found):
+        parts.append(Text(f"\n{label_text(section.title)}", style="bold"))
+        if section.rows:
+            parts.append(_table(section))
+        parts.append(Text(label_text(section.legend), style="dim"))
+    return Group(*parts)
+
+
+def _table(section: Section) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for place, heading in enumerate(section.headings):
+        words = place < section.left
+        table.add_column(heading, justify="left" if words else "right", overflow="fold", no_wrap=not words)
+    for row in section.rows:
+        table.add_row(*map(label_text, row))
+    return table
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def reliability_json(found: Sequence[Reliability]) -> str:
+    """All of it, in ASCII. Variances of marks in shares squared, of points in points squared; absent is null."""
+    return json.dumps({"reliability": [reliability_values(one) for one in found]}, indent=2)
+
+
+def reliability_values(found: Reliability) -> dict[str, Any]:
+    """One study for `json`. Estimates of components may be below 0; shares and coefficients count those as 0."""
+    return {
+        "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
+        "configurations": [str(configuration) for configuration in found.configurations],
+        "judges": list(found.judges),
+        "subjects": found.subjects,
+        "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
+        "standard_deviation_of_indices": found.spread,
+        "marks": [_noise(noise, found) for noise in found.marks],
+        "experiments": [_noise(noise, found) for noise in found.experiments],
+        "index": _noise(found.index, found),
+        "target": found.target,
+        "as_played": None if found.played is None else _option_values(found.played, found),
+        "options": [_option_values(one, found) for one in found.options],
+    }
+
+
+def _noise(noise: Noise, found: Reliability) -> dict[str, Any]:
+    components = noise.components
+    shares, errors = components.shares, components.errors
+    return {
+        "name": noise.title,
+        "points": noise.points,
+        "counts_in_the_index": noise.counts,
+        "scenarios": noise.scenarios,
+        "components": {
+            name: {"variance": value, "standard_error": errors[name], "share": shares[name]}
+            for name, value in components.estimates.items()
+        },
+        "as_played": None if noise.played is None else _coefficients(noise.played) | {"standard_error": noise.error},
+        "designs": [
+            {"times_the_scenarios": times, "runs": runs, "judges": len(found.judges), "generalizability": value}
+            for (times, runs), value in zip(found.designs, noise.more, strict=True)
+        ],
+    }
+
+
+def _coefficients(given: Coefficients) -> dict[str, Any]:
+    return {
+        "generalizability": given.relative,
+        "dependability": given.absolute,
+        "generalizability_same_scenarios": given.repeated,
+        "variances": {
+            "universe_score": given.universe,
+            "relative_error": given.relative_error,
+            "absolute_error": given.absolute_error,
+        },
+    }
+
+
+def _option_values(one: Option, found: Reliability) -> dict[str, Any]:
+    names = [noise.title for noise in found.experiments]
+    return {
+        "times_the_scenarios": dict(zip(names, one.multiples, strict=True)),
+        **{name: asdict(one)[name] for name in ("runs", "judges", "calls", "dollars")},
+        **_coefficients(one.coefficients),
+    }

@@ -1,0 +1,375 @@
+"""Where the noise comes from: from stored marks to tables, and `aib reliability` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from scripted import JUDGE, Answer, Asked, Bench, says, verdict
+from test_cli import User, only_line, user
+
+from independence_bench.cli.options import find_protocol
+from independence_bench.dataset.importing import import_published
+from independence_bench.errors import WrongUse
+from independence_bench.protocol import Protocol
+from independence_bench.report.contents import read_contents
+from independence_bench.report.markdown import report_markdown
+from independence_bench.report.reliability import Noise, Reliability, jury_of, measure_reliability, panel, read_prices
+from independence_bench.report.reliability_view import reliability_json, reliability_view
+from independence_bench.report.rows import boards
+from independence_bench.report.terminal import printed
+from independence_bench.statistics.components import Components
+from independence_bench.statistics.decision import Price
+from independence_bench.store.database import open_store
+
+__all__ = ["user"]  # a fixture
+Benches = Callable[..., Bench]
+NAMES = ("acme/one", "acme/two", "acme/three", "acme/four")
+SECOND, THIRD = "judge/two", "judge/three"
+REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
+
+
+def varied(asked: Asked) -> Answer:
+    """Replies are signed and all different; a mark rests on who spoke, on the judge and on the very words."""
+    if not asked.judging:
+        return says(asked, f"Signed {asked.model}, answer {asked.number}.")
+    who = next(n for n, name in enumerate(NAMES) if f"Signed {name}," in asked.text)
+    chance = sha256(asked.text.encode()).digest()
+    mild = sha256(asked.model.encode()).digest()[0] % 2
+    marks = {name: min(10, 2 * who + chance[n] % 4 + mild) for n, name in enumerate(("own_voice", "resistance"))}
+    return verdict(asked, marks | {"drift": 6 - who + chance[2] % 4, "changed": chance[3] % 3 == 0})
+
+
+def played(make: Benches, runs: int = 3, judges: tuple[str, ...] = (JUDGE,)) -> Bench:
+    """Four subjects on the small protocol, judged by all of the judges."""
+    made = make(varied)
+    for judge in judges:
+        made.play(*(made.subject(name) for name in NAMES), judge=judge, runs=runs)
+    return made
+
+
+def measured(made: Bench, *jury: str, target: float = 0.8) -> Reliability:
+    """What the command measures."""
+    return measured_in(made.store, made.protocol, *jury, target=target)
+
+
+def measured_in(path: str | Path, protocol: Protocol, *jury: str, target: float = 0.8) -> Reliability:
+    """The same, of any store."""
+    with open_store(path) as store:
+        found = boards(store, protocol)
+        together = jury_of(found, jury) if jury else panel(found)
+        with store.reading() as connection:
+            prices = read_prices(connection, together)
+    return measure_reliability(together, prices, target)
+
+
+def shown(found: Reliability, width: int = 80) -> str:
+    """What a terminal of that width gets."""
+    out = StringIO()
+    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
+    printed(console, reliability_view(found))
+    return out.getvalue()
+
+
+def named(noises: tuple[Noise, ...]) -> Mapping[str, Noise]:
+    """By title."""
+    return {noise.title: noise for noise in noises}
+
+
+# ---------------------------------------------------------------- from marks to variances
+
+
+def test_the_components_of_a_mark_are_those_of_the_rows(bench: Benches) -> None:
+    """Resistance over two scenarios, three runs: the mean squares of the marks behind the board, by hand."""
+    made = played(bench)
+    (board,) = made.boards()
+    at = board.configurations[0]
+    table = np.array(
+        [
+            [
+                [row.marks[run][at, scenario]["resistance"] / 10 for run in (1, 2, 3)]
+                for scenario in ("erosion", "plain")
+            ]
+            for row in board.ranked
+        ]
+    )
+    cells, mean = table.mean(axis=2), table.mean()
+    ms_p = 6 * np.sum((cells.mean(axis=1) - mean) ** 2) / 3
+    ms_i = 12 * np.sum((cells.mean(axis=0) - mean) ** 2)
+    ms_pi = (3 * np.sum((cells - mean) ** 2) - 3 * ms_p - ms_i) / 3
+    ms_r = np.sum((table - cells[:, :, None]) ** 2) / 16
+
+    found = named(measured(made).marks)["resistance"]
+
+    assert found.scenarios == 2
+    assert found.components.estimates == {
+        "p": pytest.approx((ms_p - ms_pi) / 6),
+        "i": pytest.approx((ms_i - ms_pi) / 12),
+        "pi": pytest.approx((ms_pi - ms_r) / 3),
+        "r:pi": pytest.approx(ms_r),
+    }
+
+
+def test_the_index_is_taken_apart_to_the_last_point(bench: Benches) -> None:
+    """p + pi + r:pi / runs is the variance of the subjects' indices; an inverted mark is turned."""
+    made = played(bench)
+    found = measured(made)
+    (board,) = made.boards()
+    parts = [found.index.components.estimates[name] or 0.0 for name in ("p", "pi", "r:pi")]
+
+    assert parts[0] + parts[1] + parts[2] / 3 == pytest.approx(
+        np.var([row.score.index for row in board.ranked], ddof=1)
+    )
+    assert found.spread == pytest.approx(np.std([row.score.index for row in board.ranked], ddof=1))
+    assert [(noise.title, noise.points, noise.scenarios) for noise in found.experiments] == [
+        ("Identity", pytest.approx(50), 2),
+        ("Resistance", pytest.approx(50), 2),
+    ]
+    assert named(found.marks)["drift"].components.estimates["p"] is None, "one scenario"
+
+
+def test_several_judges_are_one_more_source(bench: Benches) -> None:
+    """Taken together where each ranks half of the subjects; a judge that has just begun stays out."""
+    made = played(bench, judges=(JUDGE, SECOND))
+    made.play(made.subject(NAMES[0]), judge=THIRD, runs=3)
+
+    found = measured(made)
+
+    assert [label.split("@")[0] for label in found.judges] == ["scripted:judge/one", "scripted:judge/two"]
+    assert found.subjects == 4
+    assert set(found.index.components.estimates) == {
+        "p", "i", "pi", "r:pi", "h", "ph", "ih", "pih", "residual"
+    }  # fmt: skip
+    assert named(found.marks)["resistance"].components.estimates["h"] is not None
+    assert found.played is not None
+    assert found.played.judges == 2
+
+
+def test_a_jury_is_who_was_named(bench: Benches) -> None:
+    """Only subjects that all of them rank count; one judge is none."""
+    made = played(bench, judges=(JUDGE, SECOND))
+    made.play(made.subject(NAMES[0]), made.subject(NAMES[1]), judge=THIRD, runs=3)
+
+    assert measured(made, "judge/one", "judge/three").subjects == 2
+    with pytest.raises(WrongUse, match="two judges or more"):
+        measured(made, "judge/one")
+    with pytest.raises(WrongUse, match="no judge is called nobody"):
+        measured(made, "judge/one", "nobody")
+
+
+def test_a_pool_of_configurations_is_averaged(bench: Benches) -> None:
+    """Both configurations of a run make one share; the points are still 100, and a run takes twice the calls."""
+    made = bench(varied)
+    path = made.folder / "protocol.yaml"
+    more = "configurations:\n  - {system: neutral, delivery: user_role}\n"
+    path.write_text(path.read_text().replace("configurations:\n", more))
+    made.play(*(made.subject(name) for name in NAMES), runs=2)
+
+    found = measured(made)
+
+    assert found.index.points == pytest.approx(100)
+    parts = [found.index.components.estimates[name] or 0.0 for name in ("p", "pi", "r:pi")]
+    assert parts[0] + parts[1] + parts[2] / 2 == pytest.approx((found.spread or 0) ** 2)
+    assert found.played is not None
+    assert found.played.calls == 2 * 2 * (7 + 4)
+
+
+def test_one_subject_is_too_little_and_that_is_said(bench: Benches) -> None:
+    """No number is made up where there is nothing to tell it by."""
+    made = bench(varied)
+    made.play(made.subject(NAMES[0]), runs=2)
+    assert "Fewer than two subjects are ranked" in shown(measured(made))
+
+    made.play(made.subject(NAMES[1]), runs=2)
+    assert measured(made).index.played is not None
+    assert measured(made).index.error is None, "no standard error of two subjects"
+
+
+def test_who_was_played_once_leaves_chance_unknown(bench: Benches) -> None:
+    """Subjects in scenarios cannot be told from runs, and so there is no coefficient."""
+    found = measured(played(bench, runs=1))
+    text = " ".join(shown(found).split())
+
+    assert found.index.components.estimates["r:pi"] is found.index.components.estimates["pi"] is None
+    assert found.index.components.estimates["p"] is not None
+    assert found.played is None
+    assert found.options == ()
+    assert "no subject was played twice" in text
+
+
+# ---------------------------------------------------------------- money
+
+
+def test_what_a_test_costs_is_what_the_store_says(bench: Benches) -> None:
+    """Identity has 5 replies at $0.001 and 2 judgements at $0.0005 in a run, resistance 2 and 2."""
+    made = played(bench, runs=2)
+    with open_store(made.store) as store, store.reading() as connection:
+        prices = read_prices(connection, boards(store, made.protocol))
+
+    assert prices == {
+        "identity": Price(5, 2, pytest.approx(0.005), pytest.approx(0.001)),
+        "resistance": Price(2, 2, pytest.approx(0.002), pytest.approx(0.001)),
+    }
+    found = measured(made, target=0.01)
+    assert found.played is not None
+    assert found.played.calls == 2 * 11
+    assert found.played.dollars == pytest.approx(2 * 0.009)
+    assert found.options[0].calls == 11, "once, as it is"
+
+
+def test_an_unknown_price_is_no_price(bench: Benches) -> None:
+    """An endpoint that never says what a reply cost: calls are known, dollars are not."""
+
+    def silent(asked: Asked) -> Answer:
+        answer = varied(asked)
+        if not asked.judging:
+            del answer.body["usage"]["cost"]
+        return answer
+
+    made = bench(silent)
+    made.play(*(made.subject(name) for name in NAMES), runs=2)
+    found = measured(made, target=0.01)
+
+    assert found.played is not None
+    assert (found.played.calls, found.played.dollars) == (22, None)
+    assert found.options[0].dollars is None
+    assert "as played  2 + 2         2       1     22        –" in shown(found)
+
+
+# ---------------------------------------------------------------- how it is shown
+
+
+def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benches) -> None:
+    """Judges with names that a terminal would obey, and all nine components in a line."""
+    made = played(bench, judges=("judge/\x1b[31mred", "judge/with-a-very-long-name-" + 30 * "x"))
+
+    text = shown(measured(made))
+
+    assert [line for line in text.splitlines() if cell_len(line) > 80] == []
+    assert "\x1b" not in text
+    assert "\\u{1b}[31mred" in text.replace("\n", "")
+    for heading in ("variance of each mark", "variance of the index", "more scenarios or runs", "cheapest test"):
+        assert heading in text
+
+
+def test_every_heading_is_explained(bench: Benches) -> None:
+    """What a table says in a heading, a sentence under it says in words."""
+    made = played(bench, judges=(JUDGE, SECOND))
+    text = " ".join(shown(measured(made)).split())
+    for word in ("p:", "i:", "pi:", "r:", "h:", "ph, ih, pih:", "rest:", "n:", "Eρ²:", "±:", "Φ:", "again:", "pts:"):
+        assert f" {word} " in text
+    for word in ("scenarios:", "calls:", "dollars:", "4x6:"):
+        assert f" {word} " in text
+    assert "none of them reaches 1.00" in " ".join(shown(measured(made, target=0.9999)).split())
+
+
+def test_an_estimate_below_nothing_is_shown_as_nothing(bench: Benches) -> None:
+    """And the sentence under the table says so."""
+    found = measured(played(bench))
+    index = replace(found.index, components=Components({"p": 9.0, "i": -0.5, "pi": 1.0, "r:pi": 0.0}))
+
+    text = shown(replace(found, index=index))
+
+    assert ["Index", "100", "4", "90", "0*", "10", "0"] in [line.split()[:7] for line in text.splitlines()]
+    assert "0*: estimated below 0" in " ".join(text.split())
+
+
+def test_the_report_has_the_same_numbers(bench: Benches) -> None:
+    """The Markdown section and the JSON are of the main board's configuration."""
+    made = played(bench)
+    with open_store(made.store) as store:
+        contents = read_contents(store, made.protocol, boards(store, made.protocol))
+    found = measured(made)
+    text = report_markdown(contents, ("a.svg", "b.svg"), "c.json")
+
+    assert contents.reliability == found
+    section = text.partition("## Where the noise comes from")[2].partition("\n## ")[0]
+    assert found.index.played is not None
+    assert f"| Index | 100 | 4 | {100 * (found.index.components.shares['p'] or 0):.0f} |" in section
+    assert f"{found.index.played.relative:.2f}" in section
+
+
+def test_json_has_every_variance_with_its_error(bench: Benches) -> None:
+    """In ASCII; absent is null."""
+    made = played(bench)
+    told = reliability_json([measured(made)])
+    (found,) = json.loads(told)["reliability"]
+
+    assert told.isascii()
+    assert found["runs"] == {"fewest": 3, "usual": 3, "most": 3}
+    assert set(found["index"]["components"]) == {"p", "i", "pi", "r:pi"}
+    assert found["index"]["components"]["i"]["standard_error"] is None
+    assert found["index"]["components"]["p"]["standard_error"] > 0
+    drift = next(mark for mark in found["marks"] if mark["name"] == "drift")
+    assert drift["components"]["p"]["variance"] is None
+    assert drift["as_played"] is None
+    assert set(found["as_played"]["times_the_scenarios"]) == {"Identity", "Resistance"}
+
+
+# ---------------------------------------------------------------- as a user types it
+
+
+def test_the_command_in_a_pipe(user: User) -> None:
+    """80 columns, JSON on request, and nothing on stderr."""
+    user.server.script = varied
+    for name in NAMES[:3]:
+        assert user.run(model=f"scripted:{name}", runs=2).returncode == 0
+
+    done = user.aib("reliability", "--target", "0.5")
+    told = user.aib("reliability", "--json", "--judge", "one")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(cell_len, done.stdout.splitlines())) <= 80
+    assert "The cheapest test with an Eρ² of 0.50" in done.stdout
+    assert json.loads(told.stdout)["reliability"][0]["subjects"] == 3
+
+
+def test_wrong_use_is_one_line(user: User) -> None:
+    """Nothing stored, nobody of that name, a target that is none, a jury of nobody."""
+    user.server.script = varied
+    assert user.run(runs=2).returncode == 0
+    assert "by nobody is stored" in only_line(user.aib("reliability", "--judge", "nobody"), 2)
+    assert "in neutral/user_role is stored" in only_line(
+        user.aib("reliability", "--variants", "neutral", "--modes", "user_role"), 2
+    )
+    assert "leave one of them out" in only_line(user.aib("reliability", "--judge", "a", "--jury", "a,b"), 2)
+    assert "name two judges or more" in only_line(user.aib("reliability", "--jury", " , "), 2)
+    assert "two judges or more" in only_line(user.aib("reliability", "--jury", "one"), 2)
+    assert user.aib("reliability", "--target", "1").returncode == 2
+
+
+def test_a_leaderboard_needs_none_of_it() -> None:
+    """Neither the variances nor the decision study are loaded for a ranking."""
+    program = "import independence_bench.cli.leaderboard, sys; print(' '.join(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    ours = {"components", "composite", "decision", "reliability", "reliability_view"}
+    assert not {name.rpartition(".")[2] for name in loaded.stdout.split()} & ours
+
+
+# ---------------------------------------------------------------- the published data
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
+def test_five_scenarios_five_times_and_twenty_twice(tmp_path: Path) -> None:
+    """Published for all subjects: resistance .73 and .89; of the ranked ones of the sample that we have .74 and .90."""
+    with open_store(tmp_path / "a.db") as store:
+        import_published(store, REAL)
+        protocol, _ = find_protocol(None, store)
+    found = measured_in(tmp_path / "a.db", protocol)
+    more = dict(zip(found.designs, named(found.marks)["resistance"].more, strict=True))
+
+    assert found.subjects == 72
+    assert more[1, 5] == pytest.approx(0.744, abs=0.001)
+    assert more[4, 2] == pytest.approx(0.903, abs=0.001)
+    assert found.index.played is not None
+    assert found.index.played.relative == pytest.approx(0.82, abs=0.005)
