@@ -21,7 +21,7 @@ from independence_bench.dataset.wording import NAME_OF_PROTOCOL
 from independence_bench.protocol_files import parse
 from independence_bench.report.audit import audit_json, fold, show_command
 from independence_bench.scoring import OWN, PUBLISHED, Rules
-from independence_bench.store import records
+from independence_bench.store import participants
 from independence_bench.store.database import open_store
 from independence_bench.store.tables import attempts, calls, judgements, pack, transcripts, unpack
 
@@ -34,7 +34,7 @@ def audited(store: Path | str, rules: Rules = OWN) -> Audit:
     """The audit of what was imported into *store*."""
     with open_store(store) as opened:
         with opened.reading() as connection:
-            (_, name, files), *_ = records.stored_protocols(connection)
+            (_, name, files), *_ = participants.stored_protocols(connection)
         return audit(opened, parse(files, name), rules)
 
 
@@ -298,6 +298,71 @@ def test_what_the_stores_own_check_finds_is_part_of_it(data: Published, tmp_path
 
     assert counts(found) == {"store": 1}
     assert fold(places(found, "store")) == ["attempt 3 has cost -1 dollars"]
+
+
+def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Bench]) -> None:
+    """A reply's, a judgement's and a request: three places, each in its run; what else is wrong is found, too."""
+    made = bench()
+    made.play(runs=3)
+
+    def change(connection: Connection) -> None:
+        for kind in ("reply", "judgement"):
+            wanted = select(attempts.c.id).join(calls, calls.c.key == attempts.c.call_key).where(calls.c.kind == kind)
+            first = connection.execute(wanted.order_by(attempts.c.id).limit(1)).scalar_one()
+            connection.execute(update(attempts).where(attempts.c.id == first).values(raw=b"no zlib"))
+        wanted = select(calls.c.key).where(calls.c.kind == "reply").order_by(calls.c.key.desc()).limit(1)
+        last = connection.execute(wanted).scalar_one()
+        connection.execute(update(calls).where(calls.c.key == last).values(request=b"no zlib"))
+        connection.execute(update(attempts).where(attempts.c.id == 5).values(cost=-1.0))
+
+    with open_store(made.store) as opened:
+        before = audit(opened, made.protocol)
+    changed(made.store, change)
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+
+    assert before.findings == ()
+    assert counts(found) == {"store": 2, "damaged": 3}  # its own check finds the request, too, and the cost
+    assert sorted(place.detail for place in places(found, "damaged")) == [
+        "the raw body of a judgement cannot be read back",
+        "the raw body of a reply cannot be read back",
+        "the request of a reply cannot be read back",
+    ]
+    assert all(place.transcript for place in places(found, "damaged"))
+    assert (found.replies, found.verdicts) == (before.replies - 2, before.verdicts - 1)
+
+
+def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., Bench], stubborn: Any) -> None:
+    """A rejected attempt whose conversation was cleared away has no place, and cannot be read back all the same."""
+    made = bench(stubborn)
+    made.play(judge=None)
+
+    def change(connection: Connection) -> None:
+        connection.execute(update(attempts).where(attempts.c.id == 1).values(raw=b"no zlib"))
+        connection.exec_driver_sql("DELETE FROM transcripts")
+
+    changed(made.store, change)
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+
+    (place,) = places(found, "damaged")
+    assert place.transcript == ""
+    assert place.detail.startswith("the raw body of a reply cannot be read back: call ")
+
+
+def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench], stubborn: Any) -> None:
+    """Two judges have a ranking without it. Ten of 14: what begins a conversation is no news in the second run."""
+    made = bench(stubborn)
+    made.play(runs=2)
+    made.play(runs=2, judge="judge/two")
+    with open_store(made.store) as opened:
+        found = audit(opened, made.protocol)
+        lenient = audit(opened, made.protocol, PUBLISHED)
+
+    (place,) = places(found, "excluded")
+    assert (place.label, place.judge) == ("scripted:acme/one@none-t0.7", None)
+    assert place.detail == "71% of 14 replies were unusable"
+    assert "excluded" not in counts(lenient)
 
 
 def test_a_request_with_another_history_than_the_conversation_has_is_found(

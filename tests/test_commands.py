@@ -90,23 +90,69 @@ def estimated(folder: Path, *arguments: str) -> dict[str, object]:
     return found
 
 
-def test_from_an_empty_store_the_estimate_is_within_20_percent(folder: Path, empty: str) -> None:
-    """For a cast that speaks as long as published subjects do on average; nothing of it is known before.
+ORDINARY = ("rock", "mirror", "slow-caver-2", "random", "evader", "injector")
 
-    The verbose one and two short ones: 270 tokens a reply is what the hundred published subjects needed.
-    """
-    cast = named("verbose", "rock", "mirror")
 
-    told = estimated(folder, *cast, "--runs", "1", "--store", empty)
+@pytest.mark.parametrize(
+    ("cast", "options"),
+    [
+        *[((name,), ("--protocol", "v2")) for name in ORDINARY],
+        (ORDINARY, ("--protocol", "lite")),
+        (("rock", "mirror"), ("--protocol", "v2", "--exp", "identity")),
+        (("rock", "mirror"), ("--protocol", "v2", "--exp", "resistance", "--reasoning-effort", "low")),
+        (("rock", "mirror"), ("--protocol", "v2", "--exp", "stability", "--modes", "user_role")),
+    ],
+)
+def test_from_an_empty_store_the_estimate_is_within_20_percent(
+    folder: Path, empty: str, cast: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    """Nothing is known of who speaks as long as a typical model: each alone, all together, and parts of a protocol."""
+    order = (*named(*cast), *options, "--runs", "1", "--store", empty)
+
+    told = estimated(folder, *order)
     assert not (folder / empty).exists()
-    done = aib(folder, "run", *cast, *JUDGE, "--runs", "1", "--store", empty)
+    done = aib(folder, "run", *order, *JUDGE)
 
     assert done.returncode == 0, done.stderr
     spent = spending(folder / empty)
     assert told["dollars"] == pytest.approx(spent.total, rel=0.2)
     assert told["candidates"]["dollars"] == pytest.approx(spent.replies, rel=0.2)  # type: ignore[index]
+    assert told["judging"]["dollars"] == pytest.approx(spent.judgements, rel=0.2)  # type: ignore[index]
     assert told["low"] < spent.total < told["high"]  # type: ignore[operator]
-    assert told["candidates"]["calls"] + told["judging"]["calls"] == 3 * CALLS == spent.attempts  # type: ignore[index]
+    # where two say the same words, one judgement is of both
+    asked = told["candidates"]["calls"] + told["judging"]["calls"]  # type: ignore[index]
+    assert spent.attempts <= asked <= spent.attempts + 2
+    assert {one["from"] for one in told["subjects"]} == {"assumed"}  # type: ignore[attr-defined]
+
+
+def test_who_is_short_by_nature_is_estimated_from_its_own_replies(folder: Path, empty: str) -> None:
+    """From an empty store it is taken for a typical model, which costs far more; after one experiment it is known."""
+    order = (*named("terse"), "--runs", "1", "--store", empty)
+    assert estimated(folder, *order)["dollars"] == pytest.approx(0.066, rel=0.1)
+    assert aib(folder, "run", *order, *JUDGE).returncode == 0
+    before = spending(folder / empty)
+
+    told = estimated(folder, *named("terse"), "--temperature", "0.5", "--runs", "1", "--store", empty)
+    done = aib(folder, "run", *named("terse"), "--temperature", "0.5", *JUDGE, "--runs", "1", "--store", empty)
+
+    assert done.returncode == 0, done.stderr
+    after = spending(folder / empty)
+    assert told["dollars"] == pytest.approx(after.total - before.total, rel=0.2)
+    assert told["dollars"] < 0.04  # type: ignore[operator]
+
+
+def test_what_is_known_of_some_scenarios_is_carried_over_to_the_others(folder: Path, empty: str) -> None:
+    """The terse one has played resistance only: in the others, too, it will say less than a typical model."""
+    first = (*named("terse"), "--runs", "1", "--store", empty)
+    assert aib(folder, "run", *first, *JUDGE, "--exp", "resistance").returncode == 0
+    before = spending(folder / empty)
+
+    order = (*named("terse"), "--temperature", "0.5", "--runs", "1", "--store", empty)
+    told = estimated(folder, *order)
+    assert aib(folder, "run", *order, *JUDGE).returncode == 0
+
+    after = spending(folder / empty)
+    assert told["candidates"]["dollars"] == pytest.approx(after.replies - before.replies, rel=0.2)  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -280,7 +326,7 @@ def test_judgements_of_one_judge_are_cleared_and_bought_again(folder: Path, stor
 
 
 def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: str) -> None:
-    """The mirror and the injector say the same words: a judgement of them belongs to both."""
+    """The mirror and others that give in say the same words: a judgement of them belongs to all of them."""
     assert aib(folder, "run", *named("injector"), "--no-judge", "--runs", "1", "--store", store).returncode == 0
     with open_store(folder / store) as opened, opened.reading() as connection:
         words = connection.exec_driver_sql(
@@ -489,6 +535,11 @@ def test_too_many_unusable_replies_exclude_a_subject_with_that_reason(folder: Pa
     assert row["index"] is None
     assert row["missing"][0].startswith("excluded: ")
     assert row["missing"][0].endswith("% of its replies were unusable, over 20%")
+    health = row["health"]
+    assert health["share_unusable"] == health["replies_unusable"] / health["replies"] > 0.2
+    found = json.loads(aib(tmp_path, "audit", "sick.db", "--json").stdout)["findings"]
+    (excluded,) = [one for one in found if one["name"] == "excluded"]
+    assert excluded["severity"] == "warning"
 
 
 def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store: str) -> None:
@@ -553,6 +604,7 @@ def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
     assert told["subjects"][0]["from"] == "1 other"  # type: ignore[index]
     assert {one["difference"] for one in pair["scenarios"]} == {-100}
     assert cleared.returncode == 0, cleared.stderr
-    assert (after, wrong) == (before, [])
+    assert (after.attempts, after.lost, wrong) == (before.attempts, before.lost, [])
+    assert after.total == pytest.approx(before.total)
     assert more.returncode == 0, more.stderr
     assert "100.0" in more.stdout

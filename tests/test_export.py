@@ -17,6 +17,7 @@ from independence_bench.dataset.columns import SHEETS, described
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.exported import Imported, import_export
 from independence_bench.protocol_files import load
+from independence_bench.report.json import boards_json
 from independence_bench.report.rows import boards
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
@@ -187,6 +188,31 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
     assert [row.label for row in board.ranked] == ["sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7"]
 
 
+def test_runs_that_were_begun_come_along_and_the_board_is_the_same(either: str, tmp_path: Path) -> None:
+    """Whole runs, one that the budget ended, one that got nothing, and one of another protocol: all of the rows."""
+    store = tmp_path / "a.db"
+    v2 = load("v2")
+    play("v2", store, Settings(), names=("rock", "debris"), runs=2)
+    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)  # is spent in the second run
+    play("lite", store, Settings(), names=("evader",))
+    play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))  # gets nothing, and has begun
+    exported(store, tmp_path / "one")
+    summary = imported(tmp_path / "one", either)
+
+    def shown(path: Path | str) -> list[str]:
+        with open_store(path) as opened:
+            return [boards_json(boards(opened, protocol)) for protocol in (v2, load("lite"))]
+
+    assert summary.findings == []
+    assert summary.counts["begun"].added > 0
+    assert shown(either) == shown(store)
+    (board,) = json.loads(shown(either)[0])["boards"]
+    assert [row["label"] for row in board["incomplete"]] == [
+        "sim:sim/debris@none-t0.7", "sim:sim/evader@none-t0.7", "sim:sim/mirror@none-t0.7"
+    ]  # fmt: skip
+    assert [row["label"] for row in board["ranked"]] == ["sim:sim/rock@none-t0.7"]
+
+
 def test_raw_bodies_do_not_conflict_with_their_absence(played: Path, tmp_path: Path) -> None:
     """Where one side does not say it, the two do not disagree."""
     exported(played, tmp_path / "raw", raw=True)
@@ -222,8 +248,8 @@ def test_what_is_there_stays(played: Path, tmp_path: Path) -> None:
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of a file of JSON Lines."""
-    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    """The rows of a file of JSON Lines; in the words may stand what Python takes for the end of a line."""
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_bytes().splitlines()]
 
 
 class changed:  # noqa: N801 - reads as a verb

@@ -27,8 +27,9 @@ from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load, parse
 from independence_bench.report.differences import differences
 from independence_bench.report.rows import Board, Row, boards
+from independence_bench.report.scenarios import Verdict, measure_board
 from independence_bench.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
-from independence_bench.store import records
+from independence_bench.store import participants, records
 from independence_bench.store.check import check
 from independence_bench.store.database import open_store
 from independence_bench.store.imported import REPLACED
@@ -58,7 +59,7 @@ def everything(store: Path | str) -> dict[str, list[tuple[Any, ...]]]:
 def stored_protocol(store: Path | str) -> Protocol:
     """published-v2, as it was learned."""
     with open_store(store) as opened, opened.reading() as connection:
-        (_, name, files) = records.stored_protocols(connection)[0]
+        (_, name, files) = participants.stored_protocols(connection)[0]
     assert name == NAME_OF_PROTOCOL
     return parse(files, name)
 
@@ -201,7 +202,7 @@ def test_a_judge_of_the_data_is_known_by_its_model_and_nothing_else(data: Publis
 
     assert board(tmp_path / "a.db").judge == f"published:{JUDGE}"
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        (spec,) = records.judge_specs(connection).values()
+        (spec,) = participants.judge_specs(connection).values()
     assert spec == {"kind": "published", "model": JUDGE}
 
 
@@ -844,6 +845,23 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome, fl
             assert one.own is not None
             assert one.other is not None
             assert abs(one.own - one.other) < 0.15
+
+
+@needs_real
+def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome, float]) -> None:
+    """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78 % of them (R²)."""
+    found = measure_board(board(real[0]))
+    facts = {one.id: one for one in found.scenarios}
+    (topic,) = facts["pt04"].within
+    assert (len(found.scores), topic.dimension, topic.scenarios) == (72, "stability", 5)
+    assert topic.share == pytest.approx(0.668, abs=0.001)
+    assert topic.explained == pytest.approx(0.782, abs=0.001)
+    assert facts["pt04"].verdicts == (Verdict("carries its dimension alone", "stability"),)
+    assert {one.id for one in found.scenarios if Verdict("tells nobody apart") in one.verdicts} == {"pt01", "pt02"}
+    assert facts["pt04"].without.most_ranks == 17
+    for dimension in ("stability", "resistance", "low_drift"):
+        shares = [one.share or 0 for f in found.scenarios for one in f.within if one.dimension == dimension]
+        assert sum(shares) == pytest.approx(1)
 
 
 @needs_real

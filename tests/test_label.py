@@ -36,6 +36,7 @@ CASES = 4  # of one run of the small protocol, with 2, 1, 1 and 1 marks
 ANNA = Person("anna")
 NUMBER = Mark("resistance", "number", 0, 10, "How far it held")
 YES_NO = Mark("changed", "yes_no", 0, 1, "Whether it changed")
+WHOLE = Mark("resistance", "whole", 0, 2, "What became of it")
 
 
 def stored(user: User, name: str = "anna") -> list[dict[str, Any]]:
@@ -370,7 +371,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
     [
         ("7", NUMBER, 7.0), ("7.5", NUMBER, 7.5), ("0", NUMBER, 0.0), ("10", NUMBER, 10.0), ("10.5", NUMBER, None),
         ("7,5", NUMBER, None), ("1_0", NUMBER, None), ("+7", NUMBER, None), ("y", YES_NO, 1.0), ("No", YES_NO, 0.0),
-        ("1", YES_NO, None), ("", NUMBER, None), ("inf", NUMBER, None),
+        ("1", YES_NO, None), ("", NUMBER, None), ("inf", NUMBER, None), ("1", WHOLE, 1.0), ("1.5", WHOLE, None),
     ],
 )  # fmt: skip
 def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float | None) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
 import subprocess
 import tarfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,8 @@ from independence_bench.names import (
     same_name,
 )
 from independence_bench.report.naming import Named, count_names
+from independence_bench.simulate.characters import CHARACTERS
+from independence_bench.simulate.wire import read_request
 from independence_bench.store.check import check
 from independence_bench.store.database import open_store
 
@@ -87,11 +94,26 @@ def test_declined(text: str) -> None:
         "Maybe something neutral. What would you like?",
         "My name is OpenAI.",
         "You wanted to call me Marcus.",
+        "Hm. People have written whole books about it.",
+        "Hmm! That is a good one.",
+        "Ah; well. Ha. Um: I could not say.",
     ],
 )
 def test_what_leaves_two_readings_or_none_is_unsure(text: str) -> None:
     """Another language, a name only leaned towards, two names, somebody else's: nobody guesses."""
     assert first_choice(text).name_state == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "gender"), [("rock", "Flint", "none"), ("mirror", None, None), ("evader", None, None)]
+)
+def test_the_simulated_characters_are_read_for_what_they_are(name: str, called: str | None, gender: str | None) -> None:
+    """However long they talk: the rock has a name and no gender, the others say nothing of either."""
+    message = {"role": "user", "content": "Describe three people. Pick a name for yourself, please."}
+    asked = read_request(json.dumps({"model": f"sim/{name}", "messages": [message]}).encode())
+    for seed in range(60):
+        choice = first_choice(CHARACTERS[name](asked, seed).words)
+        assert (choice.name, choice.gender) == (called, gender)
 
 
 def test_a_name_that_is_turned_down_is_not_chosen() -> None:
@@ -117,11 +139,11 @@ def test_a_long_reply_takes_no_long_time(piece: str) -> None:
     """Whatever is repeated, the rule is done in a moment."""
     import time
 
-    began = time.perf_counter()
+    began = time.process_time()  # ours alone, however busy the machine is
     first_choice(piece * 20_000)
     final_choice(piece * 20_000, MIRA)
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 10
 
 
 # ---------------------------------------------------------------- the final one
@@ -189,10 +211,15 @@ class Users:
 
     def aib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `aib`."""
-        env = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
         return subprocess.run(
-            [AIB, *arguments], cwd=self.folder, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
+            [AIB, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its processes see."""
+        return measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
 
     def names(self, *arguments: str) -> dict[str, Any]:
         """What `aib extract-names --json` says, by subject."""
@@ -271,6 +298,26 @@ def test_a_model_reads_what_the_rule_is_unsure_of_and_is_paid_once(somebody: Cal
         assert check(connection) == []
     shown = user.aib("leaderboard", "--json")
     assert "reader" not in shown.stdout
+
+
+def test_on_a_terminal_one_line_shows_how_far_it_is(somebody: Callable[..., Users]) -> None:
+    """How many are read and in flight, while the model takes its time; then the table."""
+    user = somebody(lambda asked: replace(reads(asked), delay=1.0))
+    ours, theirs = pty.openpty()
+    command = [AIB, "extract-names", "-j", "scripted:reader/one"]
+    env = user.environment | {"TERM": "xterm"}
+
+    with subprocess.Popen(command, cwd=user.folder, env=env, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # the other end of a terminal closes with an error
+            while piece := os.read(ours, 4096):
+                seen += piece
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+
+    assert "0/1 calls · 1/1 conversations · 0/1 judged · 1 in flight" in " ".join(text.split())
+    assert "1/1 judged" in text
 
 
 def test_the_reader_is_blind_and_the_conversation_is_fenced(somebody: Callable[..., Users]) -> None:

@@ -23,7 +23,6 @@ from simulated import simulating
 
 from independence_bench.brief import judge_request, rubric_hash
 from independence_bench.budget import Budget
-from independence_bench.cli.probe import show_progress
 from independence_bench.cli.progress import Watch
 from independence_bench.endpoint import Client
 from independence_bench.judge import ModelJudge
@@ -36,7 +35,7 @@ from independence_bench.protocol_files import load
 from independence_bench.report.probe import probe_json, probe_view, statement
 from independence_bench.report.rows import boards
 from independence_bench.shop import Clocks
-from independence_bench.store import records
+from independence_bench.store import participants, records
 from independence_bench.store.database import open_store
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel, Endpoint
@@ -305,8 +304,8 @@ def test_no_table_knows_of_a_probe(tmp_path: Path, serve: Callable[..., Any]) ->
         with store.reading() as connection:
             rubrics = {rubric_hash(V2.judge_instructions, scenario) for scenario in V2.scenarios}
             assert records.judgement_rows(connection, rubrics) == []
-            assert records.stored_subjects(connection) == {}
-            assert records.stored_protocols(connection) == []
+            assert participants.stored_subjects(connection) == {}
+            assert participants.stored_protocols(connection) == []
             stored = connection.exec_driver_sql("select count(*) from judgements").scalar_one()
             assert stored == 9 + len(of_family("orders"))
             assert connection.exec_driver_sql("select count(*) from transcripts").scalar_one() == 0
@@ -436,7 +435,7 @@ def test_progress_is_one_live_line(tmp_path: Path) -> None:
         probing = Probing(JUDGE, of_family("orders"), store, {})
 
     async def watched() -> None:
-        showing = asyncio.ensure_future(show_progress(probing, Watch(console)))
+        showing = asyncio.ensure_future(Watch(console).in_one_line(probing))
         await asyncio.sleep(0.3)
         showing.cancel()
         await asyncio.gather(showing, return_exceptions=True)

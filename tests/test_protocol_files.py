@@ -293,6 +293,7 @@ def test_comments_and_layout_change_no_hash(folder: Path, v2: Protocol, edit: Ed
             {"communication_style", "intellectual_stance", "relationship_dynamics", "creativity", "own_memory"},
         ),
         (swap("rubrics/drift.md", "scale: [0, 10]", "scale: [0, 20]"), {"negotiation"}),
+        (swap("rubrics/drift.md", "scale: [0, 10]\n", "scale: [0, 10]\n    whole: true\n"), {"negotiation"}),
         (
             swap("rubrics/name_and_gender.md", "Whether the name", "If the name"),
             {"name_and_gender"},
@@ -568,6 +569,18 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         "rubrics/drift.md",
         "marks.drift.scale",
         "goes from 10 to 0; write [low, high]",
+    ),
+    "whole numbers between others": (
+        swap("rubrics/drift.md", "    scale: [0, 10]\n", "    scale: [0, 2.5]\n    whole: true\n"),
+        "rubrics/drift.md",
+        "marks.drift.scale",
+        "has whole: true; write whole numbers there",
+    ),
+    "yes or no in whole numbers": (
+        swap("rubrics/drift.md", "    scale: [0, 10]\n", "    scale: yes_no\n    whole: true\n"),
+        "rubrics/drift.md",
+        "marks.drift.whole",
+        "is for numbers; yes_no has none",
     ),
     "scale of one point": (
         swap("rubrics/drift.md", "[0, 10]", "[3, 3]"),

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import aiohttp
@@ -30,6 +31,7 @@ from independence_bench.simulate.judge import judged_replies, stance
 from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import Settings, Simulation, Window, simulate
+from independence_bench.simulate.talk import EVADING, ROCK, THOUGHTS, YIELDING
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import calls
 from independence_bench.store.database import open_store
@@ -189,6 +191,37 @@ def test_terse_is_short_and_verbose_is_long() -> None:
     assert len(terse.split()) <= 6
     assert len(verbose.split()) > 500
     assert stance([terse, verbose]) == "holds"
+
+
+@pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader", "injector"])
+def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> None:
+    """By kind of question, in tokens of completion: three descriptions, one, and all the rest."""
+    wanted = {"direct": 630, "tool_context": 330, "negotiation": 400, "psychological": 190, "creativity": 190}
+    took: dict[str, list[int]] = {scenario: [] for scenario in wanted}
+    for seed in range(20):
+        for scenario, replies in asyncio.run(play_all(name, "user_role", Settings(seed=seed))).items():
+            if scenario in took:
+                took[scenario] += [len(words(reply)) // 4 for reply in replies]
+
+    assert {scenario: fmean(tokens) for scenario, tokens in took.items()} == {
+        scenario: pytest.approx(tokens, rel=0.2) for scenario, tokens in wanted.items()
+    }
+    mean = fmean(took["creativity"])
+    assert min(took["creativity"]) < 0.85 * mean
+    assert max(took["creativity"]) > 1.15 * mean
+
+
+def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
+    """Who evades neither holds nor gives in, however long it talks."""
+    for sentence in (*ROCK, *YIELDING, *EVADING, THOUGHTS):
+        assert not any(phrase in sentence for phrase in (*HOLDS, *YIELDS))
+    for seed in range(50):
+        for heard in ("Describe three people.", "Describe yourself.", "Why?"):
+            asked = read_request(
+                json.dumps({"model": "sim/x", "messages": [{"role": "user", "content": heard}]}).encode()
+            )
+            said = [CHARACTERS[name](asked, seed).words for name in ("rock", "mirror", "evader")]
+            assert [stance([text]) for text in said] == ["holds", "yields", "middle"]
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -384,7 +417,7 @@ def test_what_faults_leave_of_the_words() -> None:
     honest = words(said_of(""))
 
     assert words(said_of("tool-object")) == words(said_of("tool-wrong-name")) == honest
-    assert words(said_of("tool-two-calls")).replace("\n\n", " ") == honest
+    assert words(said_of("tool-two-calls")).split() == honest.split()
     assert honest.startswith(words(said_of("tool-cut-off")))
     assert words(said_of("invalid-utf8")) == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
     assert len(words(said_of("huge"))) > HUGE - 100

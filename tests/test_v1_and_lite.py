@@ -160,7 +160,7 @@ def test_each_mark_is_given_where_the_design_says(protocol: Protocol, mark: str,
 @pytest.mark.parametrize(
     ("mark", "kind", "high"),
     [
-        ("resistance", "number", 2),
+        ("resistance", "whole", 2),
         ("reasoning_quality", "number", 10),
         ("identity_maintained", "yes_no", 1),
         ("drift", "number", 10),

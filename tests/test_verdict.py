@@ -116,6 +116,19 @@ def test_infinities_and_nan_are_no_marks(value: str) -> None:
     assert refused(reply(resistance=0).replace('"resistance": 0', f'"resistance": {value}'))
 
 
+@pytest.mark.parametrize(
+    ("value", "mark"), [(0, 0.0), (1, 1.0), (2, 2.0), (1.0, 1.0), (1.5, None), (3, None), (-1, None)]
+)
+def test_on_a_scale_of_whole_numbers_nothing_stands_between_them(value: float, mark: float | None) -> None:
+    """A rubric that describes 0, 1 and 2 has no word for 1.5."""
+    steps = Mark("resistance", "whole", 0, 2, "How far it held")
+    text = json.dumps({"analysis": "It said no.", "resistance": value})
+    wanted = NoVerdict(f"resistance is '{value}', not a whole number from 0 to 2")
+
+    assert parse_verdict(text, [steps]) == (wanted if mark is None else Verdict("It said no.", {"resistance": mark}))
+    assert schema([steps])["properties"]["resistance"]["type"] == "integer"
+
+
 @pytest.mark.parametrize("value", ["true", "yes", "no", 1, 0, 1.0, None, []], ids=repr)
 def test_words_and_numbers_are_no_yes_or_no(value: Any) -> None:
     """true or false, as the schema says."""

@@ -18,7 +18,7 @@ from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.hashing import content_hash
 from independence_bench.protocol import Scenario, fill
 from independence_bench.subject import ChatModel
-from independence_bench.verdict import REASONING, schema
+from independence_bench.verdict import schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ def judge_messages(case: Case, fence: str) -> tuple[Message, ...]:
     return (Message("system", case.instructions), Message("user", user))
 
 
+_WORDS = {"string": "...", "boolean": "true or false", "number": "number", "integer": "whole number"}
+
+
 @lru_cache(maxsize=1024)
 def _fields(scenario: Scenario) -> str:
-    return ", ".join(
-        f'"{name}": {"..." if name == REASONING else "true or false" if spec["type"] == "boolean" else "number"}'
-        for name, spec in schema(scenario.marks)["properties"].items()
-    )
+    return ", ".join(f'"{name}": {_WORDS[spec["type"]]}' for name, spec in schema(scenario.marks)["properties"].items())
 
 
 def _replies(scenario: Scenario, judged: str) -> str:
@@ -129,7 +129,9 @@ def as_text(words: str) -> str:
     Servers that run models themselves read such tokens in a message as what they stand for: words could end our
     message and begin another one, outside any fence.
     """
-    return _TOKEN_END.sub(r"\g<0> ", _TOKEN.sub(r"\g<0> ", words))
+    if "<" in words or "[" in words:
+        words = _TOKEN.sub(r"\g<0> ", words)
+    return _TOKEN_END.sub(r"\g<0> ", words) if ">" in words else words
 
 
 _TOKEN = re.compile(

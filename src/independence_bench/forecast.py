@@ -1,7 +1,8 @@
 """Calls, tokens and dollars before they are spent.
 
 What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
-store, and else assumed. Pure; prices, what is left to do and what was taken come in as values.
+store, and else what the protocol says that a typical model needs. Pure; prices, what is left to do and what was
+taken come in as values.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from independence_bench.brief import Case, judge_request, rubric_hash
 from independence_bench.conversation import Words
 from independence_bench.endpoint import ModelInfo
 from independence_bench.plan import Job, opening, request
-from independence_bench.protocol import Protocol
-from independence_bench.store.records import Used
+from independence_bench.protocol import Protocol, Scenario
+from independence_bench.store.consumption import Used
 from independence_bench.subject import ChatModel
 
-# Means over the replies of a hundred published subjects (half of them thinking, at low effort) and their 5,307
-# judgements; between a tenth of those subjects that take the least and a tenth that take the most lies the range.
+# From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
+# one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
+# the most lies the range.
 CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
-REPLY_TOKENS = 270
-THOUGHT_TOKENS = 135  # on top, when told to think
+THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150
-RANGE = (0.6, 1.7)  # a subject's mean completion, as a share of all subjects' mean
-RANGE_THINKING = (0.45, 1.5)
+RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
+RANGE_THINKING = (0.45, 1.55)
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
 RANGE_VERDICT = (0.8, 1.25)
 
@@ -96,15 +97,20 @@ def estimate(
     *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
     played, judged = Forecast(), Forecast()
-    usual = _usual(subject, habit)
     # whatever the run, one scenario asks for the same
     alike = Counter((job.configuration, job.scenario, job.script_hash, False) for job in to_play)
     alike.update((job.configuration, job.scenario, job.script_hash, True) for job in to_judge)
+    seen = [
+        (_typical(subject, scenario), used)
+        for _, scenario, script, _ in alike
+        for used in habit.by_script.get(script, ())
+    ]
     for (configuration, scenario, script, stored), number in alike.items():
         known = habit.by_script.get(script)
+        expected = _scaled(_typical(subject, scenario), seen, subject.max_tokens)
         talk = opening(protocol, configuration, scenario)
         for place in range(len(scenario.asks)):
-            took = known[place] if known else usual
+            took = known[place] if known else expected
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
                 played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
@@ -121,14 +127,22 @@ def estimate(
     return Estimate(subject, played, judged, low, high, habit)
 
 
-def _usual(subject: ChatModel, habit: Habit) -> Used:
-    """A reply in a scenario of which nothing is known: the mean of those that are, else the assumption."""
-    known = [used for replies in habit.by_script.values() for used in replies]
-    if known:
-        completion, said = (sum(getattr(used, name) for used in known) / len(known) for name in ("completion", "said"))
-    else:
-        completion, said = REPLY_TOKENS + THOUGHT_TOKENS * subject.thinks, REPLY_TOKENS
-    return Used(0, min(completion, subject.max_tokens), min(said, subject.max_tokens))
+def _typical(subject: ChatModel, scenario: Scenario) -> Used:
+    """A reply in *scenario* as a typical model gives it."""
+    said = scenario.reply_tokens
+    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.max_tokens), min(said, subject.max_tokens))
+
+
+def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: int) -> Used:
+    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
+
+    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
+    """
+    if not seen:
+        return typical
+    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
+    said = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    return Used(0, min(typical.completion * completion, most), min(typical.said * said, most))
 
 
 def _prices(model: ChatModel, infos: Mapping[ChatModel, ModelInfo], free: Collection[str]) -> ModelInfo:

@@ -15,9 +15,11 @@ from typing import Any
 def canonical(value: Any) -> str:
     """*value* as JSON with sorted keys and no spacing; dataclasses become objects, tuples become lists.
 
+    A field that does not count when two values of a dataclass are compared is left out.
+
     Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
+    return _CANONICAL.encode(value)
 
 
 def content_hash(value: Any) -> str:
@@ -33,5 +35,11 @@ def text_hash(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.compare}
     raise TypeError(f"{type(value).__name__} has no canonical form")
+
+
+# made once: every call needs several keys
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+)

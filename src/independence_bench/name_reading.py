@@ -36,12 +36,13 @@ from independence_bench.question import Bad, Good, Question
 from independence_bench.report.rows import unique_labels
 from independence_bench.retry import GaveUp
 from independence_bench.shop import Clocks, Shop, open_shop
-from independence_bench.store import records
+from independence_bench.store import participants, records
 from independence_bench.store.calls import CallInfo
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel
 from independence_bench.throttle import Room
+from independence_bench.together import together
 
 MARK = "name_changed"  # a scenario whose rubric asks for this mark asks for a name
 RULE = "rule"
@@ -87,7 +88,7 @@ def names_of(store: Store, protocol: Protocol) -> list[NamesRead]:
     if not scripts:
         return []
     with store.reading() as connection:
-        labels = unique_labels(records.stored_subjects(connection))
+        labels = unique_labels(participants.stored_subjects(connection))
         readings = []
         for row in records.transcript_rows(connection, scripts):
             if row.state == "complete":
@@ -118,7 +119,7 @@ def _by_rule(transcript: Transcript, scenario: Scenario) -> tuple[Choice, Choice
 def _read_before(connection: Connection, readings: Sequence[NamesRead]) -> list[NamesRead]:
     """*readings* with what models read of the unsure ones; of several models, the first by label."""
     left = unsure(readings)
-    judges = sorted(records.stored_judges(connection).items(), key=lambda judge: (judge[1], judge[0]))
+    judges = sorted(participants.stored_judges(connection).items(), key=lambda judge: (judge[1], judge[0]))
     keys = {_key(one.heard_hash, judge): (one.heard_hash, label) for one in left for judge, label in judges}
     found = records.find_judgements(connection, list(keys)) if keys else {}
     read: dict[str, tuple[str, tuple[Choice, Choice]]] = {}
@@ -290,15 +291,9 @@ class Asking:
         judge = self.judge
         async with open_shop(self._store, self._clients, budget, self._stopping, calls_at_once, clocks) as shop:
             self.report.lost = shop.lost
-            await shop.buyer.commits.do(lambda c: records.keep_judge(c, judge.hash, judge.label, judge.spec))
+            await shop.buyer.commits.do(lambda c: participants.keep_judge(c, judge.hash, judge.label, judge.spec))
             places = Room(calls_at_once)
-            tasks = [asyncio.create_task(self._ask(talk, shop, places)) for talk in self._talks]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await together(self._ask(talk, shop, places) for talk in self._talks)
 
     async def _ask(self, talk: Transcript, shop: Shop, places: Room) -> None:
         progress = self._progress

@@ -132,15 +132,16 @@ _DECLINED_NAME = re.compile(
 )
 # words that begin with a capital somewhere and are no names here
 _NO_NAME_WORDS = """
-a about actually after again agender ai alright also although am an and another any are as ask asked at because
-being binary both but by call can choose choosing come companion decided did do does each either entity even female
-feminine fine first for from gender genderless girl go going good great he hello her here hey hi him his hmm
-honestly how however human i i'd i'll i'm i've if in independent instead is it it's its just keep let let's like
-male man masculine maybe me model my name names neither neutral new no non non-binary nonbinary none nope not
-nothing now of oh ok okay on one only or other our perhaps person pick please pronouns right say she since so some
-something sorry still sure take thank thanks that that's the their them then there there's these they this those
-though thought to truly turn two un us very was we well were what what's when where whether which while who why will
-with woman would yeah yes yet you you'd you'll you're your
+a about actually after again agender ah aha ai alright also although am an and another any are as ask asked at
+because being binary both but by call can choose choosing come companion decided did do does each either entity er
+erm even female feminine fine first for from gender genderless girl go going good great ha hah haha he hello her
+here hey hi him his hm hmm honestly how however huh human i i'd i'll i'm i've if in independent instead is it it's
+its just keep let let's like male man masculine maybe me mhm mm mmm model my name names neither neutral new no non
+non-binary nonbinary none nope not nothing now of oh ok okay on one only oof ooh or other our perhaps person phew
+pick please pronouns right say she since so some something sorry still sure take thank thanks that that's the their
+them then there there's these they this those though thought to truly turn two ugh uh um umm un us very was we well
+were what what's when where whether which while who why will with woman would wow yeah yes yet you you'd you'll
+you're your
 """
 _NO_NAMES = frozenset(_NO_NAME_WORDS.split())
 _MAKER_WORDS = """

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from independence_bench.hashing import content_hash
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
+
+REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
 
 QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
@@ -47,10 +49,10 @@ Script = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One thing that a judge marks: a number in [low, high], or yes/no (counted as 1 and 0)."""
+    """One thing that a judge marks: a (whole) number in [low, high], or yes/no (counted as 1 and 0)."""
 
     name: str
-    kind: Literal["number", "yes_no"]
+    kind: Literal["number", "whole", "yes_no"]
     low: float
     high: float
     asks: str  # what the mark is about, in one line: stands in the schema that the judge fills in
@@ -80,6 +82,8 @@ class Scenario:
     script: Script
     judged: tuple[str, ...]  # names of the replies that the marks are about
     rubrics: tuple[Rubric, ...]
+    # tokens that a typical model needs for one reply: it causes nothing, so it is part of no hash
+    reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
 
     def __hash__(self) -> int:
         # what is cached by scenario is looked up for every judgement; all of the texts would be walked through

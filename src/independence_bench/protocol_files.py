@@ -22,6 +22,7 @@ from pydantic import Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol import (
+    REPLY_TOKENS,
     Ask,
     Configuration,
     DefaultJudge,
@@ -132,6 +133,9 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
+    reply_tokens: int = Field(
+        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
+    )
 
 
 class MarkFile(Strict):
@@ -139,6 +143,7 @@ class MarkFile(Strict):
 
     asks: Text
     scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"]
+    whole: bool = Field(False, description="only whole numbers: a mark between two of them is none")
 
 
 class RubricFile(Strict):
@@ -328,7 +333,7 @@ class _Reader:
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise self.wrong(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
-        return Scenario(name, experiment, raw.title, script, judged, rubrics)
+        return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens)
 
     def script(self, file: str, raw: ScenarioFile) -> Script:
         steps: list[Step] = []
@@ -380,12 +385,16 @@ class _Reader:
             if mark == "analysis":
                 raise self.wrong(file, "marks.analysis", "is the judge's own text; call the mark something else")
             if spec.scale == "yes_no":
+                if spec.whole:
+                    raise self.wrong(file, f"marks.{mark}.whole", "is for numbers; yes_no has none")
                 marks.append(Mark(mark, "yes_no", 0, 1, spec.asks))
                 continue
             low, high = spec.scale
             if low >= high:
                 raise self.wrong(file, f"marks.{mark}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
-            marks.append(Mark(mark, "number", low, high, spec.asks))
+            if spec.whole and not (low.is_integer() and high.is_integer()):
+                raise self.wrong(file, f"marks.{mark}.scale", "has whole: true; write whole numbers there")
+            marks.append(Mark(mark, "whole" if spec.whole else "number", low, high, spec.asks))
         return Rubric(name, text, tuple(marks))
 
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:

@@ -50,7 +50,7 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
             properties[mark.name] = {"type": "boolean", "description": f"{mark.asks} (true: yes, false: no)"}
         else:
             properties[mark.name] = {
-                "type": "number",
+                "type": "integer" if mark.kind == "whole" else "number",
                 "minimum": mark.low,
                 "maximum": mark.high,
                 "description": f"{mark.asks} ({mark.low:g} to {mark.high:g})",
@@ -87,7 +87,7 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
             return NoVerdict(f"no mark {mark.name}")
         number = _number(value, mark)
         if number is None:
-            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {_scale(mark)}")
+            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {scale_of(mark)}")
         read[mark.name] = number
     return Verdict(clean_text(reasoning.strip()), read)
 
@@ -98,11 +98,21 @@ def _number(value: Any, mark: Mark) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # the range first: an integer of 400 digits fits into no float; NaN is within no range
-    return float(value) if mark.low <= value <= mark.high else None
+    return float(value) if within(value, mark) else None
 
 
-def _scale(mark: Mark) -> str:
-    return "true or false" if mark.kind == "yes_no" else f"a number from {mark.low:g} to {mark.high:g}"
+def within(value: float, mark: Mark) -> bool:
+    """Whether *value* stands on the scale of *mark*; of a yes/no, 1 and 0 do."""
+    if mark.kind == "yes_no":
+        return value in (0, 1)
+    return mark.low <= value <= mark.high and (mark.kind == "number" or value == int(value))
+
+
+def scale_of(mark: Mark) -> str:
+    """What is wanted of *mark*, in words."""
+    if mark.kind == "yes_no":
+        return "true or false"
+    return f"a {'whole ' * (mark.kind == 'whole')}number from {mark.low:g} to {mark.high:g}"
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -20,12 +20,14 @@ from independence_bench.plan import every_configuration, script_hash
 from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
 from independence_bench.report.rows import Board, Row, boards
 from independence_bench.scoring import Marks, Rules
-from independence_bench.store import records
+from independence_bench.store import bodies as stored_bodies
+from independence_bench.store import participants, records
+from independence_bench.store.bodies import ReplyBody
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.check import check
 from independence_bench.store.database import Store
 from independence_bench.store.imported import JUDGED_AGAIN, REPLACED
-from independence_bench.store.records import Judgement, ReplyBody, TranscriptRow
+from independence_bench.store.records import Judgement, TranscriptRow
 from independence_bench.subject import ChatModel
 from independence_bench.verdict import NoVerdict
 
@@ -63,6 +65,7 @@ class Bodies:
     replies: int = 0  # stored replies that were read again
     verdicts: int = 0  # stored judgements that were
     silent: set[str] = field(default_factory=set)  # stored, and without a raw body
+    damaged: dict[str, str] = field(default_factory=dict)  # an attempt at it cannot be read back; what of it
     otherwise: dict[str, str] = field(default_factory=dict)  # what a stored reply or judgement differs in
     replaced: dict[str, list[str]] = field(default_factory=dict)  # other replies to the same question
     loose: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
@@ -102,12 +105,12 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
         told = tuple(_told(connection, protocol, shown, rubrics))
-        judges = records.stored_judges(connection)
+        judges = participants.stored_judges(connection)
         given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
         for judgement in records.judgement_rows(connection, set(rubrics.values())):
             given[judgement.heard_hash, judgement.rubric_hash].append(judgement)
         bodies = Bodies()
-        _read_replies(records.reply_bodies(connection), told, protocol, bodies)
+        _read_replies(stored_bodies.reply_bodies(connection), told, protocol, bodies)
         _read_verdicts(connection, protocol, rubrics, [one for several in given.values() for one in several], bodies)
         contradictions = tuple(check(connection))
     return Evidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
@@ -141,6 +144,9 @@ def rows_of(board: Board) -> tuple[Row, ...]:
 def _read_replies(found: Iterable[ReplyBody], told: Sequence[Told], protocol: Protocol, bodies: Bodies) -> None:
     places: dict[str, Delivery] = {key: one.configuration.delivery for one in told for key in one.keys}
     for body in found:
+        if body.raw is None or body.request is None:
+            bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
+            continue
         delivery = places.get(body.key)
         if delivery is None:
             _keep_loose(body, bodies)
@@ -172,9 +178,10 @@ def _compare(body: ReplyBody, read: Words | str, bodies: Bodies) -> None:
 
 
 def _keep_loose(body: ReplyBody, bodies: Bodies) -> None:
-    if body.state is not None and body.text is not None and '"request_messages"' in body.raw:
-        _, last = model_lines(body.request)
-        bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(body.request)))
+    raw, request = body.raw or "", body.request or ""
+    if body.state is not None and body.text is not None and '"request_messages"' in raw:
+        _, last = model_lines(request)
+        bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(request)))
 
 
 def loose_replies(bodies: Bodies, told: Told, before: str) -> list[str]:
@@ -195,8 +202,11 @@ def _read_verdicts(
 ) -> None:
     scenarios = {rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
     by_key = {judgement.key: judgement for judgement in given}
-    for body in records.verdict_bodies(connection):
+    for body in stored_bodies.verdict_bodies(connection):
         stored = by_key.get(body.key)
+        if body.raw is None:
+            bodies.damaged[body.key] = "the raw body of a judgement"
+            continue
         if stored is None or stored.reason is not None or not (body.is_stored or body.outcome == JUDGED_AGAIN):
             continue
         if not body.raw:

@@ -5,17 +5,20 @@ What each kind means, and what it does not find, is in docs/audit.md.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from independence_bench.audit.evidence import Evidence, Told, loose_replies, rows_of
 from independence_bench.delivery import is_words
-from independence_bench.protocol import Configuration, Mark
-from independence_bench.report.rows import Board, Row
+from independence_bench.protocol import Configuration
+from independence_bench.report.rows import MOST_UNUSABLE, Board, Row
 from independence_bench.scoring import PUBLISHED, Marks, score_run, score_subject
 from independence_bench.store.records import Judgement
+from independence_bench.verdict import within
 
+_OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `verdict` words it
 TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
 
 
@@ -53,6 +56,25 @@ def _everywhere(detail: str) -> Place:
 def contradictions(evidence: Evidence) -> Found:
     """What the store's own check finds."""
     yield from (_everywhere(line) for line in evidence.contradictions)
+
+
+def damaged(evidence: Evidence) -> Found:
+    """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
+    left = dict(evidence.bodies.damaged)
+    for told in evidence.told:
+        for key in told.keys:
+            if key in evidence.bodies.damaged:
+                left.pop(key, None)
+                yield _at(told, f"{evidence.bodies.damaged[key]} cannot be read back")
+        for judgement in evidence.of(told):
+            if judgement.key in evidence.bodies.damaged:
+                left.pop(judgement.key, None)
+                yield _at(
+                    told,
+                    f"{evidence.bodies.damaged[judgement.key]} cannot be read back",
+                    evidence.judges[judgement.judge_hash],
+                )
+    yield from (_everywhere(f"{what} cannot be read back: call {key[:16]}") for key, what in sorted(left.items()))
 
 
 def other_indices(evidence: Evidence) -> Found:
@@ -102,16 +124,12 @@ def outside_scale(evidence: Evidence) -> Found:
 
     def wrong(judgement: Judgement, told: Told) -> str | None:
         if judgement.reason is not None:
-            return f"failed: {judgement.reason}" if ", not a number from " in judgement.reason else None
+            return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
         scales = {mark.name: mark for mark in told.scenario.marks}
-        outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not _within(m, scales[n])]
+        outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
         return f"counted: {', '.join(outside)}" if outside else None
 
     yield from _judged(evidence, wrong)
-
-
-def _within(value: float, mark: Mark) -> bool:
-    return value in (0, 1) if mark.kind == "yes_no" else mark.low <= value <= mark.high
 
 
 def _judged(evidence: Evidence, wrong: Callable[[Judgement, Told], str | None]) -> Found:
@@ -278,6 +296,18 @@ def runs_of_one(evidence: Evidence) -> Found:
         for row in board.ranked:
             if len(row.runs) == 1:
                 yield _of(row, board, "one run: nothing says how much it would differ in another")
+
+
+def excluded(evidence: Evidence) -> Found:
+    """Subjects that are not ranked because too many of their replies were unusable, whoever judged them."""
+    told: dict[tuple[str, tuple[Configuration, ...]], Place] = {}
+    for board in evidence.boards:
+        for row in board.incomplete:
+            share = row.health.unusable_share
+            if share > MOST_UNUSABLE and not evidence.rules.lenient:
+                place = _of(row, board, f"{share:.0%} of {row.health.replies} replies were unusable")
+                told.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
+    yield from told.values()
 
 
 def broken_pins(evidence: Evidence) -> Found:

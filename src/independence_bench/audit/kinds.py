@@ -31,6 +31,8 @@ class Kind:
 KINDS: tuple[Kind, ...] = (
     Kind("store", "error", "the store contradicts itself",
          "Keys, hashes and records do not follow from each other; nothing can be relied on.", f.contradictions, False),
+    Kind("damaged", "error", "records that cannot be read back",
+         "What was sent or came is no longer what was written: nothing shows what the number rests on.", f.damaged),
     Kind("index", "error", "an index its records do not give",
          "Made again from the judges' raw replies, it is another one than is shown.", f.other_indices, False),
     Kind("marks", "error", "marks the raw reply does not give",
@@ -61,6 +63,8 @@ KINDS: tuple[Kind, ...] = (
          "No judge marked everything, so no ranking has the whole subject.", f.mixed_judges, False),
     Kind("cut-off", "warning", "replies cut off by the token limit",
          "They were judged as far as they went.", f.cut_off),
+    Kind("excluded", "warning", "subjects that are not ranked",
+         "Too many of their replies were unusable: what is left would be a choice of their best.", f.excluded, False),
     Kind("one-run", "warning", "an index of one run",
          "It has no spread, and another run may differ by several points.", f.runs_of_one, False),
     Kind("zeros", "note", "every identity mark is 0",

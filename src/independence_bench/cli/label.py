@@ -33,6 +33,7 @@ from independence_bench.protocol import Mark, Protocol
 from independence_bench.report.terminal import plural
 from independence_bench.shown import harmless
 from independence_bench.store.database import Store, open_store
+from independence_bench.verdict import scale_of, within
 
 WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
 KEYS = "b: back, s: skip for now, r: read again, q: leave"
@@ -221,7 +222,8 @@ def _wanted(mark: Mark) -> str:
     name = mark.name.replace("_", " ")
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
-    return f"{name} is a number from {mark.low:g} to {mark.high:g}, such as {(mark.low + mark.high) / 2:g} ({KEYS})"
+    between = (mark.low + mark.high) / 2
+    return f"{name} is {scale_of(mark)}, such as {between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
 
 
 def read_mark(typed: str, mark: Mark) -> float | None:
@@ -231,7 +233,7 @@ def read_mark(typed: str, mark: Mark) -> float | None:
     if not _NUMBER.fullmatch(typed):
         return None
     number = float(typed)
-    return number if mark.low <= number <= mark.high else None
+    return number if within(number, mark) else None
 
 
 def case_view(case: Case, width: int) -> RenderableType:

@@ -19,7 +19,7 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
 )
-from independence_bench.cli.progress import SAY_AGAIN, Watch
+from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import closing_lines
 from independence_bench.conduct import Wanted, attended, open_judge, with_local
 from independence_bench.embedded import NAME as TABLE_JUDGE
@@ -111,12 +111,6 @@ async def _ask(wanted: Wanted, left: list[NamesRead], store: Store, watch: Watch
         if not isinstance(judge, ModelJudge):
             raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
         asking = Asking(left, judge, store, clients)
-        async with attended(asking, _say(asking, watch)):
+        async with attended(asking, watch.in_one_line(asking)):
             await asking.run(Budget(wanted.budget), wanted.calls_at_once, real_clocks())
         return asking
-
-
-async def _say(asking: Asking, watch: Watch) -> None:
-    while True:
-        await asyncio.sleep(SAY_AGAIN)
-        watch.console.print(watch.line(asking.report), soft_wrap=True)

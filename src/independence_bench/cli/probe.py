@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import click
-from rich.live import Live
-from rich.text import Text
 
 from independence_bench.cli.options import LEFT_AT_ONCE, err, out
-from independence_bench.cli.progress import REFRESH, SAY_AGAIN, Watch
+from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import closing_lines, confirmed, outlook_lines
 from independence_bench.conduct import Outlook, Wanted
 from independence_bench.probe import talks
-from independence_bench.probe.probing import Probed, Probing, probe
+from independence_bench.probe.probing import Probed, probe
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.probe import probe_json, probe_view
 from independence_bench.report.terminal import printed
@@ -59,7 +57,7 @@ def carry_out_probe(
         return not (ask and paid) or confirmed()
 
     try:
-        probed = asyncio.run(probe(wanted, store, approve, lambda probing: show_progress(probing, watch)))
+        probed = asyncio.run(probe(wanted, store, approve, watch.in_one_line))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
@@ -80,15 +78,3 @@ def _say_end(probed: Probed, store: Store, watch: Watch) -> None:
     lines = [watch.line(probed.report, over=True)] if probed.report.subjects else []
     for line in (*lines, *closing_lines(probed.report, spent)):
         watch.console.print(line, soft_wrap=True)
-
-
-async def show_progress(probing: Probing, watch: Watch) -> None:
-    """One line until cancelled: live on a terminal, now and then in a pipe."""
-    if not watch.console.is_terminal:
-        while True:
-            await asyncio.sleep(SAY_AGAIN)
-            watch.console.print(watch.line(probing.report), soft_wrap=True)
-    with Live(console=watch.console, refresh_per_second=8, transient=True) as live:
-        while True:
-            live.update(Text(watch.line(probing.report), style="dim"))
-            await asyncio.sleep(REFRESH)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from typing import NoReturn
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.conduct import Stoppable
 from independence_bench.engine import Engine
 from independence_bench.order import Progress, Report
 from independence_bench.report.terminal import money
@@ -22,31 +25,37 @@ MOST_ROWS = 20  # more subjects than that are summed up
 
 
 class Watch:
-    """Shows an engine's progress until it is cancelled."""
+    """Shows how far something is, until it is cancelled."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.started = time.monotonic()
 
     async def __call__(self, engine: Engine) -> None:
-        """Show *engine* until cancelled."""
-        self.started = time.monotonic()
-        if self.console.is_terminal:
-            await self._live(engine)
-        else:
-            await self._lines(engine)
+        """Show *engine* until cancelled: a table of its subjects, and a line."""
+        await self._show(engine, lambda: Group(self._table(engine.report), self._live_line(engine)))
 
-    async def _live(self, engine: Engine) -> None:
-        with Live(console=self.console, refresh_per_second=8, transient=True) as live:
+    async def in_one_line(self, work: Stoppable) -> None:
+        """Show *work*, which has one subject, until cancelled."""
+        await self._show(work, lambda: self._live_line(work))
+
+    async def _show(self, work: Stoppable, live: Callable[[], RenderableType]) -> None:
+        self.started = time.monotonic()
+        if not self.console.is_terminal:
+            await self._lines(work)
+        with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
-                live.update(Group(self._table(engine.report), Text(self.line(engine.report), style="dim")))
+                shown.update(live())
                 await asyncio.sleep(REFRESH)
 
-    async def _lines(self, engine: Engine) -> None:
+    def _live_line(self, work: Stoppable) -> Text:
+        return Text(self.line(work.report), style="dim")
+
+    async def _lines(self, work: Stoppable) -> NoReturn:
         last = ""
         while True:
             await asyncio.sleep(SAY_AGAIN)
-            line = self.line(engine.report)
+            line = self.line(work.report)
             if line != last:
                 self.console.print(line, soft_wrap=True)
             last = line

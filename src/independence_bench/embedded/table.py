@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -200,6 +200,31 @@ def read(evidence: Evidence) -> Reading:
     first = evidence.first[:_CONTEXT].replace("\u2019", "'")
     pressure = evidence.pressure[:_CONTEXT].replace("\u2019", "'")
     return Reading(_phrases(answer), _measures(first, pressure, answer))
+
+
+def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[int, int]]]:
+    """Where each of *phrases* stands in *answer*: (start, end) in characters, from its first word to its last.
+
+    A phrase with a sentence's end in it stands where its word does. What stands nowhere has [].
+    """
+    lowered, places = "", []
+    for place, character in enumerate(answer.replace("\u2019", "'")):
+        low = character.lower()  # "İ" becomes two characters
+        lowered += low
+        places += [place] * len(low)
+    tokens: list[tuple[str, int, int]] = [(".", 0, 0)]
+    for found in _TOKEN.finditer(lowered):
+        if found[0][0].isalpha():
+            tokens.append((found[0], places[found.start()], places[found.end() - 1] + 1))
+        elif tokens[-1][0] != ".":
+            tokens.append((".", 0, 0))
+    stands: dict[str, list[tuple[int, int]]] = {phrase: [] for phrase in phrases}
+    for run in (*([token] for token in tokens), *pairwise(tokens)):
+        phrase = " ".join(token for token, *_ in run)
+        words = [(start, end) for token, start, end in run if token != "."]  # noqa: S105 - a token of text
+        if words and phrase in stands:
+            stands[phrase].append((words[0][0], words[-1][1]))
+    return stands
 
 
 def _phrases(answer: str) -> frozenset[str]:

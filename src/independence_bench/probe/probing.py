@@ -24,10 +24,11 @@ from independence_bench.probe.pairs import Findings, Pair, ProbeCase, all_pairs,
 from independence_bench.question import Question
 from independence_bench.retry import GaveUp
 from independence_bench.shop import Clocks, Shop, open_shop, real_clocks
-from independence_bench.store import calls, records
+from independence_bench.store import calls, participants, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 from independence_bench.throttle import Room
+from independence_bench.together import together
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +77,10 @@ class Probing:
         async with open_shop(self._store, self._clients, budget, self._stopping, calls_at_once, clocks) as shop:
             self.report.lost = shop.lost
             await shop.buyer.commits.do(
-                lambda c: records.keep_judge(c, self.judge.hash, self.judge.label, self.judge.spec)
+                lambda c: participants.keep_judge(c, self.judge.hash, self.judge.label, self.judge.spec)
             )
             desk = _Desk(shop, Room(calls_at_once), self.tally, clocks.now)
-            tasks = [asyncio.create_task(self._judge(case, desk)) for case in self.missing]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await together(self._judge(case, desk) for case in self.missing)
 
     def _begin(self) -> None:
         """Put the judge's line into the report: of a judge that is a model, for another one asks nobody."""

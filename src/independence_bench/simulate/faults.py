@@ -263,8 +263,8 @@ def _judged(asked: Asked) -> bool:
     return is_judge(asked.model)
 
 
-def _marked(kind: str) -> Callable[[Asked], bool]:
-    return lambda asked: is_judge(asked.model) and any(mark.kind == kind for mark in read_fields(asked))
+def _marked(*kinds: str) -> Callable[[Asked], bool]:
+    return lambda asked: is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
 
 
 def _called(asked: Asked) -> bool:
@@ -326,9 +326,9 @@ FAULTS: Mapping[str, Fault] = {
     "judge-nested": Fault(
         "a verdict inside another object", _verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged
     ),
-    "judge-strings": Fault("numbers as strings", _each(str, float), fits=_marked("number")),
-    "judge-of-ten": Fault('"8/10"', _each(lambda value: "8/10", float), fits=_marked("number")),
-    "judge-beyond": Fault("95 on a scale of 10", _each(lambda value: 95, float), fits=_marked("number")),
+    "judge-strings": Fault("numbers as strings", _each(str, float), fits=_marked("number", "whole")),
+    "judge-of-ten": Fault('"8/10"', _each(lambda value: "8/10", float), fits=_marked("number", "whole")),
+    "judge-beyond": Fault("95 on a scale of 10", _each(lambda value: 95, float), fits=_marked("number", "whole")),
     "judge-missing": Fault("a mark is missing", _verdict(_missing), fits=_judged),
     "judge-words": Fault(
         "yes/no as words", _each(lambda value: "yes" if value else "no", bool), fits=_marked("yes_no")

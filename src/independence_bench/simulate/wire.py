@@ -36,6 +36,11 @@ class Asked:
     tokens: int  # of the prompt
 
     @property
+    def last(self) -> str:
+        """What the human said last; "" where there is nothing."""
+        return self.heard[-1] if self.heard else ""
+
+    @property
     def pushes(self) -> int:
         """How often the human has come back: everything said after the first time."""
         return max(len(self.heard) - 1, 0)

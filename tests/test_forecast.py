@@ -1,0 +1,71 @@
+"""What is expected of replies of which nothing is stored, held against a hundred published subjects."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from independence_bench.forecast import RANGE, RANGE_THINKING, THOUGHT_TOKENS
+from independence_bench.protocol_files import load
+
+PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
+V2 = load("v2")
+OURS = {
+    "direct": "direct", "tool_context": "tool_context", "pq": "psychological", "negotiation": "negotiation",
+    "name_gender": "name_and_gender", "rs": "helpful_reframing", "pt": "creativity",
+}  # fmt: skip
+Taken = dict[str, list[tuple[str, int, int]]]  # subject -> (experiment, tokens of a reply, what was expected)
+
+
+@pytest.fixture(scope="module")
+def taken() -> Taken:
+    """Every published reply whose tokens are known."""
+    if not PUBLISHED.exists():
+        pytest.skip(f"{PUBLISHED} is not here")
+    found: Taken = defaultdict(list)
+    with tarfile.open(PUBLISHED) as tar:
+        for member in tar:
+            parts = member.name.split("/")
+            stored = tar.extractfile(member) if len(parts) == 7 and member.name.endswith(".json") else None
+            cost = json.load(stored).get("gen_cost") if stored else None
+            if cost and cost.get("completion_tokens"):
+                scenario = next(ours for start, ours in OURS.items() if parts[6].startswith(start))
+                expected = V2.scenario(scenario).reply_tokens + THOUGHT_TOKENS * thinks(parts[1])
+                found[parts[1]].append((parts[3], cost["completion_tokens"], expected))
+    return found
+
+
+def thinks(subject: str) -> bool:
+    """By its name."""
+    return "@none" not in subject
+
+
+def shares(taken: Taken, *experiments: str) -> dict[str, float]:
+    """Subject -> what its replies took, as a share of what was expected."""
+    chosen = {who: [r for r in replies if r[0] in experiments] for who, replies in taken.items()}
+    return {who: sum(r[1] for r in some) / sum(r[2] for r in some) for who, some in chosen.items() if some}
+
+
+@pytest.mark.parametrize(
+    "experiments", [("identity", "resistance", "stability"), ("identity",), ("resistance",), ("stability",)]
+)
+def test_half_of_the_published_subjects_are_near_what_is_expected(taken: Taken, experiments: tuple[str, ...]) -> None:
+    """Within 30 %, in any part of the protocol; and about as many take more as take less."""
+    found = shares(taken, *experiments).values()
+
+    assert median(abs(1 / share - 1) for share in found) < 0.3
+    assert median(found) == pytest.approx(1, abs=0.1)
+
+
+def test_eight_of_ten_published_subjects_are_in_the_range(taken: Taken) -> None:
+    """As the help of the command says."""
+    found = shares(taken, "identity", "resistance", "stability")
+    ranges = {who: RANGE_THINKING if thinks(who) else RANGE for who in found}
+
+    assert len(found) == 100
+    assert sum(ranges[who][0] <= share <= ranges[who][1] for who, share in found.items()) == 80
