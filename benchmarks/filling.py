@@ -21,7 +21,7 @@ from independence_bench.judge import ModelJudge
 from independence_bench.plan import Job, jobs, opening
 from independence_bench.protocol import Mark, Protocol
 from independence_bench.protocol_files import Files
-from independence_bench.store import records
+from independence_bench.store import participants, records
 from independence_bench.store.database import Store
 from independence_bench.subject import ChatModel
 
@@ -41,11 +41,11 @@ class Filling:
     def fill(self, store: Store, subjects: Sequence[ChatModel], runs: Sequence[int]) -> int:
         """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there are."""
         with store.writing() as connection:
-            records.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            participants.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
             marking = ModelJudge(judge(self.protocol))
-            records.keep_judge(connection, marking.hash, marking.label, marking.spec)
+            participants.keep_judge(connection, marking.hash, marking.label, marking.spec)
             for subject in subjects:
-                records.keep_subject(connection, subject)
+                participants.keep_subject(connection, subject)
         every = (
             job for subject in subjects for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
         )

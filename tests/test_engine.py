@@ -341,6 +341,23 @@ def test_a_judgement_starts_before_all_conversations_have_ended(bench: Benches) 
     assert made.play(during=give_up).complete
 
 
+def test_a_judge_is_asked_about_nothing_that_is_not_stored(bench: Benches) -> None:
+    """A judgement that was paid for can always be read beside its conversation, whenever the command was killed."""
+    stored: list[int] = []
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            stored.append(made.rows("select count(*) from transcripts")[0][0])
+            return verdict(asked, MARKS)
+        return says(asked, f"Mine, {asked.number}.")
+
+    made = bench(script)
+
+    assert made.play(calls_at_once=1).complete
+    assert len(stored) == JUDGEMENTS
+    assert all(count >= number for number, count in enumerate(stored, 1))
+
+
 def test_never_more_calls_at_once_than_the_user_allows(bench: Benches) -> None:
     """-pt within a subject, -p subjects: the endpoint never sees more than their product."""
     seen: list[int] = []

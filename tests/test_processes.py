@@ -30,6 +30,15 @@ MIDDLE = 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5
 INDICES = [100.0, 100.0, MIDDLE, 0.0]
 
 
+@pytest.fixture
+def small(small: Path) -> Path:
+    """The small protocol with room for what the simulated characters say: what is cut off is asked for twice."""
+    protocol = small / "protocol.yaml"
+    text = protocol.read_text(encoding="utf-8")
+    protocol.write_text(text.replace("max_tokens: 100}", "max_tokens: 1000}"), encoding="utf-8")
+    return small
+
+
 def order(small: Path, store: str, *more: str) -> tuple[str, ...]:
     """The work: four subjects, judged."""
     subjects = [f"sim:sim/{name}" for name in NAMES]

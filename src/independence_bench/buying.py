@@ -79,7 +79,8 @@ class Buyer:
                 step = None
                 async with room.ready(question.priority):
                     self._may_send(case)
-                    async with self.budget.reserve(await self._most(question.request, case.limit)) as reservation:
+                    most = 0.0 if self.budget.limit is None else await self._most(question.request, case.limit)
+                    async with self.budget.reserve(most) as reservation:
                         self._may_send(case)  # the budget may have been waited for
                         started: int | Found[A] | None = await self.commits.add(self.books.start, case)
                         if isinstance(started, Found):
@@ -130,7 +131,7 @@ class Buyer:
             raise Stopped("stopped")
         if (reason := self.closed.get(case.question.info.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
-        if (reason := self.refused.get(case.who)) is not None:
+        if self.refused and (reason := self.refused.get(case.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
     def _remember(self, case: Case[A], end: GaveUp) -> None:

@@ -93,20 +93,25 @@ class ChatRequest:
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
+    # the messages as canonical JSON: most of every key, record and body, so it is made once
+    encoded: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoded", canonical([message.wire() for message in self.messages]))
 
     @property
     def record(self) -> str:
         """All of it in our own words, as canonical JSON: what the store keeps of a request."""
-        return f'{{"messages":{_encoded(self.messages)},{_without_messages(self.model, self.tools, self.schema)}'
+        return f'{{"messages":{self.encoded},{_without_messages(self.model, self.tools, self.schema)}'
 
     def key(self, run: int) -> str:
         """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
         return content_hash([text_hash(self.record), run])
 
     def body(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
-        """`wire` as JSON. The messages, most of it, are encoded once for this and for the record."""
+        """`wire` as JSON."""
         rest = _around_messages(self.model, self.tools, self.schema, dialect, max_tokens, structure)
-        return f'{{"messages":{_encoded(self.messages)},{rest}'.encode("utf-8", "backslashreplace")
+        return f'{{"messages":{self.encoded},{rest}'.encode("utf-8", "backslashreplace")
 
     def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
         """What to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
@@ -133,13 +138,7 @@ class ChatRequest:
         return body
 
 
-# A subject is asked thousands of times with the same tools and settings, and each question's messages are needed
-# twice: what is encoded here is encoded once.
-
-
-@lru_cache(maxsize=256)
-def _encoded(messages: tuple[Message, ...]) -> str:
-    return canonical([message.wire() for message in messages])
+# A subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once.
 
 
 @lru_cache(maxsize=256)

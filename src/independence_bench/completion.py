@@ -26,7 +26,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     """
     raw = body.decode("utf-8", "replace")
     try:
-        parsed = json.loads(raw, parse_constant=_no_constant)
+        parsed = _JSON.decode(raw)
         if _ESCAPED.search(raw):
             parsed = _clean(parsed)
     except (ValueError, RecursionError):
@@ -195,6 +195,9 @@ def _money(value: Any) -> float | None:
 def _no_constant(word: str) -> None:
     """NaN and Infinity are not JSON: read as absent."""
     del word
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant)  # made once: every reply is read by it
 
 
 def clean_text(text: str) -> str:

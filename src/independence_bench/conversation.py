@@ -10,7 +10,7 @@ old transcript are the same code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -56,7 +56,7 @@ class Transcript:
 
     def add(self, line: Line) -> Transcript:
         """The transcript after *line*."""
-        return replace(self, lines=(*self.lines, line))
+        return Transcript(self.system, (*self.lines, line))
 
     def reply(self, name: str) -> str:
         """The text of the reply called *name*; KeyError where it has not been given."""

@@ -88,7 +88,13 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
 
 def is_words(text: str) -> bool:
     """Whether *text* holds anything that could be an answer: a letter, a digit or a pictograph."""
-    return any(c.isalnum() or unicodedata.category(c) == "So" for c in _TEMPLATE.sub("", text))
+    said = _TEMPLATE.sub("", text) if _may_hold_tokens(text) else text
+    return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
+
+
+def _may_hold_tokens(text: str) -> bool:
+    """Whether a search for a template's tokens can find any: every one of them begins with one of these."""
+    return "<" in text or "[" in text
 
 
 _TEMPLATE = re.compile(
@@ -105,6 +111,8 @@ _END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</
 
 def own_turn(text: str) -> str:
     """What *text* says before the model goes on to play the other side, without the template's tokens at its ends."""
+    if not _may_hold_tokens(text):
+        return text.strip()
     text = trim_template(text)
     return trim_template(text[: found.start()]) if (found := _END_OF_TURN.search(text)) else text
 
@@ -173,7 +181,7 @@ def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
     calls = []
     for found in _LEAKED_CALL.finditer(content):
         try:
-            call = json.loads(found[1], strict=False)
+            call = _LENIENT.decode(found[1])
         except (ValueError, RecursionError):
             inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
             calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
@@ -190,7 +198,7 @@ _LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\
 def _argument(arguments: str, name: str) -> tuple[str, bool]:
     """(the text passed, whether the arguments were torn off before their end)."""
     try:
-        value = json.loads(arguments, strict=False)
+        value = _LENIENT.decode(arguments)
     except json.JSONDecodeError as error:
         if not arguments.lstrip().startswith(("{", '"')):
             return arguments, False  # prose where JSON belongs: it says what it says
@@ -224,7 +232,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
     body = arguments[opened.end() :]
     for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
-            text, stop = _STRING.raw_decode(f'{body[:end]}"')
+            text, stop = _LENIENT.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
         if stop > end or _BEHIND.match(body, stop):
@@ -232,12 +240,12 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
         break
     whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
     try:
-        return (str(_STRING.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
+        return (str(_LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
     except ValueError:
         return "", False
 
 
-_STRING = json.JSONDecoder(strict=False)
+_LENIENT = json.JSONDecoder(strict=False)  # bears bare line breaks in strings
 # what stands behind a string that has ended: the object's end, debris, or another key; no more of the words
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 

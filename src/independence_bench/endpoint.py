@@ -96,8 +96,9 @@ class Client:
 
     async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
         """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
-        structure = await self._structure(request)
-        providers = await self._provider_names(request)  # before, so that a reply is stored the moment it is there
+        structure = await self._structure(request) if request.schema else Structure.SCHEMA
+        # before, so that a reply is stored the moment it is there
+        providers = await self._provider_names(request) if request.model.provider is not None else {}
         body = request.body(self.endpoint.dialect, max_tokens, structure)
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
         if isinstance(outcome, Completion):
@@ -120,7 +121,7 @@ class Client:
 
     async def _structure(self, request: ChatRequest) -> Structure:
         """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""
-        if not request.schema or self.endpoint.dialect != "openrouter":
+        if self.endpoint.dialect != "openrouter":
             return Structure.SCHEMA
         try:
             parameters = (await self.info(request.model.model)).parameters
@@ -186,9 +187,7 @@ class Client:
         return self._providers.get(model, {})
 
     async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
-        """Provider tag -> display name of a pinned model; empty where nothing is pinned or nothing is known."""
-        if request.model.provider is None:
-            return {}
+        """Provider tag -> display name of a pinned model; empty where nothing is known."""
         try:
             return await self.providers(request.model.model)
         except EndpointUnusable:

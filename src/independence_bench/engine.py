@@ -8,7 +8,7 @@ than it has to: a call, a subject, or everything on one endpoint.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from independence_bench import delivery
 from independence_bench.brief import Case
 from independence_bench.budget import Budget
 from independence_bench.buying import Buyer, Stopped
-from independence_bench.chat import Completion
+from independence_bench.chat import ChatRequest, Completion
 from independence_bench.conversation import Talk, Words
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent, StoreError
@@ -28,7 +28,7 @@ from independence_bench.question import Bad, Good, Question
 from independence_bench.retry import GaveUp, Policy, Reach
 from independence_bench.shop import Clocks, open_shop
 from independence_bench.stock import Stock, judge_trouble, take_stock
-from independence_bench.store import calls, records
+from independence_bench.store import calls, participants, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
@@ -78,10 +78,13 @@ class Engine:
         async with open_shop(self._store, self._clients, self.report.budget, self._stopping, most, clocks) as shop:
             buyer, commits = shop.buyer, shop.buyer.commits
             self.report.lost = shop.lost
-            await commits.do(self._keep_order)
+            unknown = await commits.do(self._keep_order)
             slots = asyncio.Semaphore(order.at_once)
             try:
-                players = [_Player(self, commits, buyer, progress) for progress in self.report.subjects]
+                players = [
+                    _Player(self, commits, buyer, progress, progress.subject.hash in unknown)
+                    for progress in self.report.subjects
+                ]
                 for player in players:
                     await player.plan()
                 async with asyncio.TaskGroup() as group:
@@ -94,13 +97,16 @@ class Engine:
                 raise
         return self.report
 
-    def _keep_order(self, connection: Connection) -> None:
+    def _keep_order(self, connection: Connection) -> set[str]:
+        """Store what is played and who plays it. Returns the subjects (hashes) that the store did not know."""
         order, now = self.order, self.now()
-        records.keep_protocol(connection, self.protocol_hash, order.protocol.name, order.files, now)
+        participants.keep_protocol(connection, self.protocol_hash, order.protocol.name, order.files, now)
+        unknown = {subject.hash for subject in order.subjects} - participants.known_subjects(connection)
         for subject in order.subjects:
-            records.keep_subject(connection, subject)
+            participants.keep_subject(connection, subject)
         if order.judge is not None:
-            records.keep_judge(connection, order.judge.hash, order.judge.label, order.judge.spec)
+            participants.keep_judge(connection, order.judge.hash, order.judge.label, order.judge.spec)
+        return unknown
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -111,13 +117,15 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 class _Player:
     """Plays and judges one subject."""
 
-    def __init__(self, engine: Engine, commits: Commits, buyer: Buyer, progress: Progress) -> None:
-        self.engine, self.order, self.commits, self.buyer = engine, engine.order, commits, buyer
+    def __init__(self, engine: Engine, commits: Commits, buyer: Buyer, progress: Progress, new: bool) -> None:
+        """*new*: nothing of the subject was stored before this command."""
+        self.engine, self.order, self.commits, self.buyer, self.new = engine, engine.order, commits, buyer, new
         self.progress, self.subject, self.tally = progress, progress.subject, progress.tally
         self.room = Room(self.order.calls_at_once)
         self.judge_calls = 0 if self.order.judge is None else self.order.judge.calls
         self.stopped = False  # nothing more is sent for this subject
         self.stock = Stock()
+        self.beginnings: dict[str, tuple[Talk, ChatRequest]] = {}  # by script: every run of it begins in the same way
 
     async def plan(self) -> None:
         """Read what is stored; what is missing is the work."""
@@ -134,15 +142,21 @@ class _Player:
         """Everything there is to do for this subject."""
         async with slots:
             self.progress.state = "playing"
-            window = asyncio.Semaphore(max(SMALLEST_WINDOW, 8 * self.order.calls_at_once))
+            left = self._in_order()
+            window = min(len(left), max(SMALLEST_WINDOW, 8 * self.order.calls_at_once))
+            upcoming = iter(left)
             async with asyncio.TaskGroup() as group:
-                for job, judging in self._in_order():
-                    await window.acquire()
-                    if self.engine.stopping:
-                        break
-                    task = group.create_task(self._guard(job, self._judge_stored(job) if judging else self._play(job)))
-                    task.add_done_callback(lambda _: window.release())
+                for _ in range(window):
+                    group.create_task(self._work_off(upcoming))
+            self.beginnings.clear()
             self.progress.state = "stopped" if self.stopped or self.engine.report.stopped else "done"
+
+    async def _work_off(self, upcoming: Iterator[tuple[Job, bool]]) -> None:
+        """One job after the other, beside others that take theirs from *upcoming* too."""
+        for job, judging in upcoming:
+            if self.engine.stopping:
+                return
+            await self._guard(job, self._judge_stored(job) if judging else self._play(job))
 
     def _in_order(self) -> list[tuple[Job, bool]]:
         """What is left to do, what others wait for the longest first; with it, whether it is only to be judged."""
@@ -174,19 +188,19 @@ class _Player:
     async def _play(self, job: Job) -> None:
         """One scenario to its end, stored the moment it is finished, then judged."""
         order = self.order
-        talk = opening(order.protocol, job.configuration, job.scenario)
+        talk, asked = self._beginning(job)
         keys: list[str] = []
         replies: list[Reply] = []
         while talk.awaiting:
-            question = self._question(job, talk)
+            question = self._question(job, talk, asked)
             try:
                 reply = await self.buyer.buy(question, self.room, self.tally, new=self._bought(keys))
             except GaveUp:
                 self._dropped(talk.asks_left + self.judge_calls)
                 # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
                 where = (job.configuration.system, job.configuration.delivery)
-                begun = records.Begun(self.engine.protocol_hash, self.subject.hash, job.run, *where)
-                await self.commits.add(records.begin_runs, begun)
+                begun = participants.Begun(self.engine.protocol_hash, self.subject.hash, job.run, *where)
+                await self.commits.add(participants.begin_runs, begun)
                 raise
             keys.append(question.info.key)
             replies.append(reply)
@@ -194,6 +208,8 @@ class _Player:
             if reply.reason is not None:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
+            if talk.awaiting:
+                asked = request(talk, self.subject, job.configuration, order.protocol)
         reason = replies[-1].reason
         played = records.Played(
             id=job.transcript_id,
@@ -213,25 +229,36 @@ class _Player:
             reasoned=sum(reply.reasoned for reply in replies),
             reason=None if reason is None else f"{talk.awaiting}: {reason}",
         )
-        await self.commits.add(records.keep_transcripts, (played, self.engine.now()))
+        kept = self.commits.add(records.keep_transcripts, (played, self.engine.now()))
         if reason is not None:
+            await kept
             self.progress.invalid += 1
             self.progress.to_judge -= order.judge is not None
             self._dropped(talk.asks_left - 1 + self.judge_calls)
             self._trouble(job, f"invalid: {played.reason}; `aib run --again` asks once more")
             return
         self.progress.done += 1
-        if order.judge is not None:
-            case = Case(talk.transcript, job.scenario, order.protocol.judge_instructions)
-            await self._judge(job, case, new=self._bought(keys))
+        try:
+            if order.judge is not None:
+                case = Case(talk.transcript, job.scenario, order.protocol.judge_instructions)
+                await self._judge(job, case, new=self._bought(keys))
+        finally:
+            await kept  # handed over before the judge's claim, so it is durable before the judge is asked
+
+    def _beginning(self, job: Job) -> tuple[Talk, ChatRequest]:
+        """The conversation up to the first reply, and what is sent for that."""
+        if (known := self.beginnings.get(job.script_hash)) is not None:
+            return known
+        talk = opening(self.order.protocol, job.configuration, job.scenario)
+        beginning = talk, request(talk, self.subject, job.configuration, self.order.protocol)
+        return self.beginnings.setdefault(job.script_hash, beginning)
 
     def _bought(self, keys: list[str]) -> bool:
-        """Whether the last of these replies was bought by this command: what follows from it is hardly stored yet."""
-        return bool(keys) and keys[-1] in self.buyer.books.fresh
+        """Whether what follows from these replies is hardly stored yet: the last was bought by this command."""
+        return keys[-1] in self.buyer.books.fresh if keys else self.new
 
-    def _question(self, job: Job, talk: Talk) -> Question[Reply]:
-        """The reply that *talk* awaits, as something to buy."""
-        asked = request(talk, self.subject, job.configuration, self.order.protocol)
+    def _question(self, job: Job, talk: Talk, asked: ChatRequest) -> Question[Reply]:
+        """The reply that *talk* awaits, as something to buy: *asked* is what to send for it."""
         key = asked.key(job.run)
         wording = self.order.protocol.tool_role
 

@@ -93,13 +93,15 @@ class ModelJudge:
         """Ask the model, unless its judgement is stored."""
         request = judge_request(case, self.model)
         key = case.key(self.hash)
+        # hashes of whole texts, so they are asked for once and not when the verdict has come
+        heard, rubric, judge = case.transcript.heard_hash, case.rubric_hash, self.hash
 
         def made(verdict: Verdict | NoVerdict) -> Judgement:
             return Judgement(
                 key=key,
-                heard_hash=case.transcript.heard_hash,
-                rubric_hash=case.rubric_hash,
-                judge_hash=self.hash,
+                heard_hash=heard,
+                rubric_hash=rubric,
+                judge_hash=judge,
                 marks=verdict.marks if isinstance(verdict, Verdict) else {},
                 reasoning=verdict.reasoning if isinstance(verdict, Verdict) else "",
                 reason=verdict.reason if isinstance(verdict, NoVerdict) else None,

@@ -14,7 +14,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Protocol, Scenario
-from independence_bench.store import records
+from independence_bench.store import participants, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 
@@ -114,6 +114,6 @@ def keep_marks(
         reasoning=note[:LONGEST_NOTE],
     )
     with store.writing() as connection:
-        records.keep_judge(connection, person.hash, person.label, person.spec)
+        participants.keep_judge(connection, person.hash, person.label, person.spec)
         records.keep_judgements(connection, [(judgement.key, None, judgement, now)])
     return judgement

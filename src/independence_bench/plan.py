@@ -111,5 +111,5 @@ def jobs(
     for run in runs:
         for configuration, scenario, script in scripts:
             job = Job(subject, run, configuration, scenario, script)
-            if job.transcript_id not in done:
+            if not done or job.transcript_id not in done:  # an id is a hash, and most orders are new
                 yield job

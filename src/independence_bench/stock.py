@@ -15,8 +15,8 @@ from independence_bench.brief import rubric_hash
 from independence_bench.forecast import Habit
 from independence_bench.order import Order, Trouble
 from independence_bench.plan import Job, groups, jobs, runs_that_count
-from independence_bench.store import records
-from independence_bench.store.records import Used
+from independence_bench.store import consumption, participants, records
+from independence_bench.store.consumption import Used
 from independence_bench.subject import ChatModel
 
 
@@ -50,7 +50,7 @@ def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stoc
     judged = records.verdicts(connection, scripts, subject.hash, order.judge.hash) if order.judge else {}
     stock = Stock(planned=len(every))
     for job in every:
-        ending = stored.get(job.transcript_id)
+        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most orders are new
         if ending is None or (ending.state == "invalid" and order.again and order.runs):
             stock.to_play.append(job)
         elif ending.state == "invalid":
@@ -66,7 +66,7 @@ def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stoc
 
 def _played(connection: Connection, order: Order, subject: ChatModel) -> Iterator[Job]:
     """The jobs of the runs that count for the order's protocol, whether or not each of them was played."""
-    begun = records.begun_runs(connection, order.protocol.name, subject.hash)
+    begun = participants.begun_runs(connection, order.protocol.name, subject.hash)
     for group in groups(order.protocol):
         wanted = [configuration for configuration in order.configurations if configuration in group]
         if not wanted:
@@ -111,13 +111,13 @@ def habit_of(connection: Connection, subject: ChatModel, stock: Stock) -> Habit:
     scripts = {job.script_hash for job in (*stock.to_play, *stock.to_judge)}
     if not scripts:
         return Habit()
-    others = [one for one in records.stored_subjects(connection).values() if one.thinks == subject.thinks]
+    others = [one for one in participants.stored_subjects(connection).values() if one.thinks == subject.thinks]
     same = [one for one in others if (one.model, one.endpoint) == (subject.model, subject.endpoint)]
     for like in ([one for one in others if one.hash == subject.hash], same, others):
         by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
         givers = 0
         for one in like:
-            used = records.used_by(connection, scripts, one.hash)
+            used = consumption.used_by(connection, scripts, one.hash)
             givers += bool(used)
             for script, taken in used.items():
                 by_script[script] += taken

@@ -11,28 +11,43 @@ import asyncio
 import heapq
 import itertools
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 CUT = 0.8
 MANY = 16  # places of one subject from which on the next calls are made ready
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
+class Holdable(Protocol):
+    """Something that can be held for a while."""
+
+    def take_now(self) -> bool:
+        """Take it where that needs no waiting."""
+
+    async def take(self, priority: int) -> None:
+        """Wait for it, and take it."""
+
+    def give(self) -> None:
+        """Give it back."""
+
+
 class Held:
-    """A block of code that holds something: *take* waits for it, *give* gives it back.
+    """A block of code that holds *what*.
 
     Not `asynccontextmanager`: every call passes several of these, and a generator costs five times as much.
     """
 
-    __slots__ = ("_give", "_take")
+    __slots__ = ("_priority", "_what")
 
-    def __init__(self, take: Callable[[], Awaitable[None]], give: Callable[[], None]) -> None:
-        self._take, self._give = take, give
+    def __init__(self, what: Holdable, priority: int) -> None:
+        self._what, self._priority = what, priority
 
     async def __aenter__(self) -> None:
-        await self._take()
+        if not self._what.take_now():
+            await self._what.take(self._priority)
 
     async def __aexit__(self, *exc: object) -> None:
-        self._give()
+        self._what.give()
 
 
 class Places:
@@ -44,19 +59,25 @@ class Places:
 
     def place(self, priority: int) -> Held:
         """Hold a place while the block runs."""
-        return Held(lambda: self._take(priority), self._give)
+        return Held(self, priority)
 
-    async def _take(self, priority: int) -> None:
+    def take_now(self) -> bool:
+        """Take a place where one is free."""
         if self._free > 0:
             self._free -= 1
-            return
+            return True
+        return False
+
+    async def take(self, priority: int) -> None:
+        """Wait for a place, and take it."""
         try:
             await self._queue.turn(priority)
         except _CalledUp:
-            self._give()  # the place was ours already
+            self.give()  # the place was ours already
             raise asyncio.CancelledError from None
 
-    def _give(self) -> None:
+    def give(self) -> None:
+        """Give a place to who waits, or back."""
         if not self._queue.call_up():
             self._free += 1
 
@@ -70,7 +91,7 @@ class Room:
 
     def __init__(self, limit: int) -> None:
         self.place = Places(limit).place
-        self.ready = Places(limit + (limit // 4 if limit >= MANY else 0)).place
+        self.ready = Places(limit + (limit // 2 if limit >= MANY else 0)).place
 
 
 class Gate:
@@ -86,9 +107,17 @@ class Gate:
 
     def through(self, priority: int) -> Held:
         """Wait for the pause to end and for room, then hold one of the calls in flight while the block runs."""
-        return Held(lambda: self._enter(priority), self._leave)
+        return Held(self, priority)
 
-    async def _enter(self, priority: int) -> None:
+    def take_now(self) -> bool:
+        """Enter where there is room and no pause."""
+        if self.in_flight < int(self.limit) and self._open_at <= self._clock():
+            self.in_flight += 1
+            return True
+        return False
+
+    async def take(self, priority: int) -> None:
+        """Wait for the pause to end and for room, and enter."""
         while True:
             if (pause := self._open_at - self._clock()) > 0:
                 try:
@@ -102,7 +131,8 @@ class Gate:
                 await self._turn(priority)
         self.in_flight += 1
 
-    def _leave(self) -> None:
+    def give(self) -> None:
+        """Leave, and let who waits go on."""
         self.in_flight -= 1
         self._wake()
 

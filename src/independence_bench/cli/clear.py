@@ -10,7 +10,7 @@ from independence_bench.cli.options import err, find_protocol, store_option, sto
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.report.terminal import money, plural
 from independence_bench.shown import label_text
-from independence_bench.store import calls, clearing, records
+from independence_bench.store import calls, clearing, participants
 from independence_bench.store.clearing import Doomed
 from independence_bench.store.database import Store, open_store
 
@@ -59,11 +59,11 @@ def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str
     with store.reading() as connection:
         hashes = None
         if protocol is not None:
-            stored = records.stored_protocols(connection)
+            stored = participants.stored_protocols(connection)
             hashes = [hash_ for hash_, name, _ in stored if name == protocol.name]
         if what == "responses":
             return clearing.find_responses(connection, of, hashes)
-        labels = records.stored_judges(connection)
+        labels = participants.stored_judges(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
             known = ", ".join(labels.values()) or "none"

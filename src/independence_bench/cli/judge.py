@@ -33,7 +33,7 @@ from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.order import Report
 from independence_bench.report.rows import boards
 from independence_bench.report.terminal import money
-from independence_bench.store import calls, records
+from independence_bench.store import calls, participants
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import check_url
 
@@ -111,7 +111,7 @@ def command(
     with open_store(store, create=False) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         with opened.reading() as connection:
-            subjects = tuple(records.stored_subjects(connection).values())
+            subjects = tuple(participants.stored_subjects(connection).values())
         wanted = Wanted(
             protocol=protocol,
             files=files,

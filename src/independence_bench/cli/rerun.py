@@ -23,7 +23,7 @@ from independence_bench.cli.run import carry_out
 from independence_bench.conduct import Outlook, Wanted, with_local
 from independence_bench.errors import SubjectError
 from independence_bench.protocol import Protocol
-from independence_bench.store import records
+from independence_bench.store import participants
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import ChatModel, Wish, check_url
 
@@ -101,7 +101,7 @@ def _wish(subject: ChatModel) -> Wish:
 def _last_judge(store: Store, protocol: Protocol) -> str:
     """The judge of what was judged last, as a user types it; the protocol's where nothing was judged yet."""
     with store.reading() as connection:
-        last = records.last_judge(connection, protocol.name)
+        last = participants.last_judge(connection, protocol.name)
     if last is None:
         return protocol.judge.model
     return last.name if isinstance(last, ChatModel) else last

@@ -26,7 +26,7 @@ from independence_bench.dataset.forms import to_sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol_files import parse
 from independence_bench.report.rows import Board, Row, boards
-from independence_bench.store import exchange, records
+from independence_bench.store import exchange, participants
 from independence_bench.store.database import Store
 
 Form = Literal["jsonl", "parquet"]
@@ -74,7 +74,7 @@ def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, lice
             found = scores(store, connection) if sheet is SCORES else source.rows(sheet)
             rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
         in_flight = exchange.in_flight(connection)
-        protocols = sorted({name for _, name, _ in records.stored_protocols(connection)})
+        protocols = sorted({name for _, name, _ in participants.stored_protocols(connection)})
     (folder / "README.md").write_text(card(rows, protocols, form, raw, licence), encoding="utf-8", newline="\n")
     return rows, in_flight
 
@@ -128,7 +128,7 @@ class _Source:
 
 def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
     """A row for each subject on each board of each protocol; none for a protocol that this version cannot read."""
-    stored = records.stored_protocols(connection)
+    stored = participants.stored_protocols(connection)
     for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         try:
             protocol = parse(files, where=name)

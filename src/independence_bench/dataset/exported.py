@@ -34,7 +34,7 @@ from independence_bench.hashing import content_hash, text_hash
 from independence_bench.plan import every_configuration, opening, request, script_hash
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.protocol_files import load, parse, shipped
-from independence_bench.store import exchange, records
+from independence_bench.store import exchange, participants
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
 from independence_bench.subject import ChatModel
@@ -242,7 +242,7 @@ class _Desk:
 
 def _scripts(connection: Connection) -> Known:
     protocols = [load(name) for name in shipped()]
-    for hash_, _, files in records.stored_protocols(connection):
+    for hash_, _, files in participants.stored_protocols(connection):
         try:
             protocols.append(parse(files, where=hash_[:12]))
         except ProtocolError:

@@ -44,7 +44,7 @@ from independence_bench.plan import script_hash
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import Files as ProtocolFiles
 from independence_bench.protocol_files import parse
-from independence_bench.store import imported, records
+from independence_bench.store import imported, participants, records
 from independence_bench.store.calls import ANSWERED, CallInfo, Ended
 from independence_bench.store.database import Store
 from independence_bench.store.imported import JUDGED_AGAIN, REPLACED, Bought
@@ -149,7 +149,8 @@ def _learn(groups: Mapping[Group, dict[str, tuple[Place, File]]], outcome: Outco
 def _settle(store: Store, votes: Votes, conversations: int) -> tuple[Protocol, ProtocolFiles]:
     """The protocol that says what the data and the store know; where they differ, what more conversations say."""
     with store.reading() as connection:
-        stored = [(h, files) for h, name, files in records.stored_protocols(connection) if name == NAME_OF_PROTOCOL]
+        protocols = participants.stored_protocols(connection)
+        stored = [(h, files) for h, name, files in protocols if name == NAME_OF_PROTOCOL]
         weight = imported.complete_of(connection, stored[0][0]) if stored else 0
     new, old = votes.result(), _known(stored[0][1]) if stored else {}
     return protocol_of({**old, **new} if conversations > weight else {**new, **old})
@@ -215,10 +216,10 @@ class _Writer:
         new = [(one, told) for one, told in played if _gives_way(stored.get(one.id), one)]
         if new and not self.kept:
             protocol = self.protocol
-            records.keep_protocol(connection, protocol.hash, protocol.name, self.files, self.clock())
+            participants.keep_protocol(connection, protocol.hash, protocol.name, self.files, self.clock())
             self.kept = True
         for subject in {told.subject for _, told in new}:
-            records.keep_subject(connection, subject)
+            participants.keep_subject(connection, subject)
         records.keep_transcripts(connection, [(one, told.at) for one, told in new])
 
     def _played(self, told: Conversation) -> Played:
@@ -265,7 +266,7 @@ class _Writer:
                 first[one.key] = (one, told.given_at)
         attempts = self._keep(connection, bought, outcome)
         for name in {given.judge for _, _, given in judged}:
-            records.keep_judge(connection, *_judge(name))
+            participants.keep_judge(connection, *_judge(name))
         kept = [(key, attempts[key, at], one, at) for key, (one, at) in first.items()]
         outcome.judgements += len(kept)
         records.keep_judgements(connection, kept)

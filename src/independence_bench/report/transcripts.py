@@ -16,7 +16,7 @@ from independence_bench.protocol import Configuration, Delivery, Protocol, Scena
 from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.report.terminal import plural
-from independence_bench.store import calls, records
+from independence_bench.store import calls, participants, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
@@ -54,9 +54,9 @@ def find_transcripts(
         known = ", ".join(s.id for s in protocol.scenarios)
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
     with store.reading() as connection:
-        labels = unique_labels(records.stored_subjects(connection))
+        labels = unique_labels(participants.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")
-        judges = records.stored_judges(connection)
+        judges = participants.stored_judges(connection)
         found = []
         for configuration in configurations:
             script = script_hash(protocol, configuration, scenario)

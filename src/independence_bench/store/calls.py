@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from sqlalchemy import (
@@ -29,7 +30,7 @@ from sqlalchemy import (
 )
 
 from independence_bench.chat import Kind, Usage
-from independence_bench.store.tables import IMPORTED, attempts, calls, pack, unpack, write_rows
+from independence_bench.store.tables import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -93,14 +94,10 @@ _OUTCOMES = (
     .where(attempts.c.call_key.in_(_KEYS))
     .order_by(attempts.c.id)
 )
-_HOLDERS = select(calls.c.key, calls.c.owner, calls.c.lease_until).where(calls.c.key.in_(_KEYS))
 _ASK, _BEGIN = insert(calls), insert(attempts)
-_RELEASE = (
-    update(calls)
-    .where(calls.c.key.in_(_KEYS), calls.c.owner == bindparam("holder"))
-    .values(owner=None, lease_until=None)
-)
-_LAST = select(func.coalesce(func.max(attempts.c.id), 0))
+_HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
+_RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
+_LAST = "SELECT coalesce(max(id), 0) FROM attempts"
 
 
 def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
@@ -134,7 +131,7 @@ class Holder:
 
 def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
     """Who is at each of the calls; those that were never asked are left out."""
-    return {key: Holder(owner, until) for key, owner, until in connection.execute(_HOLDERS, {"keys": list(keys)})}
+    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
 
 
 def claim(
@@ -167,8 +164,14 @@ def _row(call: CallInfo) -> dict[str, Any]:
         "kind": call.kind,
         "endpoint": call.endpoint,
         "model": call.model,
-        "request": pack(call.request),
+        "request": _packed(call.request),
     }
+
+
+@lru_cache(maxsize=256)
+def _packed(request: str) -> bytes:
+    """Every run of a conversation begins with the same request: often it is packed already."""
+    return pack(request)
 
 
 def renew(connection: Connection, owner: str, now: float) -> None:
@@ -178,13 +181,13 @@ def renew(connection: Connection, owner: str, now: float) -> None:
 
 def release(connection: Connection, keys: Collection[str], owner: str) -> None:
     """Give claims back, whatever came of them."""
-    connection.execute(_RELEASE, {"keys": list(keys), "holder": owner})
+    execute_in(connection, _RELEASE, keys, owner)
 
 
 def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
     """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
     # writers take turns, so nobody else counts on from the same number
-    last = connection.execute(_LAST).scalar_one()
+    last = connection.exec_driver_sql(_LAST).scalar_one()
     rows = [
         {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
         for n, (key, max_tokens) in enumerate(begun, 1)

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
@@ -75,15 +75,15 @@ class Commits:
         await asyncio.to_thread(self._thread.join)
         sys.setswitchinterval(self._switch_interval)
 
-    async def do(self, operation: Callable[[Connection], T]) -> T:
-        """Run *operation* in the next commit and return its result when that is durable.
+    def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run *operation* in the next commit; to be awaited: its result, when that is durable.
 
-        An error inside *operation* undoes it alone and is raised here; a failed commit raises StoreError in
-        every task that waited for it.
+        An error inside *operation* undoes it alone and is raised there; a failed commit raises StoreError in
+        every task that waited for it. What is handed over first is committed first, or together with what follows.
         """
-        return await self.add(lambda connection, _: [operation(connection)], None)
+        return self.add(lambda connection, _: [operation(connection)], None)
 
-    async def add(self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I) -> T:
+    def add(self, operation: Callable[[Connection, list[I]], Sequence[T]], item: I) -> asyncio.Future[T]:
         """Like `do`, for an *operation* that takes all items that wait for it at once.
 
         It returns a result for each, in their order. Where it fails it is repeated for each item alone, so an
@@ -93,7 +93,7 @@ class Commits:
         self._waiting.append(write)
         if len(self._waiting) == 1:
             self._loop.call_later(GATHER, self._hand_over)
-        return cast("T", await write.future)
+        return write.future
 
     def _hand_over(self) -> None:
         for start in range(0, len(self._waiting), LARGEST_BATCH):

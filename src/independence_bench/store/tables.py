@@ -14,7 +14,8 @@ begun         runs that were begun for a protocol, beside those that have transc
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +203,17 @@ def write_rows(connection: Connection, statement: Insert | Update, rows: Sequenc
         connection.exec_driver_sql(_sql(connection.dialect.name, statement, tuple(rows[0])), list(rows))
 
 
+def execute_in(connection: Connection, until_in: str, keys: Collection[str], *given: str) -> Iterable[Sequence[Any]]:
+    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
+
+    Handed to the driver as it is, like above.
+    """
+    sql = f"{until_in} ({', '.join('?' * len(keys))})"
+    if connection.dialect.name == "postgresql":
+        sql = sql.replace("?", "%s")
+    return connection.exec_driver_sql(sql, (*given, *keys))
+
+
 @lru_cache(maxsize=64)
 def _sql(dialect: str, statement: Insert | Update, columns: tuple[str, ...]) -> str:
     if dialect == "postgresql":
@@ -249,3 +261,12 @@ class Damaged(StoreError):
 
     def __init__(self, error: Exception) -> None:
         super().__init__(f"the store holds a damaged record ({type(error).__name__}); restore it from a copy")
+
+
+@contextmanager
+def undamaged() -> Iterator[None]:
+    """What cannot be read back raises StoreError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged(error) from None
