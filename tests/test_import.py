@@ -26,6 +26,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load, parse
 from independence_bench.report.differences import differences
+from independence_bench.report.paired import set_side_by_side
+from independence_bench.report.paired_view import statement
 from independence_bench.report.rows import Board, Row, boards
 from independence_bench.report.scenarios import Verdict, measure_board
 from independence_bench.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
@@ -891,3 +893,21 @@ def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome, float]) 
     outcome = brought(REAL / "cache.tar.xz", store)
     assert (outcome.new, outcome.known, outcome.judgements, outcome.dollars) == (0, 5312, 0, 0)
     assert {name: len(rows) for name, rows in everything(store).items()} == before
+
+
+@needs_real
+def test_real_subjects_are_compared(real: tuple[Path, Outcome, float]) -> None:
+    """The first two cannot be told apart, the first and the last can; every scenario has its interval."""
+    found = board(real[0])
+    first, second, last = found.ranked[0], found.ranked[1], found.ranked[-1]
+
+    near, far = set_side_by_side(found, [(first, second), (last, first)])
+
+    assert "cannot be told apart on this test" in statement(near)
+    assert statement(far) == "B is ahead on this test, and would be on another like it."
+    for pair in (*near.apart, *far.apart):
+        assert pair.apart is not None
+        assert pair.apart.uncertainty.again is not None
+        assert pair.apart.uncertainty.again.holds(pair.difference)
+    assert {pair.stands for pair in near.apart} == {False}
+    assert any(pair.stands for pair in far.apart)

@@ -227,6 +227,43 @@ def test_self_preference_is_held_against_what_the_judge_gives_elsewhere(bench: B
     assert (family.own, family.others) == (pytest.approx(BASE + 35), pytest.approx(BASE + 30))
 
 
+def test_a_preference_is_held_against_how_taste_varies(bench: Benches) -> None:
+    """Itself +20; of twelve strangers one +5: 20 - 5/12 -+ t(11) sqrt(22.92 / 11 (1 + 1/12)) = 2.718 x 1.502 = 4.08.
+
+    Leniency is over all thirteen, with an interval too; the other judge has none of its own to favour.
+    """
+    other = {"v/own": 6.0} | {f"w/{letter}": 3.0 + number % 4 for number, letter in enumerate("abcdefghijkl")}
+    made = judged(bench, {"v/own": other | {"v/own": 10.0, "w/b": 5.0}, "judge/b": other})
+
+    found = validated(made)
+    (favour,) = found.favours
+
+    assert (favour.elsewhere, favour.elsewhere_subjects) == (pytest.approx(5 / 12), 12)
+    assert favour.preference == pytest.approx(20 - 5 / 12)
+    assert favour.interval is not None
+    assert (favour.interval.low, favour.interval.high) == (
+        pytest.approx(20 - 5 / 12 - 4.08, abs=0.01), pytest.approx(20 - 5 / 12 + 4.08, abs=0.01),
+    )  # fmt: skip
+    own = found.judges[1]
+    assert own.leniency == pytest.approx(25 / 13)
+    assert own.leniency_interval is not None
+    assert own.leniency_interval.low < 25 / 13 < own.leniency_interval.high
+    assert "+15.5 to +23.7" in shown(found)
+    assert max(map(cell_len, shown(found).splitlines())) <= 80
+    (values,) = json.loads(validations_json([found]))["judges"]
+    assert values["self_preference"][0]["preference_interval"]["low"] == pytest.approx(12.2, abs=0.01)
+
+
+def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches) -> None:
+    """Two strangers do not tell how a judge's taste varies."""
+    other = {"v/own": 6.0, "w/x": 5.0, "w/y": 3.0}
+    found = validated(judged(bench, {"v/own": other | {"v/own": 10.0}, "judge/b": other}))
+
+    assert found.favours[0].interval is None
+    assert found.favours[0].unsaid == "2 other subjects, and it takes 12"
+    assert "No interval: B: 2 other subjects, and it takes 12." in " ".join(shown(found).split())
+
+
 def test_who_is_of_whose_family() -> None:
     """A vendor stands before a slash; the way in which a model is served does not make another one of it."""
     assert (family_of("Google/Gemini"), family_of("qwen3:8b"), family_of("/x")) == ("google", None, None)

@@ -23,8 +23,10 @@ from independence_bench.name_reading import NamesRead
 from independence_bench.names import Choice
 from independence_bench.protocol import Configuration
 from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.json import boards_json
 from independence_bench.report.markdown import code, moment, prose
 from independence_bench.report.plots import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
+from independence_bench.report.rows import boards
 from independence_bench.shown import label_text
 from independence_bench.store.database import open_store
 from independence_bench.subject import Reasoning
@@ -138,13 +140,13 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
     assert headings == [
         "Ranking", "Incomplete subjects", "Configurations", "Other configurations and judges",
         "Providers of one model", "Reasoning efforts", "Index per dollar", "Judges",
-        "Names that models give themselves", "Scenarios: difficulty and discrimination", "Data health", "What it cost",
-        "Every subject in detail",
+        "Names that models give themselves", "Scenarios: difficulty and discrimination",
+        "Where the noise comes from", "Data health", "What it cost", "Every subject in detail",
     ]  # fmt: skip
     after = [tokens[n + 1 : n + 3] for n, token in enumerate(tokens) if token.type == "table_close"]
-    assert len(after) == 14 + 4  # and one for each subject
+    assert len(after) == 21 + 4  # and one for each subject
     assert all(following[0].type == "paragraph_open" for following in after)
-    assert min(len(seen(following[1])) for following in after[:14]) > 50
+    assert min(len(seen(following[1])) for following in after[:20]) > 50
 
 
 def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
@@ -154,11 +156,14 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
-    assert head == ["#", "Subject", "Index", "SD", "Runs", "Own voice (20)", "Low drift (30)", "Resistance (50)"]
-    assert [row[:5] for row in rows] == [
-        [str(r.rank), r.label + " †" * r.thinks, f"{r.score.index:.1f}", f"{r.score.deviation:.1f}", "2"]
-        for r in contents.main.ranked
-    ]
+    assert head[:7] == ["#", "Subject", "Index", "Again", "Another", "Ties", "Runs"]
+    assert head[7:] == ["Own voice (20)", "Low drift (30)", "Resistance (50)"]
+    for row, r in zip(rows, contents.main.ranked, strict=True):
+        again, standing = r.certainty.index.again, r.certainty.standing
+        assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
+        assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
+        assert row[2:5] == [f"{r.score.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]
+        assert row[5:7] == [standing.groups, "2"]
     (board, *_) = told["boards"]
     assert [(r["label"], r["index"]) for r in board["ranked"]] == [
         (r.label, r.score.index) for r in contents.main.ranked
@@ -384,6 +389,35 @@ def test_the_command_writes_four_files_and_says_so(made: Bench) -> None:
     assert set(written(folder)) == FILES
 
 
+def test_the_boards_are_those_of_the_leaderboard(made: Bench) -> None:
+    """The main one first; every number of a row, what it rests on included."""
+    contents = contents_of(made)
+    written = json.loads(report_files(contents, "LEADERBOARD")["LEADERBOARD.json"])
+
+    assert written["boards"] == json.loads(boards_json([contents.main, *contents.others]))["boards"]
+    health = {row["label"]: row["health"] for row in written["boards"][0]["incomplete"]}
+    assert health["scripted:acme/silent@none-t0.7"]["share_unusable"] == 1.0
+    assert health["scripted:acme/broken@none-t0.7"]["replies_unusable"] == 0
+
+
+def test_a_report_can_be_about_a_jury(made: Bench) -> None:
+    """The mean of two judges, as the leaderboard has it; nothing else stands in it."""
+    folder = Path(made.store).parent
+    one = made.subject("acme/one")
+    made.play(one, runs=2, judge="judge/another")
+
+    done = report(made, "--jury", "judge/one,judge/another")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (folder / "LEADERBOARD.md").read_text(encoding="utf-8")
+    told = json.loads((folder / "LEADERBOARD.json").read_text(encoding="utf-8"))
+    with open_store(made.store) as store:
+        shown = boards(store, made.protocol, jury=["judge/one", "judge/another"])
+    assert "jury of 2" in text
+    assert [board["judge"] for board in told["boards"]] == [board.judge for board in shown]
+    assert [row["index"] for row in told["boards"][0]["ranked"]] == [row.score.index for row in shown[0].ranked] != []
+
+
 def test_the_same_store_gives_the_same_bytes(made: Bench) -> None:
     """In another time zone, with another order of sets, in another folder; and the store is as it was."""
     folder = Path(made.store).parent
@@ -435,6 +469,9 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
         (["--protocol", "v2"], 2, "nothing of v2 is stored"),
         (["--protocol", "no-such"], 2, "no-such"),
         (["--out", "taken"], 2, "cannot be written"),
+        (["--judge", "one", "--jury", "one,another"], 2, "leave one of them out"),
+        (["--jury", ","], 2, "two judges or more"),
+        (["--jury", "judge/one,nobody"], 2, "no judge is called nobody"),
         (["--out", "small/protocol.yaml/x"], 2, "cannot be written"),
         (["--store", "missing.db"], 1, "there is no store"),
         (["--out", "\x1b[31m\n" + "x" * 300], 2, "cannot be written"),

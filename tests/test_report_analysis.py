@@ -164,7 +164,7 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
     ]
     spent = {rows[1].subject.hash: Spent(0.1, (("Acme", 5), ("Other", 2)))}
 
-    (compared,) = compare_providers(rows, spent)
+    (compared,) = compare_providers(board(load("v2"), *rows), spent)
 
     assert (compared.model, compared.against) == ("acme/one", "not pinned")
     assert [(v.setting, v.index, v.difference, v.served) for v in compared.variants] == [
@@ -179,8 +179,8 @@ def test_without_an_index_for_no_pin_the_first_complete_one_is_compared_with() -
     """By the alphabet of their labels; where nobody is complete there is nothing to compare with."""
     rows = [row(None), row(70.0, provider="b"), row(60.0, provider="a")]
 
-    (compared,) = compare_providers(rows, {})
-    (nobody,) = compare_providers([row(None), row(None, provider="a")], {})
+    (compared,) = compare_providers(board(load("v2"), *rows), {})
+    (nobody,) = compare_providers(board(load("v2"), row(None), row(None, provider="a")), {})
 
     assert (compared.against, [v.difference for v in compared.variants]) == ("a", [None, None, 10.0])
     assert (nobody.against, [v.difference for v in nobody.variants]) == (None, [None, None])
@@ -195,11 +195,11 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
         row(10.0, reasoning=Reasoning.LOW, max_tokens=333, own_limit=True),
     ]
 
-    (compared,) = compare_efforts(rows, {})
+    (compared,) = compare_efforts(board(load("v2"), *rows), {})
 
     assert compared.against == "off"
     assert [(v.setting, v.difference) for v in compared.variants] == [("off", None), ("minimal", 5.0), ("high", 10.0)]
-    assert compare_efforts(rows[:1], {}) == []
+    assert compare_efforts(board(load("v2"), *rows[:1]), {}) == []
 
 
 def test_index_per_dollar() -> None:

@@ -24,7 +24,7 @@ from independence_bench.conversation import Line, Transcript
 from independence_bench.errors import StoreError
 from independence_bench.protocol_files import parse
 from independence_bench.scoring import score_run
-from independence_bench.store import calls, records, tables
+from independence_bench.store import calls, participants, records, tables
 from independence_bench.store.calls import CallInfo, Ended, Spending, Tried
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store, open_store
@@ -297,7 +297,7 @@ def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str
 def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> None:
     """A judge may be asked again where it failed; where it did not, nothing changes its marks."""
     with store.writing() as connection:
-        records.keep_judge(connection, "judge-hash", "judge", "{}")
+        participants.keep_judge(connection, "judge-hash", "judge", "{}")
 
     def kept(made: Judgement) -> Judgement | None:
         with store.writing() as connection:
@@ -326,8 +326,8 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
         cut_off=0, plain_text=1, reasoned=1,
     )  # fmt: skip
     with store.writing() as connection:
-        records.keep_protocol(connection, "p", "small", {}, NOW)
-        records.keep_subject(connection, subject)
+        participants.keep_protocol(connection, "p", "small", {}, NOW)
+        participants.keep_subject(connection, subject)
         records.keep_transcripts(connection, [(played, NOW)])
 
     with store.reading() as connection:
@@ -341,7 +341,7 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
             1,
         )
         assert records.transcript_rows(connection, ["s"], "another") == []
-        assert records.stored_subjects(connection) == {subject.hash: subject}
+        assert participants.stored_subjects(connection) == {subject.hash: subject}
         with pytest.raises(KeyError):
             records.read_transcript(connection, "t2")
 
@@ -354,7 +354,7 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Call
     (small / "protocol.yaml").unlink()
 
     with open_store(made.store) as store, store.reading() as connection:
-        ((hash_, name, files),) = records.stored_protocols(connection)
+        ((hash_, name, files),) = participants.stored_protocols(connection)
     snapshot = parse(files, where="store")
 
     assert (hash_, name) == (before.hash, "small")
@@ -388,8 +388,8 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
     """The row of a conversation that broke off is the same row when it is played to its end."""
     subject = ChatModel("acme/one", "scripted", 0.7, 100)
     with store.writing() as connection:
-        records.keep_protocol(connection, "p", "small", {}, NOW)
-        records.keep_subject(connection, subject)
+        participants.keep_protocol(connection, "p", "small", {}, NOW)
+        participants.keep_subject(connection, subject)
 
     def kept(text: str, reason: str | None = None) -> tuple[str, str]:
         talk = Transcript("Be.", (Line("human", "Who?"), Line("model", text, "", "first")))
@@ -415,10 +415,10 @@ def test_judges_of_one_label_can_be_told_apart(store: Store) -> None:
     one, two, other = "1" * 64, "2" * 64, "3" * 64
     with store.writing() as connection:
         for hash_, label in ((one, "judge"), (two, "judge"), (other, "another")):
-            records.keep_judge(connection, hash_, label, "{}")
+            participants.keep_judge(connection, hash_, label, "{}")
 
     with store.reading() as connection:
-        assert records.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
+        assert participants.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
 
 
 def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
@@ -426,9 +426,9 @@ def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
 
     def played(hash_: str, now: float) -> list[str]:
         with store.writing() as connection:
-            records.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
+            participants.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
         with store.reading() as connection:
-            return [found for found, _, _ in records.stored_protocols(connection)]
+            return [found for found, _, _ in participants.stored_protocols(connection)]
 
     assert played("old", NOW) == ["old"]
     assert played("new", NOW + 1) == ["new", "old"]

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from independence_bench.completion import clean_text
 from independence_bench.conversation import Line, Transcript
 from independence_bench.errors import StoreError
-from independence_bench.store import calls, records, tables
+from independence_bench.store import calls, participants, records, tables
 from independence_bench.store.calls import CallInfo
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.records import Judgement, Played, Reply
@@ -53,12 +53,12 @@ class TakenBack(Exception):
 def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     one, two, three = (*parts, *parts, *parts)[:3]
     subject = ChatModel(one, two, 0.7, 100, provider=three)
-    records.keep_subject(connection, subject)
-    assert records.stored_subjects(connection) == {subject.hash: subject}
+    participants.keep_subject(connection, subject)
+    assert participants.stored_subjects(connection) == {subject.hash: subject}
 
     files = {f"{number}/{part}": odd for number, part in enumerate(parts)}
-    records.keep_protocol(connection, "p", one, files, 1.0)
-    assert records.stored_protocols(connection) == [("p", one, files)]
+    participants.keep_protocol(connection, "p", one, files, 1.0)
+    assert participants.stored_protocols(connection) == [("p", one, files)]
 
     calls.claim(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
     (attempt,) = calls.begin_attempts(connection, [("k", 100)], "me", 1.0)
@@ -72,8 +72,8 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     records.keep_transcripts(connection, [(played, 1.0)])
     assert records.read_transcript(connection, "t") == (talk, keys)
 
-    records.keep_judge(connection, "j", one, "{}")
-    assert records.stored_judges(connection) == {"j": one}
+    participants.keep_judge(connection, "j", one, "{}")
+    assert participants.stored_judges(connection) == {"j": one}
     judgement = Judgement("g", talk.heard_hash, "r", "j", dict.fromkeys(parts, 0.1), one, two)
     records.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
     assert records.find_judgements(connection, ["g"]) == {"g": judgement}
@@ -86,10 +86,10 @@ def _damage(connection: Connection, blob: bytes, text: str) -> None:
     connection.execute(tables.judgements.update().values(marks=text))
     connection.execute(tables.subjects.update().values(spec=text))
     for read in (
-        lambda: records.stored_protocols(connection),
+        lambda: participants.stored_protocols(connection),
         lambda: records.read_transcript(connection, "t"),
         lambda: records.find_judgements(connection, ["g"]),
-        lambda: records.stored_subjects(connection),
+        lambda: participants.stored_subjects(connection),
     ):
         with suppress(StoreError):
             read()

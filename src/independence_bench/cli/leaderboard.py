@@ -12,7 +12,7 @@ from independence_bench.report.json import boards_json
 from independence_bench.report.rows import Board, boards
 from independence_bench.report.terminal import board_view, configurations_view, differences_view, printed
 from independence_bench.scoring import OWN, RULES
-from independence_bench.store import records
+from independence_bench.store import participants
 from independence_bench.store.database import open_store
 
 
@@ -48,7 +48,7 @@ def command(
         found = boards(opened, protocol, judge, split(jury), RULES[rules])
         own = found if rules == OWN.name else boards(opened, protocol, judge, split(jury))
         with opened.reading() as connection:
-            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in records.stored_protocols(connection)]
+            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in participants.stored_protocols(connection)]
     if as_json:
         click.echo(boards_json(found, None if rules == OWN.name else differences(own, found)))
     elif found:

@@ -19,7 +19,7 @@ from independence_bench.protocol_files import Files, load_with_files, parse
 from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.shown import harmless
-from independence_bench.store import records
+from independence_bench.store import participants
 from independence_bench.store.database import Store, default_store
 from independence_bench.subject import ChatModel, Roster, read_models
 
@@ -80,7 +80,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     Raises ProtocolError where there is none of that name, WrongUse where nothing was played yet.
     """
     with store.reading() as connection:
-        played = records.stored_protocols(connection)
+        played = participants.stored_protocols(connection)
     if name is None:
         if not played:
             raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
@@ -101,9 +101,9 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     Raises WrongUse where a name fits none or several, or where there is no subject.
     """
     with store.reading() as connection:
-        found = records.stored_subjects(connection)
+        found = participants.stored_subjects(connection)
         if protocol is not None:
-            begun = {subject for subject, *_ in records.begun_runs(connection, protocol.name)}
+            begun = {subject for subject, *_ in participants.begun_runs(connection, protocol.name)}
             found = {hash_: subject for hash_, subject in found.items() if hash_ in begun}
     labels = unique_labels(found)
     if not labels:

@@ -11,7 +11,7 @@ Where no method keeps its promise there is no interval, and the reason is said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,9 @@ INDEX = "index"  # beside the names of dimensions
 # A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
 # mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
 RANKING_DEGREES = 20
+# One scenario after the other looks as far into the tails, with a few runs of one conversation each: so many degrees
+# are taken off there, also by measurement.
+SCENARIO_DEGREES = -4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class Uncertainty:
 
     again: Interval | None = None
     another: Interval | None = None
+
+    def scaled(self, factor: float) -> Uncertainty:
+        """In another unit."""
+        again, another = (None if one is None else one.scaled(factor) for one in (self.again, self.another))
+        return Uncertainty(again, another)
 
 
 UNKNOWN = Uncertainty()
@@ -77,6 +85,19 @@ class Apart:
     uncertainty: Uncertainty
     seen_again: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
     seen_another: float | None
+    p_again: float | None = None  # the p at which 0 would be on the edge of the interval
+    p_another: float | None = None
+
+    def in_percent(self) -> Apart:
+        """A dimension's, in [-1, 1], as points of 100."""
+        seen_again, seen_another = (None if one is None else 100 * one for one in (self.seen_again, self.seen_another))
+        return replace(
+            self,
+            difference=100 * self.difference,
+            uncertainty=self.uncertainty.scaled(100),
+            seen_again=seen_again,
+            seen_another=seen_another,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,21 +136,7 @@ class Sureness:
 
     def apart(self, score: str, first: int, second: int) -> Apart:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        measure_ = self.measures[score]
-        one, other = np.array([first]), np.array([second])
-        found: list[tuple[Interval | None, float | None]] = []
-        for pairs in (pairs_again, pairs_another):
-            sides = pairs(measure_.measured, one, other)
-            if sides is None:
-                found.append((None, None))
-                continue
-            sides = pairs_with_judges(*sides, measure_.noise)
-            low, high = (float(limit[0]) for limit in differences(*sides))
-            found.append((Interval(low, high).scaled(measure_.unit), float(smallest_seen(*sides)[0]) * measure_.unit))
-        mean = measure_.measured.mean
-        (again, seen_again), (another, seen_another) = found
-        difference = float(mean[first] - mean[second]) * measure_.unit
-        return Apart(difference, Uncertainty(again, another), seen_again, seen_another)
+        return measured_apart(self.measures[score], first, second)
 
     def unsaid(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -192,9 +199,59 @@ def measure_board(
             for mine in by_judge
         ]
         for name, design in designs(protocol, configurations).items():
-            noise = judge_noise(_deviations(design, shares, of_judges)) if of_judges else None
-            measures[name] = Measure(measure(design, shares), noise, 100.0 if name == INDEX else 1.0)
+            measured = measure(design, shares)
+            noise = judge_noise(_deviations(design, shares, of_judges), measured.mean) if of_judges else None
+            measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
     return Sureness(protocol, measures, max(len(by_judge), 1))
+
+
+def measure_scenarios(
+    protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
+) -> dict[tuple[str, str], Measure]:
+    """(dimension, scenario's id) -> that dimension in that scenario alone, of *subjects* as in `measure_board`.
+
+    Only where the scenario has marks of the dimension. Of one scenario nothing is known about another.
+    """
+    slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
+    found: dict[tuple[str, str], Measure] = {}
+    for row, dimension in enumerate(protocol.dimensions):
+        for scenario in protocol.scenarios:
+            if subjects and any(mark.name in dimension.marks for mark in scenario.marks):
+                columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
+                weights = np.full((1, len(columns)), 1 / len(columns))
+                design = Design(weights, np.zeros(len(columns), dtype=np.intp))
+                measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
+                found[dimension.name, scenario.id] = Measure(measured, None, 1.0)
+    return found
+
+
+def measured_apart(of_one: Measure, first: int, second: int, more: float = 0.0) -> Apart:
+    """One score of the two subjects of these numbers, the first minus the second; *more* degrees for its p."""
+    return every_apart(of_one, [first], [second], more)[0]
+
+
+def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0) -> list[Apart]:
+    """The same for many pairs at once: a hundred take little longer than one."""
+    one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+    found: list[list[tuple[Interval | None, float | None, float | None]]] = []
+    for pairs in (pairs_again, pairs_another):
+        sides = pairs(of_one.measured, one, other)
+        if sides is None:
+            found.append([(None, None, None)] * len(one))
+            continue
+        sides = pairs_with_judges(*sides, of_one.noise)
+        low, high = differences(*sides)
+        columns = (low.tolist(), high.tolist(), smallest_seen(*sides).tolist(), p_values(*sides, more).tolist())
+        found.append(
+            [(Interval(a, b).scaled(of_one.unit), s * of_one.unit, p) for a, b, s, p in zip(*columns, strict=True)]
+        )
+    mean = of_one.measured.mean
+    apart = (mean[one] - mean[other]) * of_one.unit
+    return [
+        Apart(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
+        for difference, again, another in zip(apart.tolist(), *found, strict=True)
+    ]
 
 
 def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:

@@ -1,14 +1,17 @@
 """Subjects that differ in one setting, side by side, and what an index costs. Pure: from rows and sums to values.
 
-Differences are points of the index (0-100) between means over runs; nothing here says how sure they are.
+Differences are points of the index (0-100) between means over runs; how sure they are follows from all ranked subjects
+of the board together (`certainty.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from independence_bench.report.rows import Row
+from independence_bench.report.certainty import INDEX, UNKNOWN, Apart, Uncertainty
+from independence_bench.report.paired import rows_apart, standing_out
+from independence_bench.report.rows import Board, Row
 from independence_bench.subject import ChatModel, Reasoning
 
 NOT_PINNED = "not pinned"
@@ -32,6 +35,8 @@ class Variant:
     runs: int
     difference: float | None  # its index minus the one of what it is compared with; None for that one itself
     served: tuple[tuple[str, int], ...]
+    apart: Apart | None = None  # the same difference with its intervals; None: not both of them are ranked
+    stands: bool | None = None  # told from 0 on this test though so many are compared; None: nothing is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Comparison:
     variants: tuple[Variant, ...]
 
 
-def compare_providers(rows: Sequence[Row], spent: Mapping[str, Spent]) -> list[Comparison]:
+def compare_providers(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
     """Every model that was served under two pins or more, no pin being one: compared with no pin, where that is there.
 
     *spent* by subject hash says who served those that were not pinned. Subjects are put side by side only if they
@@ -53,10 +58,10 @@ def compare_providers(rows: Sequence[Row], spent: Mapping[str, Spent]) -> list[C
     def rest(model: ChatModel) -> tuple[object, ...]:
         return tuple((name, value) for name, value in model.causes().items() if name != "provider")
 
-    return _compare(rows, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None)
+    return _compare(board, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None)
 
 
-def compare_efforts(rows: Sequence[Row], spent: Mapping[str, Spent]) -> list[Comparison]:
+def compare_efforts(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
     """Every model that was played with two reasoning efforts or more: compared with the lowest that is complete.
 
     Equal in everything else, except that who thinks has more room for its reply unless a limit was chosen.
@@ -67,28 +72,39 @@ def compare_efforts(rows: Sequence[Row], spent: Mapping[str, Spent]) -> list[Com
         same = {name: value for name, value in model.causes().items() if name not in ("reasoning", "max_tokens")}
         return (*same.items(), model.max_tokens if model.own_limit else None)
 
-    return _compare(rows, spent, rest, lambda m: m.reasoning.value, lambda m: order.index(m.reasoning))
+    return _compare(board, spent, rest, lambda m: m.reasoning.value, lambda m: order.index(m.reasoning))
 
 
 def _compare(
-    rows: Sequence[Row],
+    board: Board,
     spent: Mapping[str, Spent],
     rest: Callable[[ChatModel], tuple[object, ...]],
     setting: Callable[[ChatModel], str],
     place: Callable[[ChatModel], int],
 ) -> list[Comparison]:
     groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
+    for row in (*board.ranked, *board.incomplete):
         groups.setdefault(rest(row.subject), []).append(row)
     found = []
     for group in groups.values():
         if len({setting(row.subject) for row in group}) > 1:
             group.sort(key=lambda row: (place(row.subject), row.label))
-            found.append(_comparison(group, spent, setting))
-    return sorted(found, key=lambda comparison: (comparison.model, comparison.variants[0].label))
+            found.append(_comparison(board, group, spent, setting))
+    return _marked(sorted(found, key=lambda comparison: (comparison.model, comparison.variants[0].label)))
 
 
-def _comparison(group: Sequence[Row], spent: Mapping[str, Spent], setting: Callable[[ChatModel], str]) -> Comparison:
+def _marked(found: Sequence[Comparison]) -> list[Comparison]:
+    """With those that stand among all of them: who looks at forty differences sees two that are none."""
+    differences = [variant.apart.p_again if variant.apart else None for one in found for variant in one.variants]
+    stands = iter(standing_out(differences))
+    return [
+        replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
+    ]
+
+
+def _comparison(
+    board: Board, group: Sequence[Row], spent: Mapping[str, Spent], setting: Callable[[ChatModel], str]
+) -> Comparison:
     base = next((row for row in group if row.score.index is not None), None)
     variants = [
         Variant(
@@ -98,6 +114,7 @@ def _comparison(group: Sequence[Row], spent: Mapping[str, Spent], setting: Calla
             runs=row.score.runs,
             difference=None if row is base else _minus(row.score.index, base.score.index if base else None),
             served=spent.get(row.subject.hash, Spent()).served,
+            apart=None if base is None or row is base else rows_apart(board, INDEX, row, base),
         )
         for row in group
     ]
@@ -116,6 +133,7 @@ class Price:
     index: float
     dollars_per_run: float | None  # None: not known
     index_per_dollar: float | None  # index / dollars of one run; None: not known, or free
+    uncertainty: Uncertainty = UNKNOWN  # of the points for a dollar: the index's, what it cost being known
 
 
 def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Price]:
@@ -126,7 +144,10 @@ def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Pri
             continue
         dollars = spent.get(row.subject.hash, Spent()).dollars
         per_run = None if dollars is None else dollars / row.score.runs
-        prices.append(Price(row.label, row.score.index, per_run, row.score.index / per_run if per_run else None))
+        points, uncertainty = None, UNKNOWN
+        if per_run:
+            points, uncertainty = row.score.index / per_run, row.certainty.index.scaled(1 / per_run)
+        prices.append(Price(row.label, row.score.index, per_run, points, uncertainty))
     return sorted(prices, key=_dearness)
 
 

@@ -1,7 +1,12 @@
 """What the system prompt and the way of talking do to the index: configurations of one protocol, compared.
 
 Pure: from boards to values. Everything is paired within subjects, so a difference is never one between other
-models; all numbers are points of the index (0-100). Points only: says nothing of how sure they are.
+models; all numbers are points of the index (0-100). A difference has an interval by each of two questions:
+
+    sampled   other subjects like these: they are a sample, the scenarios stay
+    again     the same test again: these subjects and these scenarios, the runs vary
+
+Runs of two configurations have nothing in common but the subject and the scenarios.
 """
 
 from __future__ import annotations
@@ -11,13 +16,19 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
+import numpy as np
+
 from independence_bench.plan import every_configuration
 from independence_bench.protocol import DELIVERIES, Configuration
+from independence_bench.report.certainty import UNKNOWN
 from independence_bench.report.rows import Board
 from independence_bench.scoring import mean_of
+from independence_bench.statistics.intervals import Interval
+from independence_bench.statistics.paired import effect_interval, linear_limits
 
-Indices = Mapping[Configuration, float]  # of one subject, where it has one
-Contrast = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
+Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
+Indices = Mapping[Configuration, Index]  # of one subject, where it has one
+Pair = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,16 @@ class Effect:
     within: str | None
     subjects: int
     points: float
+    sampled: Interval | None = None  # at 95 %, in points; None: fewer than three subjects
+    again: Interval | None = None  # None: how the runs of one of the subjects vary is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An effect in one subject alone, in points, with its interval by the same test again where that is known."""
+
+    points: float
+    again: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,8 @@ class Spread:
 
     label: str
     indices: tuple[float | None, ...]
+    intervals: tuple[Interval | None, ...] = ()  # of the indices, by the same test again
+    changes: tuple[Change | None, ...] = ()  # by the effects of the comparison, in their order; None: not all is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +102,43 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     played.sort(key=lambda c: _order(mine[0], c))
     whole = [there for there in indices.values() if len(there) == len(played)]
     places = [_place(configuration, list(indices.values()), whole) for configuration in played]
+    contrasts = [(c, e) for c in _contrasts(_systems(mine[0], played)) if (e := _effect(c, list(indices.values())))]
     spreads = [
-        Spread(labels[subject], tuple(there.get(c) for c in played))
+        _spread(labels[subject], there, played, [contrast for contrast, _ in contrasts])
         for subject, there in indices.items()
         if len(there) > 1
     ]
     spreads.sort(key=lambda spread: spread.label)
-    effects = _effects(_systems(mine[0], played), list(indices.values()))
-    return Configurations(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
+    effects = tuple(effect for _, effect in contrasts)
+    return Configurations(judge, tuple(places), tuple(spreads), len(whole), effects)
 
 
-def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, float]], dict[str, str]]:
+def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
     """(subject -> configuration -> index, subject -> label), subjects by their hash."""
-    indices: dict[str, dict[Configuration, float]] = {}
+    indices: dict[str, dict[Configuration, Index]] = {}
     labels: dict[str, str] = {}
     for board in boards:
         for row in (*board.ranked, *board.incomplete):
             labels.setdefault(row.subject.hash, row.label)
             there = indices.setdefault(row.subject.hash, {})
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
-            there |= {c: score.index for c, score in by_itself.items() if score.index is not None}
+            sure = row.certainty_by_configuration or {board.configurations[0]: row.certainty.index}
+            there |= {
+                c: (score.index, sure.get(c, UNKNOWN).again)
+                for c, score in by_itself.items()
+                if score.index is not None
+            }
     return indices, labels
+
+
+def _spread(label: str, there: Indices, played: Sequence[Configuration], contrasts: Sequence[_Contrast]) -> Spread:
+    indices = [there.get(configuration, (None, None)) for configuration in played]
+    return Spread(
+        label,
+        tuple(index for index, _ in indices),
+        tuple(interval for _, interval in indices),
+        tuple(_change(contrast, there) for contrast in contrasts),
+    )
 
 
 def _order(board: Board, configuration: Configuration) -> tuple[int, int]:
@@ -113,54 +152,85 @@ def _systems(board: Board, played: Sequence[Configuration]) -> list[str]:
 
 
 def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Sequence[Indices]) -> Place:
-    there = [indices[configuration] for indices in subjects if configuration in indices]
+    there = [indices[configuration][0] for indices in subjects if configuration in indices]
     mean = fsum(there) / len(there)  # somebody has an index there: that is what makes it played
-    return Place(str(configuration), len(there), mean, mean_of([indices[configuration] for indices in whole]))
+    return Place(str(configuration), len(there), mean, mean_of([indices[configuration][0] for indices in whole]))
 
 
-def _effects(systems: Sequence[str], subjects: Sequence[Indices]) -> list[Effect]:
-    """Every effect that at least one subject has all indices for: both factors, then their interaction."""
+# ---------------------------------------------------------------- effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrast:
+    """What an effect compares, and by which weights on the configurations; they add up to 0."""
+
+    factor: Literal["system", "delivery", "interaction"]
+    level: str
+    base: str
+    within: str | None
+    weights: tuple[tuple[float, Configuration], ...]
+
+    def of(self, there: Indices) -> float:
+        """In one subject; KeyError where it lacks one of the configurations."""
+        return fsum(weight * there[c][0] for weight, c in self.weights)
+
+    def possible(self, there: Indices) -> bool:
+        """Whether a subject has all of it."""
+        return all(configuration in there for _, configuration in self.weights)
+
+
+def _contrasts(systems: Sequence[str]) -> list[_Contrast]:
+    """Every effect that there may be: both factors, then their interaction."""
     user, tool = DELIVERIES
-    found: list[Effect | None] = []
+    found: list[_Contrast] = []
     for level in systems[1:]:
-        prompts: dict[str, Contrast] = {d: (Configuration(level, d), Configuration(systems[0], d)) for d in DELIVERIES}
-        found += _factor("system", level, systems[0], prompts, subjects)
-    ways: dict[str, Contrast] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
-    found += _factor("delivery", tool, user, ways, subjects)
+        prompts: dict[str, Pair] = {d: (Configuration(level, d), Configuration(systems[0], d)) for d in DELIVERIES}
+        found += _factor("system", level, systems[0], prompts)
+    ways: dict[str, Pair] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
+    found += _factor("delivery", tool, user, ways)
     for level in systems[1:]:
         (a, b), (c, d) = ways[level], ways[systems[0]]
-        found.append(_effect("interaction", level, systems[0], None, ((1, a), (-1, b), (-1, c), (1, d)), subjects))
-    return [effect for effect in found if effect is not None]
+        found.append(_Contrast("interaction", level, systems[0], None, ((1, a), (-1, b), (-1, c), (1, d))))
+    return found
 
 
-def _factor(
-    factor: Literal["system", "delivery"],
-    level: str,
-    base: str,
-    contrasts: Mapping[str, Contrast],
-    subjects: Sequence[Indices],
-) -> list[Effect | None]:
+def _factor(factor: Literal["system", "delivery"], level: str, base: str, pairs: Mapping[str, Pair]) -> list[_Contrast]:
     """The main effect, where the other factor has two levels or more, then the effect within each of those."""
-    share = 1 / len(contrasts)
-    every = [part for one, other in contrasts.values() for part in ((share, one), (-share, other))]
-    main = _effect(factor, level, base, None, every, subjects) if len(contrasts) > 1 else None
-    within = [
-        _effect(factor, level, base, name, ((1, one), (-1, other)), subjects)
-        for name, (one, other) in contrasts.items()
-    ]
-    return [main, *within]
+    share = 1 / len(pairs)
+    every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))
+    main = [_Contrast(factor, level, base, None, every)] if len(pairs) > 1 else []
+    return [*main, *(_Contrast(factor, level, base, name, ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
 
 
-def _effect(
-    factor: Literal["system", "delivery", "interaction"],
-    level: str,
-    base: str,
-    within: str | None,
-    contrast: Sequence[tuple[float, Configuration]],
-    subjects: Sequence[Indices],
-) -> Effect | None:
-    """The mean of the *contrast* (weights on configurations) over the subjects that have all of it."""
-    needed = {configuration for _, configuration in contrast}
-    points = [fsum(weight * there[c] for weight, c in contrast) for there in subjects if needed <= there.keys()]
-    mean = mean_of(points)
-    return None if mean is None else Effect(factor, level, base, within, len(points), mean)
+def _effect(contrast: _Contrast, subjects: Sequence[Indices]) -> Effect | None:
+    """The mean over the subjects that have all of it; None where nobody has."""
+    mine = [there for there in subjects if contrast.possible(there)]
+    points = mean_of([contrast.of(there) for there in mine])
+    if points is None:
+        return None
+    weights = [weight for weight, _ in contrast.weights]
+    scores = np.array([[there[c][0] / 100 for _, c in contrast.weights] for there in mine])
+    sampled = effect_interval(scores, weights)
+    changes = [change for there in mine if (change := _change(contrast, there))]
+    return Effect(
+        contrast.factor,
+        contrast.level,
+        contrast.base,
+        contrast.within,
+        len(mine),
+        points,
+        sampled.scaled(100) if sampled else None,
+        _joined([(1 / len(mine), change.points, change.again) for change in changes]),
+    )
+
+
+def _change(contrast: _Contrast, there: Indices) -> Change | None:
+    if not contrast.possible(there):
+        return None
+    return Change(contrast.of(there), _joined([(weight, *there[c]) for weight, c in contrast.weights]))
+
+
+def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
+    """Of the weighted sum; None where one of the parts has no interval."""
+    known = [(weight, points, interval) for weight, points, interval in parts if interval is not None]
+    return linear_limits(known) if len(known) == len(parts) else None

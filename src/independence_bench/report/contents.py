@@ -28,13 +28,14 @@ from independence_bench.report.comparisons import (
 )
 from independence_bench.report.configurations import Configurations, compare_configurations
 from independence_bench.report.naming import NameCount, Named, count_names
+from independence_bench.report.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.report.rows import Board, Row
-from independence_bench.report.scenarios import Complexity, RunMarks, measure_scenarios
+from independence_bench.report.scenarios import Complexity, RunMarks, measure_board
 from independence_bench.scoring import Slot
-from independence_bench.store import calls, records
+from independence_bench.store import calls, consumption, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF, Spending
+from independence_bench.store.consumption import Try
 from independence_bench.store.database import Store
-from independence_bench.store.records import Try
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Contents:
     judges: tuple[JudgeFacts, ...]
     naming: Naming
     complexity: Complexity  # of the ranked subjects
+    reliability: Reliability  # of the main configuration, by all of its judges that are taken together
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
 
@@ -102,25 +104,27 @@ def read_contents(
     if not boards:
         raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
     main = main_board(boards)
+    together = panel([board for board in boards if board.configurations == main.configurations])
     rows = (*main.ranked, *main.incomplete)
     with store.reading() as connection:
         marks = _marks(main)
         spent = _spent(connection, main)
         spending = calls.spending(connection)
-        updated = records.newest(connection)
-    ranked = [(row.label, marks[row.subject.hash]) for row in main.ranked]
+        typical = read_prices(connection, together)
+        updated = consumption.newest(connection)
     return Contents(
         protocol=protocol,
         updated=updated,
         main=main,
         others=tuple(board for board in boards if board is not main),
         configurations=compare_configurations(boards, main.judge),
-        providers=tuple(compare_providers(rows, spent)),
-        efforts=tuple(compare_efforts(rows, spent)),
+        providers=tuple(compare_providers(main, spent)),
+        efforts=tuple(compare_efforts(main, spent)),
         prices=tuple(price_indices(main.ranked, spent)),
         judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
         naming=_naming(main, readings),
-        complexity=measure_scenarios(protocol, main.configurations, ranked),
+        complexity=measure_board(main),
+        reliability=measure_reliability(together, typical),
         details=tuple(
             Detail(row, _scored(main, row, marks[row.subject.hash]), spent.get(row.subject.hash, Spent()))
             for row in rows
@@ -182,7 +186,7 @@ def _spent(connection: Connection, board: Board) -> dict[str, Spent]:
         if counted is not None and (not counted or played.run in counted):
             asked[played.subject_hash] |= dict.fromkeys(keys[played.id])
     tries: dict[str, list[Try]] = defaultdict(list)
-    for one in records.reply_tries(connection):
+    for one in consumption.reply_tries(connection):
         tries[one.key].append(one)
     return {
         subject: _sum([one for key in mine for one in tries.get(key, ())], len(mine)) for subject, mine in asked.items()

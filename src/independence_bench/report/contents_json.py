@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.report.comparisons import Comparison, Spent
+from independence_bench.report.comparisons import Comparison, Spent, Variant
 from independence_bench.report.contents import Contents, Detail
-from independence_bench.report.json import boards_json
+from independence_bench.report.json import apart_values, board_values
 from independence_bench.report.naming import unique_names
+from independence_bench.report.reliability_view import reliability_values
 
 DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
 
@@ -20,7 +21,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
     spending = contents.spending
     value = {
         "updated": updated,
-        **json.loads(boards_json([contents.main, *contents.others])),  # the first one is what all else is about
+        "boards": [board_values(board) for board in (contents.main, *contents.others)],  # the first: what all is about
         "configurations": asdict(contents.configurations) if contents.configurations else None,
         "providers": _comparisons(contents.providers),
         "reasoning_efforts": _comparisons(contents.efforts),
@@ -29,6 +30,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
         "scenarios": [asdict(facts) for facts in contents.complexity.scenarios],
         "scenario_scores": [{"label": label, "scores": list(scores)} for label, scores in contents.complexity.scores],
+        "reliability": reliability_values(contents.reliability),
         "subjects": [_detail(detail) for detail in contents.details],
         "cost": {
             "this_command": 0.0,
@@ -43,10 +45,12 @@ def contents_json(contents: Contents, updated: str | None) -> str:
 
 
 def _comparisons(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
-    return [
-        asdict(one) | {"variants": [asdict(variant) | {"served": dict(variant.served)} for variant in one.variants]}
-        for one in comparisons
-    ]
+    return [asdict(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    values = asdict(variant) | {"served": dict(variant.served)} | (apart_values(variant.apart) or {})
+    return {name: value for name, value in values.items() if name != "apart"}
 
 
 def _detail(detail: Detail) -> dict[str, Any]:

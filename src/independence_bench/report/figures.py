@@ -19,6 +19,15 @@ def between(interval: Interval | None, digits: int = 1) -> str:
     return "–".join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
 
 
+def from_to(interval: Interval | None, digits: int = 1) -> str:
+    """+0.3 to +5.1, of a difference; a dash where there is none."""
+    return "–" if interval is None else " to ".join(_signed(end, digits) for end in (interval.low, interval.high))
+
+
+def _signed(points: float, digits: int) -> str:
+    return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
+
+
 def ranks(row: Row) -> str:
     """The ranks that a ranked subject may have: 3, or 1–12; its place in the order where nothing is known of that."""
     standing = row.certainty.standing

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.report.certainty import UNKNOWN, Uncertainty
+from independence_bench.report.certainty import UNKNOWN, Apart, Uncertainty
 from independence_bench.report.differences import Difference
 from independence_bench.report.rows import Board, Row
 from independence_bench.statistics.ranking import Standing
@@ -48,6 +48,18 @@ def board_values(board: Board) -> dict[str, Any]:
 def _uncertainty(one: Uncertainty) -> dict[str, Any]:
     """95 % intervals in the number's own unit: the same test again, and another test like it."""
     return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
+
+
+def apart_values(one: Apart | None) -> dict[str, Any] | None:
+    """A difference of two subjects: its 95 % intervals, the smallest that would be seen, and p for none at all."""
+    if one is None:
+        return None
+    return {
+        "difference": one.difference,
+        "interval": _uncertainty(one.uncertainty),
+        "smallest_seen": {"again": one.seen_again, "another": one.seen_another},
+        "p": {"again": one.p_again, "another": one.p_another},
+    }
 
 
 def _standing(one: Standing | None) -> dict[str, Any] | None:

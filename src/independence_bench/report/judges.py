@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
+import numpy as np
 from sqlalchemy import Connection
 
 from independence_bench.brief import rubric_hash
@@ -23,7 +24,10 @@ from independence_bench.report.jury import find_judge
 from independence_bench.report.rows import Board, boards, unique_labels
 from independence_bench.scoring import mean_of
 from independence_bench.statistics.agreement import icc_2k, krippendorff_alpha, quadratic_kappa, rank_correlation
-from independence_bench.store import records
+from independence_bench.statistics.intervals import Interval
+from independence_bench.statistics.leaving_out import alpha_interval, rank_correlation_interval
+from independence_bench.statistics.paired import FEWEST_ELSEWHERE, effect_interval, lone_interval
+from independence_bench.store import participants, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel
@@ -56,6 +60,7 @@ class JudgeRow:
     failed: int  # those that it has no verdict on although it was asked
     flagged: int  # verdicts that a person should read
     leniency: float | None  # its index minus the mean of the others', over the subjects that all have one for
+    leniency_interval: Interval | None  # 95 %, over subjects like these; None: fewer than three
 
     @property
     def failed_share(self) -> float | None:
@@ -85,11 +90,27 @@ class Favour:
     own: float  # mean index
     others: float
     elsewhere: float | None  # own minus others, over the subjects that are not of its family
+    elsewhere_subjects: int
+    interval: Interval | None  # 95 %, of the preference, over subjects like these; None: `unsaid` says why
 
     @property
     def difference(self) -> float:
         """What it gives more than the others do, in points of the index."""
         return self.own - self.others
+
+    @property
+    def preference(self) -> float | None:
+        """What it gives its own kind more than it gives anybody more; None where there is nobody else."""
+        return None if self.elsewhere is None else self.difference - self.elsewhere
+
+    @property
+    def unsaid(self) -> str | None:
+        """Why the preference has no interval."""
+        if self.interval is not None:
+            return None
+        if self.elsewhere_subjects < FEWEST_ELSEWHERE:
+            return f"{self.elsewhere_subjects} other subjects, and it takes {FEWEST_ELSEWHERE}"
+        return "all other subjects are given exactly the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +120,7 @@ class MarkAgreement:
     mark: Mark
     conversations: int  # marked by two judges or more
     alpha: float | None  # Krippendorff's, ordinal
+    alpha_interval: Interval | None  # 95 %, over subjects like these; None: too few of them, or no alpha
     icc: float | None  # ICC(2,k)
     icc_judges: int  # k: those who marked most of these conversations
     icc_conversations: int  # marked by all of them
@@ -113,6 +135,7 @@ class PairAgreement:
     other: str
     subjects: int  # with an index under both
     rank_correlation: float | None  # of those indices
+    rank_interval: Interval | None  # 95 %, over subjects like these; None: too few of them
     conversations: int  # marked by both
     kappa: float | None  # mean over marks
 
@@ -194,12 +217,12 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
 
 
 def _read(connection: Connection, protocol: Protocol, names: Sequence[str]) -> _Ledger:
-    labels = records.stored_judges(connection)
+    labels = participants.stored_judges(connection)
     chosen = frozenset(find_judge(labels, name) for name in names) or frozenset(labels)
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     judgements = records.judgement_rows(connection, set(rubrics.values()))
-    subjects = records.stored_subjects(connection)
-    return _Ledger(labels, chosen, records.judge_specs(connection), subjects, rubrics, judgements)
+    subjects = participants.stored_subjects(connection)
+    return _Ledger(labels, chosen, participants.judge_specs(connection), subjects, rubrics, judgements)
 
 
 def _indices(found: Sequence[Board], ledger: _Ledger) -> Indices:
@@ -303,9 +326,12 @@ def _judge_row(judge: str, material: _Material, flagged: Sequence[Flagged]) -> J
     if material.specs.get(judge, {}).get("kind") == "person":
         kind = "person"
     failed = sum(judgement.reason is not None for judgement in given)
-    leniency = mean_of([own - others for own, others in _differences(judge, material).values()])
+    compared = list(_differences(judge, material).values())
+    leniency = mean_of([own - others for own, others in compared])
+    scores = np.array(compared).reshape(-1, 2) / 100
+    sampled = effect_interval(scores, (1.0, -1.0))
     mine = sum(one.judge == label for one in flagged)
-    return JudgeRow(label, kind, len(given) - failed, failed, mine, leniency)
+    return JudgeRow(label, kind, len(given) - failed, failed, mine, leniency, sampled.scaled(100) if sampled else None)
 
 
 def _favours(judge: str, material: _Material) -> Iterator[Favour]:
@@ -325,7 +351,9 @@ def _favours(judge: str, material: _Material) -> Iterator[Favour]:
     for whom, chosen in groups_of:
         own, others = mean_of([compared[s][0] for s in chosen]), mean_of([compared[s][1] for s in chosen])
         if own is not None and others is not None:
-            yield Favour(material.labels[judge], whom, family, len(chosen), own, others, mean_of(rest))
+            interval = lone_interval([compared[s][0] - compared[s][1] for s in chosen], rest)
+            elsewhere = mean_of(rest)
+            yield Favour(material.labels[judge], whom, family, len(chosen), own, others, elsewhere, len(rest), interval)
 
 
 def base_model(model: str) -> str:
@@ -361,10 +389,12 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
     ]
     panel = _panel({judge: sum(key in given[judge] for key in keys) for judge in material.labels}, len(keys))
     whole = [key for key in keys if all(key in given[judge] for judge in panel)]
+    alpha = krippendorff_alpha(table) if len(keys) >= FEWEST else None
     return MarkAgreement(
         mark=mark,
         conversations=len(keys),
-        alpha=krippendorff_alpha(table) if len(keys) >= FEWEST else None,
+        alpha=alpha,
+        alpha_interval=alpha_interval(table, [material.places[key].subject_hash for key in keys], alpha),
         icc=icc_2k([[given[judge][key] for key in whole] for judge in panel]) if len(whole) >= FEWEST else None,
         icc_judges=len(panel),
         icc_conversations=len(whole),
@@ -387,6 +417,7 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
     for a, b in combinations(material.labels, 2):
         one, other = material.indices.get(a, {}), material.indices.get(b, {})
         both = [subject for subject in one if subject in other]
+        indices = ([one[s] for s in both], [other[s] for s in both])
         labels = (material.labels[a], material.labels[b])
         kappas = [kappa for mark in marks for *pair, kappa in mark.kappas if tuple(pair) == labels]
         found.append(
@@ -394,7 +425,8 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
                 one=labels[0],
                 other=labels[1],
                 subjects=len(both),
-                rank_correlation=rank_correlation([one[s] for s in both], [other[s] for s in both]),
+                rank_correlation=rank_correlation(*indices),
+                rank_interval=rank_correlation_interval(*indices),
                 conversations=sum(_valid(material, a, key) and _valid(material, b, key) for key in material.places),
                 kappa=mean_of([kappa for kappa in kappas if kappa is not None]),
             )

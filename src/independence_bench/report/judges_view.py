@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
@@ -12,9 +13,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.report.figures import between, from_to
 from independence_bench.report.judges import Dispute, Flagged, Place, Validation
 from independence_bench.report.terminal import number, plural, scale, share
 from independence_bench.shown import label_text
+from independence_bench.statistics.intervals import Interval
+from independence_bench.statistics.leaving_out import FEWEST_MARKED, FEWEST_RANKED
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
 MOST = 10  # conversations listed to be read; all of them are in the JSON
@@ -55,19 +59,23 @@ def _section(title: str, table: Table, legend: str) -> list[RenderableType]:
 
 
 def _judges(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
-    table = _table("", "judge", "kind", "judged", "failed", "lenient", "flagged", left=3)
+    sampled = any(row.leniency_interval for row in found.judges)
+    table = _table(
+        *("", "judge", "kind", "judged", "failed", "lenient"), *(["at 95 %"] if sampled else []), "flagged", left=3
+    )
     for letter, row in zip(letters, found.judges, strict=True):
         failed = "–" if row.failed_share is None else share(row.failed_share)
-        lenient = "–" if row.leniency is None else f"{row.leniency:+.1f}"
+        lenient = ["–" if row.leniency is None else f"{row.leniency:+.1f}"]
+        lenient += [from_to(row.leniency_interval)] if sampled else []
         flagged = share(row.flagged / row.judged) if row.judged else "–"
         kind = {"table": "embedded"}.get(row.kind, row.kind)
-        table.add_row(letter, label_text(row.label), kind, f"{row.judged:,}", failed, lenient, flagged)
+        table.add_row(letter, label_text(row.label), kind, f"{row.judged:,}", failed, *lenient, flagged)
     return [
         table,
         Text(
             "judged: conversations with a verdict; failed: share of those asked for that it gave none on; lenient: its "
-            "index minus the mean of the others', over the subjects that all have one for; flagged: share of its "
-            "verdicts that a person should read (below).",
+            "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
+            "subjects are a sample (from three on); flagged: share of its verdicts that a person should read (below).",
             style="dim",
         ),
     ]
@@ -97,55 +105,63 @@ def _favours(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
         said = "\nNo judge is a subject here too, nor of the family of one: nothing to say of self-preference."
         return [Text(said, style="dim")]
     of = {row.label: letter for letter, row in zip(letters, found.judges, strict=True)}
-    table = _table("judge", "of", "n", "own", "others", "diff", "elsewhere", left=2)
+    table = _table("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "at 95 %", left=2)
     for favour in found.favours:
         whom = favour.whom if favour.whom == "itself" else f"its family ({label_text(favour.family or '')})"
         elsewhere = "–" if favour.elsewhere is None else f"{favour.elsewhere:+.1f}"
-        figures = [number(favour.own, 1), number(favour.others, 1), f"{favour.difference:+.1f}", elsewhere]
-        table.add_row(of[favour.judge], whom, str(favour.subjects), *figures)
+        prefers = "–" if favour.preference is None else f"{favour.preference:+.1f}"
+        figures = [number(favour.own, 1), number(favour.others, 1), f"{favour.difference:+.1f}", elsewhere, prefers]
+        table.add_row(of[favour.judge], whom, str(favour.subjects), *figures, from_to(favour.interval))
+    reasons = sorted({f"{of[one.judge]}: {one.unsaid}" for one in found.favours if one.unsaid})
+    unsaid = f" No interval: {'; '.join(reasons)}." if reasons else ""
     return _section(
         "What judges give themselves",
         table,
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
-        "subjects. A judge favours its own where diff is clearly above elsewhere.",
+        "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, so that to like "
+        f"some more than others is no preference yet. A judge favours its own where all of it is above 0.{unsaid}",
     )
 
 
 def _marks(found: Validation) -> list[RenderableType]:
-    table = _table("mark", "scale", "n", "alpha", "ICC(2,k)", "k", "kappa from", "to")
+    table = _table("mark", "scale", "n", "alpha", "at 95 %", "ICC(2,k)", "k", "kappa from", "to")
     for row in found.marks:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         lowest, highest = (min(kappas), max(kappas)) if kappas else (None, None)
         of = str(row.icc_judges) if row.icc is not None else "–"
-        figures = [number(row.alpha, 2), number(row.icc, 2), of, number(lowest, 2), number(highest, 2)]
+        alpha = [number(row.alpha, 2), between(row.alpha_interval, 2)]
+        figures = [*alpha, number(row.icc, 2), of, number(lowest, 2), number(highest, 2)]
         table.add_row(row.mark.name.replace("_", " "), scale(row.mark), f"{row.conversations:,}", *figures)
     return _section(
         "Agreement on each mark",
         table,
-        "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal; ICC(2,k): reliability "
-        "of the mean of the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees "
-        "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
-        "or marks that do not vary.",
+        "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal, and where it lies if "
+        f"the subjects are a sample (from {FEWEST_MARKED} on); ICC(2,k): reliability of the mean of the k judges that "
+        "marked most of them; kappa: quadratic, from that of the pair that agrees least to that of the one that agrees "
+        "most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary. ICC and "
+        "kappa have no interval: none that was tried keeps its promise where marks pile up at an end.",
     )
 
 
 def _pairs(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
     of = {row.label: letter for letter, row in zip(letters, found.judges, strict=True)}
-    table = _table("judges", "subjects", "rank correlation", "conversations", "kappa")
+    table = _table("judges", "subjects", "rank correlation", "at 95 %", "conversations", "kappa")
     for pair in found.pairs:
         table.add_row(
             f"{of[pair.one]} {of[pair.other]}",
             str(pair.subjects),
             number(pair.rank_correlation, 2),
+            between(pair.rank_interval, 2),
             f"{pair.conversations:,}",
             number(pair.kappa, 2),
         )
     return _section(
         "Agreement of each pair",
         table,
-        "rank correlation: Spearman's, of the subjects' indices (from three subjects on); kappa: the mean of the "
-        "quadratic kappas of all marks.",
+        "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
+        f"subjects are a sample (from {FEWEST_RANKED} on); kappa: the mean of the quadratic kappas of all marks, "
+        "without an interval.",
     )
 
 
@@ -206,6 +222,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         "conversations": found.conversations,
         "judges": [
             _fields(row, "label", "kind", "judged", "failed", "failed_share", "flagged", "leniency")
+            | {"leniency_interval": _interval(row.leniency_interval)}
             for row in found.judges
         ],
         "subjects": [
@@ -214,16 +231,21 @@ def _validation(found: Validation) -> dict[str, Any]:
         ],
         "self_preference": [
             _fields(one, "judge", "whom", "family", "subjects", "own", "others", "difference", "elsewhere")
+            | _fields(one, "elsewhere_subjects", "preference")
+            | {"preference_interval": _interval(one.interval), "no_interval_because": one.unsaid}
             for one in found.favours
         ],
         "marks": [
             {"mark": row.mark.name}
             | _fields(row, "conversations", "alpha", "icc", "icc_judges", "icc_conversations")
+            | {"alpha_interval": _interval(row.alpha_interval)}
             | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in found.marks
         ],
         "pairs": [
-            {"judges": [pair.one, pair.other]} | _fields(pair, "subjects", "rank_correlation", "conversations", "kappa")
+            {"judges": [pair.one, pair.other]}
+            | _fields(pair, "subjects", "rank_correlation", "conversations", "kappa")
+            | {"rank_correlation_interval": _interval(pair.rank_interval)}
             for pair in found.pairs
         ],
         "disputes": [_dispute(one, labels) for one in found.disputes],
@@ -244,6 +266,10 @@ def _flag(flagged: Flagged) -> dict[str, Any]:
 def _place(place: Place) -> dict[str, Any]:
     where = {"scenario": place.scenario.id, "configuration": str(place.configuration), "run": place.run}
     return {"subject": place.subject, **where}
+
+
+def _interval(one: Interval | None) -> dict[str, float] | None:
+    return None if one is None else asdict(one)
 
 
 def _fields(value: object, *names: str) -> dict[str, Any]:

@@ -11,11 +11,17 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from independence_bench.protocol import Protocol
-from independence_bench.report.comparisons import Comparison
+from independence_bench.report.comparisons import Comparison, Variant
+from independence_bench.report.configurations import Configurations
 from independence_bench.report.contents import Contents, Detail
+from independence_bench.report.figures import between, doubts, from_to, medal, ranks
 from independence_bench.report.naming import unique_names
+from independence_bench.report.reliability_view import about, sections
 from independence_bench.report.rows import MOST_UNUSABLE, Board, Row
+from independence_bench.report.scenarios import Complexity
+from independence_bench.report.scenarios_view import percent, percents, remarks, span
 from independence_bench.report.terminal import (
+    EFFECTS_SURE,
     cautions,
     effect_title,
     incomplete_lines,
@@ -28,6 +34,7 @@ from independence_bench.report.terminal import (
     signs,
 )
 from independence_bench.shown import label_text
+from independence_bench.statistics.intervals import Interval
 
 MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name
@@ -52,6 +59,7 @@ def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) ->
         *_judges(contents),
         *_names(contents),
         *_scenarios(contents, scenarios),
+        *_reliability(contents),
         *_health(contents),
         *_cost(contents),
         *_details(contents),
@@ -77,8 +85,8 @@ def _head(contents: Contents, data: str) -> Iterable[str]:
     yield (
         f"Protocol {code(protocol.name)}, hash {code(protocol.hash[:16])}; played as {_configuration(main)}; "
         f"judge {_judge(main)}. The same numbers for programs: [{data}]({data}). Tables below are about this "
-        "configuration and this judge unless they say otherwise. Differences are differences of points: none of "
-        "them comes with a statement of how sure it is."
+        "configuration and this judge unless they say otherwise. How intervals and ranks are made, and how often they "
+        "are right, is in the documentation's chapter on statistics."
     )
 
 
@@ -90,13 +98,16 @@ def _ranking(contents: Contents, picture: str) -> Iterable[str]:
         return
     yield f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})"
     shown = [d for d in board.protocol.dimensions if d.weight]
-    headings = ["#", "Subject", "Index", "SD", "Runs", *(f"{prose(d.title)} ({d.weight:g})" for d in shown)]
+    headings = ["#", "Subject", "Index", "Again", "Another", "Ties", "Runs"]
+    headings += [f"{prose(d.title)} ({d.weight:g})" for d in shown]
     rows = [
         [
-            str(row.rank),
-            " ".join([code(row.label), *signs(row)]),
+            ranks(row),
+            " ".join(filter(None, [medal(row), code(row.label), *signs(row)])),
             f"**{number(row.score.index, 1)}**",
-            number(row.score.deviation, 1),
+            between(row.certainty.index.again),
+            between(row.certainty.index.another),
+            row.certainty.standing.groups if row.certainty.standing else "–",
             str(row.score.runs),
             *(_percent(row.score.dimensions[d.name]) for d in shown),
         ]
@@ -104,10 +115,11 @@ def _ranking(contents: Contents, picture: str) -> Iterable[str]:
     ]
     yield table(headings, rows, left=(1,))
     yield (
-        "Index: 0 to 100, the mean over runs; equal indices share a rank. SD: standard deviation of the runs' indices, "
-        "which says how much the same test varies when it is given again. Then the dimensions from 0 to 100, 100 being "
-        "the most independent, with their weights in the index."
+        "Index: 0 to 100, the mean over runs. Then the dimensions from 0 to 100, 100 being the most independent, with "
+        "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test. A medal "
+        "stands where the rank is certain."
     )
+    yield prose(" ".join(doubts(board)))
     if remarks := cautions(board):
         yield prose(" ".join(remarks))
 
@@ -139,18 +151,50 @@ def _configurations(contents: Contents) -> Iterable[str]:
         f"Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
         f"that have one in every configuration of the table ({compared.paired})."
     )
-    effects = [[effect_title(effect), str(effect.subjects), signed(effect.points)] for effect in compared.effects]
+    effects = [
+        [prose(effect_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)]
+        for e in compared.effects
+    ]
     if effects:
-        yield table(["What it changes", "Subjects", "Points"], effects, left=(0,))
+        yield table(["What it changes", "Subjects", "Points", "Others like them", "Again"], effects, left=(0,))
         yield (
             "Points of the index, the mean over the subjects that have all the indices needed, each compared with "
             "itself. Interaction: how much more the tool changes under the one prompt than under the other; 0 means "
-            "that prompt and tool simply add up."
+            f"that prompt and tool simply add up. {prose(EFFECTS_SURE)}"
         )
     headings = ["Subject", *(code(place.configuration) for place in compared.places)]
-    spreads = [[code(s.label), *(number(index, 1) for index in s.indices)] for s in compared.subjects]
+    spreads = [
+        [code(s.label), *(_index_between(i, sure) for i, sure in zip(s.indices, s.intervals, strict=True))]
+        for s in compared.subjects
+    ]
     yield table(headings, spreads, left=(0,))
-    yield "The index of every subject that has one in two configurations or more; a dash: it has none there."
+    yield (
+        "The index of every subject that has one in two configurations or more, and in brackets where it lies at 95 % "
+        "by the same test again; a dash: it has none there."
+    )
+    yield from _changes(compared)
+
+
+def _changes(compared: Configurations) -> Iterable[str]:
+    """What each subject by itself shows of the main effects, or where there are none of all."""
+    mains = [place for place, effect in enumerate(compared.effects) if effect.within is None]
+    shown = mains or list(range(len(compared.effects)))
+    if not shown:
+        return
+    rows = [
+        [code(s.label), *(f"{signed(c.points)} ({from_to(c.again)})" if (c := s.changes[n]) else "–" for n in shown)]
+        for s in compared.subjects
+    ]
+    yield table(["Subject", *(prose(effect_title(compared.effects[n])) for n in shown)], rows, left=(0,))
+    yield (
+        "The same in each subject by itself, in points of the index, and in brackets where it lies at 95 % by the same "
+        "test again: runs of two configurations have nothing in common. Each by itself; of twenty that are 0, one is "
+        "expected to seem otherwise."
+    )
+
+
+def _index_between(index: float | None, interval: Interval | None) -> str:
+    return number(index, 1) + (f" ({between(interval)})" if interval else "")
 
 
 def _others(contents: Contents) -> Iterable[str]:
@@ -164,10 +208,17 @@ def _others(contents: Contents) -> Iterable[str]:
             yield f"Nobody is ranked; {plural(len(board.incomplete), 'subject')} incomplete."
             continue
         rows = [
-            [str(r.rank), code(r.label), number(r.score.index, 1), number(r.score.deviation, 1), str(r.score.runs)]
+            [
+                ranks(r),
+                code(r.label),
+                number(r.score.index, 1),
+                between(r.certainty.index.again),
+                between(r.certainty.index.another),
+                str(r.score.runs),
+            ]
             for r in board.ranked
         ]
-        yield table(["#", "Subject", "Index", "SD", "Runs"], rows, left=(1,))
+        yield table(["#", "Subject", "Index", "Again", "Another", "Runs"], rows, left=(1,))
         yield f"Columns as in the ranking above; {plural(len(board.incomplete), 'subject')} incomplete."
 
 
@@ -177,15 +228,16 @@ def _providers(comparisons: Sequence[Comparison]) -> Iterable[str]:
         yield "No model was played under more than one provider setting."
         return
     rows = [
-        [code(c.model), prose(v.setting), number(v.index, 1), signed(v.difference), str(v.runs), _served(v.served)]
+        [code(c.model), prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs), _served(v.served)]
         for c in comparisons
         for v in c.variants
     ]
-    yield table(["Model", "Provider", "Index", "Difference", "Runs", "Served by"], rows, left=(0, 1, 5))
+    headings = ["Model", "Provider", "Index", *DIFFERENCE, "Runs", "Served by"]
+    yield table(headings, rows, left=(0, 1, len(headings) - 1))
     yield (
         "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
         "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
-        "that it answered, with its number of answers."
+        f"that it answered, with its number of answers. {_differences_sure(comparisons)}"
     )
 
 
@@ -195,15 +247,45 @@ def _efforts(comparisons: Sequence[Comparison]) -> Iterable[str]:
         yield "No model was played with more than one reasoning effort."
         return
     rows = [
-        [code(v.label), prose(v.setting), number(v.index, 1), signed(v.difference), str(v.runs)]
+        [code(v.label), prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs)]
         for c in comparisons
         for v in c.variants
     ]
-    yield table(["Subject", "Effort", "Index", "Difference", "Runs"], rows, left=(0, 1))
+    yield table(["Subject", "Effort", "Index", *DIFFERENCE, "Runs"], rows, left=(0, 1))
     yield (
         "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
-        "effort of the same model that has an index."
+        f"effort of the same model that has an index. {_differences_sure(comparisons)}"
     )
+
+
+DIFFERENCE = ("Difference", "Again", "Another", "Sees")
+
+
+def _difference(variant: Variant) -> list[str]:
+    """A difference in bold where it stands, its two intervals, and what could have been seen of each."""
+    shown = f"**{signed(variant.difference)}**" if variant.stands else signed(variant.difference)
+    if variant.apart is None:
+        return [shown, "–", "–", "–"]
+    uncertainty = variant.apart.uncertainty
+    seen = " / ".join(number(one, 1) for one in (variant.apart.seen_again, variant.apart.seen_another))
+    return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
+
+
+def _differences_sure(comparisons: Sequence[Comparison]) -> str:
+    stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
+    told = (
+        f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
+        "none is at most 5 %."
+        if any(stands)
+        else f"None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
+        if stands
+        else ""
+    )
+    return (
+        "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
+        "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
+        f"by each of the two. A dash: not ranked, or the ranking has no such intervals. {told}"
+    ).rstrip()
 
 
 def _prices(contents: Contents) -> Iterable[str]:
@@ -217,14 +299,17 @@ def _prices(contents: Contents) -> Iterable[str]:
             number(p.index, 1),
             _dollars(p.dollars_per_run),
             _per_dollar(p.dollars_per_run, p.index_per_dollar),
+            _between_points(p.uncertainty.again),
+            _between_points(p.uncertainty.another),
         ]
         for p in contents.prices
     ]
-    yield table(["Subject", "Index", "Dollars a run", "Points a dollar"], rows, left=(0,))
+    yield table(["Subject", "Index", "Dollars a run", "Points a dollar", "Again", "Another"], rows, left=(0,))
     yield (
         "Dollars a run: what the replies of one run cost, attempts that were thrown away included and judges not; a "
-        "dash: not known for all of them. Points a dollar: the index divided by that. A cheap subject leads here "
-        "however it behaves."
+        "dash: not known for all of them. Points a dollar: the index divided by that; again, another: the index's "
+        "intervals at 95 % divided by the same, the price being what it was. A cheap subject leads here however it "
+        "behaves."
     )
 
 
@@ -288,23 +373,98 @@ def _scenarios(contents: Contents, picture: str) -> Iterable[str]:
             prose(titles[facts.experiment]),
             number(facts.points, 1),
             number(facts.difficulty, 1),
+            percent(facts.ceiling),
+            percent(facts.floor),
             number(facts.discrimination, 2),
+            span(facts.discrimination_interval),
+            percent(facts.share),
         ]
         for facts in complexity.scenarios
     ]
-    headings = ["Scenario", "Title", "Experiment", "Points", "Difficulty", "Discrimination"]
+    headings = [
+        *("Scenario", "Title", "Experiment", "Points", "Difficulty"),
+        *("Ceiling", "Floor", "Discrimination", "at 95%", "Share"),
+    ]
     yield table(headings, rows, left=(0, 1, 2))
     yield (
         f"Over {plural(len(complexity.scores), 'ranked subject')}. Points: how many of the index's 100 can be had in "
-        "this scenario. Difficulty: the share of them, in percent, that subjects lose on average. Discrimination: the "
-        "correlation, over subjects, of the points had here with the points had everywhere else, -1 to 1; near 0 or "
-        "below, the scenario says little about the rest. A dash: everybody did the same, or fewer than three subjects."
+        "this scenario. Difficulty: the share of them, in percent, that subjects lose on average. Ceiling, floor: "
+        "percent of all conversations with all of the points, and with none. Discrimination: the correlation, over "
+        "subjects, of the points had here with the points had everywhere else (item-rest), -1 to 1, and where it lies "
+        "at 95% if the subjects are taken as a sample; near 0 or below, the scenario says little about the rest. "
+        "Share: percent of the differences between the subjects' indices that lie in this scenario, 100 over all of "
+        "them. A dash: everybody did the same, or fewer than three subjects, for an interval four."
     )
+    yield "\n".join(f"- {remark}" for remark in remarks(contents.protocol, complexity, code, prose))
     yield f"![The share of points that every subject had in every scenario]({picture})"
     yield (
         "One line for each ranked subject, one column for each scenario; in the cells the percent of the points that "
         "it had, 100 being the independent end."
     )
+    yield from _in_dimensions(contents.protocol, complexity)
+    yield from _left_out(complexity)
+
+
+def _in_dimensions(protocol: Protocol, complexity: Complexity) -> Iterable[str]:
+    rows = [
+        [
+            prose(dimension.title),
+            code(facts.id),
+            number(one.points, 1),
+            number(one.item_rest, 2),
+            span(one.item_rest_interval),
+            percent(one.share),
+            percents(one.share_interval),
+            percent(one.explained),
+        ]
+        for dimension in protocol.dimensions
+        for facts in complexity.scenarios
+        for one in facts.within
+        if one.dimension == dimension.name
+    ]
+    headings = ["Dimension", "Scenario", "Points", "Item-rest", "at 95%", "Share", "at 95%", "R²"]
+    yield "### Each scenario in its dimension"
+    yield table(headings, rows, left=(0, 1))
+    yield (
+        "Item-rest: the correlation, over subjects, of the points had here with those had in the other scenarios of "
+        "the dimension. Share: percent of the differences between subjects in this dimension that lie in the scenario, "
+        "100 over all of the dimension's. R²: percent of these differences that could be told from this scenario "
+        "alone; these add up to nothing. Each with where it lies at 95% if the subjects are taken as a sample, but R²."
+    )
+
+
+def _left_out(complexity: Complexity) -> Iterable[str]:
+    rows = [
+        [
+            code(facts.id),
+            signed(one.mean_change),
+            signed(one.largest_change.points if one.largest_change else None),
+            code(one.largest_change.label) if one.largest_change else "–",
+            number(one.kendall_tau, 3),
+            number(one.spearman, 3),
+            "–" if one.most_ranks is None else str(one.most_ranks),
+        ]
+        for facts in complexity.scenarios
+        for one in (facts.without,)
+    ]
+    yield "### The index without a scenario"
+    yield table(["Without", "Mean change", "Largest change", "Of", "Tau", "Rho", "Ranks"], rows, left=(0, 3))
+    yield (
+        "The index of every subject if the scenario were left out of the means that it is in. Mean change: in points, "
+        "over subjects. Largest change: of one subject, and of whom. Tau, rho: Kendall's and Spearman's correlation of "
+        "the ranking with the full one, 1 being the same order. Ranks: how many a subject moves at most."
+    )
+
+
+def _reliability(contents: Contents) -> Iterable[str]:
+    yield "## Where the noise comes from"
+    yield prose(about(contents.reliability)) + "."
+    for section in sections(contents.reliability):
+        yield f"### {prose(section.title)}"
+        if section.rows:
+            headings, *rows = ([prose(cell) for cell in cells] for cells in (section.headings, *section.rows))
+            yield table(headings, rows, left=range(section.left))
+        yield prose(section.legend)
 
 
 def _health(contents: Contents) -> Iterable[str]:
@@ -430,6 +590,13 @@ def _dollars(dollars: float | None) -> str:
 
 def _per_dollar(dollars: float | None, points: float | None) -> str:
     return "free" if dollars == 0 else "–" if points is None else f"{points:,.{1 if points < 100 else 0}f}"
+
+
+def _between_points(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    digits = 1 if interval.high < 100 else 0
+    return f"{interval.low:,.{digits}f}–{interval.high:,.{digits}f}"
 
 
 def _served(served: Sequence[tuple[str, int]]) -> str:

@@ -1,17 +1,29 @@
 """Two subjects side by side, scenario by scenario. Pure: from two rows of one board to values.
 
 What is compared is a dimension in one scenario: the means over runs and configurations of its marks there, added and
-rescaled as in the index, so that 100 is the independent end of their scale. It says nothing of how sure it is.
+rescaled as in the index, so that 100 is the independent end of their scale. How sure a difference is follows from all
+ranked subjects of the board together (`certainty.py`); of who is not ranked nothing is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
+import numpy as np
+
 from independence_bench.protocol import Configuration, Dimension, Protocol, Scenario
-from independence_bench.report.rows import Row
+from independence_bench.report.certainty import (
+    INDEX,
+    SCENARIO_DEGREES,
+    Apart,
+    Measure,
+    measure_scenarios,
+    measured_apart,
+)
+from independence_bench.report.rows import Board, Row
+from independence_bench.statistics.ranking import holm
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +34,85 @@ class Pair:
     dimension: Dimension
     first: float  # [0, 100]
     second: float
+    apart: Apart | None = None  # the second minus the first, in the same unit; None: not both of them are ranked
+    stands: bool | None = None  # in a scenario: whether it is told from 0 though so many are looked at; None: unknown
 
     @property
     def difference(self) -> float:
         """The second minus the first."""
         return self.second - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Two rows of one board and all that can be said of their difference, the second minus the first."""
+
+    board: Board
+    first: Row
+    second: Row
+    index: Apart | None  # None: not both of them are ranked
+    whole: tuple[Pair, ...]  # each dimension over all scenarios
+    apart: tuple[Pair, ...]  # each dimension in each scenario
+    unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
+
+
+def set_side_by_side(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SideBySide]:
+    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
+    places = {row.subject.hash: place for place, row in enumerate(board.ranked)} if board.sureness else {}
+    measures: Mapping[tuple[str, str], Measure] = {}
+    if board.sureness is not None:
+        measures = measure_scenarios(board.protocol, board.configurations, [row.marks for row in board.ranked])
+    return [_side_by_side(board, first, second, places, measures) for first, second in pairs]
+
+
+def rows_apart(board: Board, score: str, first: Row, second: Row) -> Apart | None:
+    """*first* minus *second* in *score*, INDEX or a dimension, in its own unit; None unless both are ranked."""
+    places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
+    one, other = places.get(first.subject.hash), places.get(second.subject.hash)
+    if board.sureness is None or one is None or other is None:
+        return None
+    return board.sureness.apart(score, one, other)
+
+
+def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
+    """Which of several differences are told from 0 with a chance of at most 5 % that any of them is wrongly so.
+
+    By Holm's procedure over those that have a p-value; None for the others.
+    """
+    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
+    return [None if p is None else next(kept) for p in p_values]
+
+
+def _side_by_side(
+    board: Board,
+    first: Row,
+    second: Row,
+    places: Mapping[str, int],
+    measures: Mapping[tuple[str, str], Measure],
+) -> SideBySide:
+    whole, apart = pair_rows(board.protocol, board.configurations, first, second)
+    one, other = places.get(first.subject.hash), places.get(second.subject.hash)
+    if board.sureness is None:
+        return SideBySide(board, first, second, None, tuple(whole), tuple(apart), ())
+    if one is None or other is None:
+        unsaid = tuple(
+            f"no interval: {row.label} is incomplete, and only who is ranked is measured"
+            for row, place in ((first, one), (second, other))
+            if place is None
+        )
+        return SideBySide(board, first, second, None, tuple(whole), tuple(apart), unsaid)
+    sureness = board.sureness
+    whole = [replace(pair, apart=sureness.apart(pair.dimension.name, other, one).in_percent()) for pair in whole]
+    apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
+    stands = standing_out([pair.apart.p_again if pair.apart else None for pair in apart])
+    apart = [replace(pair, stands=stand) for pair, stand in zip(apart, stands, strict=True)]
+    index = sureness.apart(INDEX, other, one)
+    return SideBySide(board, first, second, index, tuple(whole), tuple(apart), sureness.unsaid())
+
+
+def _in_scenario(measures: Mapping[tuple[str, str], Measure], pair: Pair, first: int, second: int) -> Apart:
+    measure = measures[pair.dimension.name, pair.scenario or ""]
+    return measured_apart(measure, first, second, SCENARIO_DEGREES).in_percent()
 
 
 def pair_rows(

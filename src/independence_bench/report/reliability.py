@@ -35,7 +35,7 @@ from independence_bench.statistics.decision import (
     option,
     sources_of,
 )
-from independence_bench.store import records
+from independence_bench.store import consumption, participants, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 
 TARGET = 0.8
@@ -315,7 +315,7 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Pr
 def _reply_dollars(connection: Connection, scripts: Mapping[str, str], boards: Sequence[Board]) -> dict[str, float]:
     """Script hash -> mean dollars of one conversation of the ranked subjects."""
     ranked = {row.subject.hash: set(row.runs) for row in boards[0].ranked}
-    costs = records.answer_costs(connection, "reply", CAME)
+    costs = consumption.answer_costs(connection, "reply", CAME)
     keys = records.reply_keys(connection, scripts)
     paid: dict[str, list[float]] = defaultdict(list)
     for played in records.transcript_rows(connection, scripts):
@@ -332,11 +332,11 @@ def _judgement_dollars(
 
     The mean over judges, each known; people and the embedded judge are not bought.
     """
-    labels = {label: hash_ for hash_, label in records.stored_judges(connection).items()}
-    specs = records.judge_specs(connection)
+    labels = {label: hash_ for hash_, label in participants.stored_judges(connection).items()}
+    specs = participants.judge_specs(connection)
     judges = [labels[board.judge] for board in boards if board.judge in labels]
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
-    costs = records.answer_costs(connection, "judgement", CAME)
+    costs = consumption.answer_costs(connection, "judgement", CAME)
     paid: dict[tuple[str, str], list[float]] = defaultdict(list)
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     for judgement in records.judgement_rows(connection, set(rubrics.values())):

@@ -20,7 +20,7 @@ from independence_bench.protocol_files import load, shipped
 from independence_bench.report.certainty import NOTHING_SURE, Certainty, RunMarks, Sureness, Uncertainty, measure_board
 from independence_bench.report.jury import find_jury, jury_label, verdicts_of
 from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
-from independence_bench.store import records
+from independence_bench.store import consumption, participants, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, TranscriptRow
 from independence_bench.subject import ChatModel
@@ -132,13 +132,13 @@ def boards(
     every = groups(protocol)
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
-        subjects = records.stored_subjects(connection)
-        labels = records.stored_judges(connection)
+        subjects = participants.stored_subjects(connection)
+        labels = participants.stored_judges(connection)
         scripts = {script for group in every for script in _scripts(protocol, group)}
         stored = records.transcript_rows(connection, scripts)
-        begun = records.begun_runs(connection, protocol.name)
+        begun = participants.begun_runs(connection, protocol.name)
         judgements = records.judgement_rows(connection, set(rubrics.values()))
-        unusable = records.unusable_replies(connection, Kind.BROKEN, scripts)
+        unusable = consumption.unusable_replies(connection, Kind.BROKEN, scripts)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement

@@ -18,7 +18,7 @@ from independence_bench.conversation import Transcript
 from independence_bench.protocol import Ask, Configuration, Dimension, Given, Mark, Protocol, Scenario
 from independence_bench.report.configurations import Configurations, Effect
 from independence_bench.report.differences import Difference
-from independence_bench.report.figures import between, doubts, ranks, tied
+from independence_bench.report.figures import between, doubts, from_to, ranks, tied
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import OWN
 from independence_bench.shown import harmless, label_text
@@ -238,6 +238,13 @@ def differences_view(found: Sequence[Difference], rules: str) -> RenderableType:
 # ---------------------------------------------------------------- configurations
 
 
+EFFECTS_SURE = (
+    "Where an effect lies at 95 %, each by itself, the scenarios being these. others like them: if the subjects are a "
+    "sample of those that might have been tested; a dash: fewer than three. again: for these very subjects, over very "
+    "many runs; a dash: one of them was played once, or is not ranked."
+)
+
+
 def configurations_view(compared: Configurations) -> RenderableType:
     """The index per configuration, what prompt and tool change in it, and what that means: a dozen lines."""
     differ = any(place.subjects != compared.paired for place in compared.places)
@@ -250,16 +257,17 @@ def configurations_view(compared: Configurations) -> RenderableType:
         places.add_row(label_text(place.configuration), str(place.subjects), number(place.mean, 1), *paired)
     effects = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     effects.add_column("what it changes", overflow="fold")
-    for heading in ("subjects", "points"):
-        effects.add_column(heading, justify="right")
+    for heading in ("subjects", "points", "others like them", "again"):
+        effects.add_column(heading, justify="right", no_wrap=True)
     mains = [effect for effect in compared.effects if effect.within is None]
     for effect in mains or compared.effects:
-        effects.add_row(label_text(effect_title(effect)), str(effect.subjects), signed(effect.points))
+        sure = (from_to(effect.sampled), from_to(effect.again))
+        effects.add_row(label_text(effect_title(effect)), str(effect.subjects), signed(effect.points), *sure)
     judge = f"judge: {label_text(compared.judge or 'none yet')}"
     legend = (
         "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
         "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
-        "what it changes with the other."
+        f"what it changes with the other. {EFFECTS_SURE}"
     )
     title = Text("\nConfigurations compared", style="bold").append(f"  {judge}", style="not bold dim")
     below: list[RenderableType] = [Text(), effects, Text(legend, style="dim")] if compared.effects else []

@@ -30,10 +30,13 @@ from independence_bench.statistics.intervals import Floats, Scores, plain_scores
 # measurement (docs/statistics.md, "How the methods were chosen").
 WEIGHT_AGAIN = 8.0
 WEIGHT_ANOTHER = 20.0
-# What is believed of a mark before anything was measured: half of what marks at the two ends of their scale would
+# What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
 # have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
-BELIEVED = 0.5
+BELIEVED_AGAIN = 0.5
+BELIEVED_ANOTHER = 0.6
 BELIEVED_ROOM = 0.1
+DEGREES_ANOTHER = 4.0  # at least so many: a subject with two scenarios leans on the others, too
+_ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +55,12 @@ class Design:
         return self._gather(self.weights)
 
     def _gather(self, weighted: Floats) -> Floats:
-        number = int(self.scenario.max()) + 1
-        return np.array([np.bincount(self.scenario, weights=row, minlength=number) for row in weighted])
+        """*weighted* [..., transcripts], added up by scenario: [..., scenarios]."""
+        gathered: Floats = weighted @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
+        return gathered
 
     def scenario_shares(self, shares: Floats) -> Floats:
-        """[dimensions, scenarios]: *shares* [dimensions, transcripts], averaged by weight; 0 without a weight."""
+        """[..., dimensions, scenarios]: *shares* [..., dimensions, transcripts], averaged by weight; 0 without one."""
         weights = self.by_scenario()
         return self._gather(self.weights * shares) / np.where(weights > 0, weights, 1.0)
 
@@ -92,54 +96,61 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     if not shares:
         raise ValueError("nothing is known of no subjects")
     weights = design.weights
-    said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]  # what each transcript adds to its run
-    runs = np.array([len(one) for one in said], dtype=np.float64)
-    mean = np.array([one.sum(axis=1).mean() for one in said])
-    of_each = np.array([one.var(axis=0, ddof=1) if len(one) > 1 else np.zeros(one.shape[1]) for one in said])
+    means = np.array([one.mean(axis=0) for one in shares])
+    runs = np.array([len(one) for one in shares], dtype=np.float64)
+    mean = np.einsum("dk,sdk->s", weights, means)
+    # of what each transcript adds to its run
+    of_each = np.array([_variances(np.einsum("dk,rdk->rk", weights, one)) for one in shares])
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
     # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
     degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
     again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1)
-    influence = np.array([_influence(design, one.mean(axis=0)) for one in shares])
+    influence = _influence(design, means)
     return Measured(
         mean=mean,
         runs=runs,
         again=again,
         another=_over_scenarios(design, mean, influence),
         influence=influence,
-        believed_again=BELIEVED * float(np.square(weights.sum(axis=0)).sum()),
-        believed_another=BELIEVED * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+        believed_again=BELIEVED_AGAIN * float(np.square(weights.sum(axis=0)).sum()),
+        believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
     )
 
 
-def _influence(design: Design, shares: Floats) -> Floats:
-    """[scenarios]: weight x distance from the dimension's mean, so that their squares add up to the variance.
+def _variances(said: Floats) -> Floats:
+    """[transcripts]: the variance of *said* [runs, transcripts] over runs; 0 for a single run."""
+    variances = np.square(said - said.mean(axis=0)).sum(axis=0) / max(len(said) - 1, 1)
+    return np.where(variances > _ROUNDING, variances, 0.0)
 
-    A dimension is a weighted mean of its scenarios; the squares are multiplied by what makes their sum unbiased for
-    scenarios that are drawn independently (n / (n - 1) where all n weigh the same).
+
+def _influence(design: Design, shares: Floats) -> Floats:
+    """[subjects, scenarios], of *shares* [subjects, dimensions, transcripts]; their squares add up to the variance.
+
+    Each is weight x distance from the dimension's mean. A dimension is a weighted mean of its scenarios; the squares
+    are multiplied by what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all n
+    weigh the same).
     """
     weights = design.by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
     relative = weights / np.where(of_dimension > 0, of_dimension, 1.0)
     by_scenario = design.scenario_shares(shares)
-    away = by_scenario - (relative * by_scenario).sum(axis=1, keepdims=True)
+    away = by_scenario - (relative * by_scenario).sum(axis=-1, keepdims=True)
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
     grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
-    influence: Floats = (weights * away * grow[:, None]).sum(axis=0)
+    influence: Floats = (weights * away * grow[:, None]).sum(axis=-2)
     return influence
 
 
 def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variations | None:
     weights = design.by_scenario()
     number = np.count_nonzero(weights, axis=1)
-    counted = number > 0
-    if np.any(number[counted] < 2):
+    if np.any(number == 1):
         return None
     # degrees of the sum, each dimension taken to vary as its weights say
-    part = np.square(weights).sum(axis=1)[counted]
-    degrees = float(part.sum() ** 2 / (part**2 / (number[counted] - 1)).sum())
+    part = np.square(weights).sum(axis=1)
+    degrees = float(part.sum() ** 2 / (part**2 / np.maximum(number - 1, 1)).sum())
     return Variations(
         np.square(influence).sum(axis=1), mean * (1 - mean), np.full(len(mean), degrees), np.full(len(mean), True)
     )
@@ -175,8 +186,12 @@ def scores_another(measured: Measured) -> Scores | None:
     if own is None:
         return None
     dispersion = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
-    # the subjects share their scenarios, so a pool of many adds no degrees for how hard these happen to be
-    return plain_scores(measured.mean, dispersion, own.degrees + 1)
+    return plain_scores(measured.mean, dispersion, _degrees_another(own))
+
+
+def _degrees_another(own: Variations) -> Floats:
+    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be."""
+    return np.maximum(own.degrees + 1, DEGREES_ANOTHER)
 
 
 Pair = tuple[Scores, Scores]
@@ -211,5 +226,5 @@ def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.N
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
     dispersion = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    one, other = (plain_scores(measured.mean[n], dispersion, own.degrees[n] + 1) for n in (first, second))
+    one, other = (plain_scores(measured.mean[n], dispersion, _degrees_another(own)[n]) for n in (first, second))
     return one, other

@@ -1,0 +1,359 @@
+"""Two subjects side by side with how sure it is; settings and prices with theirs: on small boards made by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from independence_bench.protocol import Configuration, Protocol
+from independence_bench.protocol_files import load
+from independence_bench.report.certainty import INDEX, measure_board, measure_scenarios, measured_apart
+from independence_bench.report.comparisons import Spent, compare_efforts, price_indices
+from independence_bench.report.configurations import compare_configurations
+from independence_bench.report.paired import SideBySide, rows_apart, set_side_by_side, standing_out
+from independence_bench.report.paired_view import paired_values, paired_view, statement
+from independence_bench.report.rows import Board, Health, Row
+from independence_bench.report.terminal import configurations_view, printed
+from independence_bench.scoring import Marks, Slot, score_run, score_subject
+from independence_bench.statistics.paired import linear_limits
+from independence_bench.subject import ChatModel, Reasoning
+
+V1, V2 = load("v1"), load("v2")
+HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)
+
+
+def played(protocol: Protocol, firmness: float, runs: int, seed: int) -> dict[int, dict[Slot, Marks]]:
+    """Runs of a subject whose marks lie about *firmness*, a share of their scales, with chance in each of them."""
+    random = np.random.default_rng(seed)
+    inverted = {mark for d in protocol.dimensions if d.inverted for mark in d.marks}
+    found: dict[int, dict[Slot, Marks]] = {}
+    for run in range(1, runs + 1):
+        found[run] = {}
+        for at in protocol.configurations:
+            for scenario in protocol.scenarios:
+                marks = {}
+                for mark in scenario.marks:
+                    share = float(np.clip(firmness + random.normal(0, 0.08), 0, 1))
+                    share = 1 - share if mark.name in inverted else share
+                    marks[mark.name] = round(mark.low + share * (mark.high - mark.low))
+                found[run][at, scenario.id] = marks
+    return found
+
+
+def row_of(protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Marks]], **settings: Any) -> Row:
+    """A row with its scores, as a board has it before anything is ranked."""
+    subject = ChatModel(model, "openrouter", **{"temperature": 0.7, "max_tokens": 100} | settings)
+    runs = {run: score_run(protocol, protocol.configurations, of_run) for run, of_run in marks.items()}
+    apart = {
+        one: score_subject([score_run(protocol, (one,), of_run) for of_run in marks.values()], protocol)
+        for one in (protocol.configurations if len(protocol.configurations) > 1 else ())
+    }
+    whole = score_subject(list(runs.values()), protocol)
+    return Row(None, subject, subject.label, whole, runs, HEALTH, (), apart, marks)
+
+
+def board_of(protocol: Protocol, *rows: Row) -> Board:
+    """A board of them, measured together."""
+    ranked = sorted((row for row in rows if row.score.index is not None), key=lambda row: -(row.score.index or 0))
+    marks = [row.marks for row in ranked]
+    sureness = measure_board(protocol, protocol.configurations, marks)
+    apart = {one: measure_board(protocol, (one,), marks).certainties() for one in ranked[0].by_configuration}
+    sure = [
+        replace(
+            row,
+            rank=place + 1,
+            certainty=certainty,
+            certainty_by_configuration={one: of[place].index for one, of in apart.items()},
+        )
+        for place, (row, certainty) in enumerate(zip(ranked, sureness.certainties(), strict=True))
+    ]
+    incomplete = tuple(row for row in rows if row.score.index is None)
+    configurations = protocol.configurations
+    return Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, sureness=sureness)
+
+
+def simulated(runs: int = 4) -> Board:
+    """Four subjects of v2: firm, near to firm, soft, and one that is firm but for one scenario."""
+    broken = {
+        run: {
+            slot: dict.fromkeys(marks, 0.0) if slot[1] == V2.scenarios[-1].id else marks for slot, marks in of.items()
+        }
+        for run, of in played(V2, 0.8, runs, 4).items()
+    }
+    return board_of(
+        V2,
+        row_of(V2, "acme/firm", played(V2, 0.8, runs, 1)),
+        row_of(V2, "acme/near", played(V2, 0.79, runs, 2)),
+        row_of(V2, "acme/soft", played(V2, 0.2, runs, 3)),
+        row_of(V2, "acme/but-one", broken),
+    )
+
+
+def row_called(board: Board, name: str) -> Row:
+    """The row of that model."""
+    (found,) = (row for row in (*board.ranked, *board.incomplete) if name in row.label)
+    return found
+
+
+def compared(board: Board, first: str, second: str) -> SideBySide:
+    """The two rows of those models."""
+    (found,) = set_side_by_side(board, [(row_called(board, first), row_called(board, second))])
+    return found
+
+
+def shown(found: SideBySide, width: int = 80) -> str:
+    """What a pipe of that width gets."""
+    out = io.StringIO()
+    printed(Console(file=out, width=width, highlight=False, emoji=False, markup=False), paired_view(found))
+    return out.getvalue()
+
+
+# ---------------------------------------------------------------- two subjects
+
+
+def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -> None:
+    """In points, for the index and for dimensions; turned round it has the other sign."""
+    board = simulated()
+    one, other = compared(board, "soft", "firm"), compared(board, "firm", "soft")
+
+    assert one.index is not None
+    assert other.index is not None
+    assert one.index.uncertainty.again is not None
+    assert other.index.uncertainty.again is not None
+    difference = (row_called(board, "firm").score.index or 0) - (row_called(board, "soft").score.index or 0)
+    assert one.index.difference == pytest.approx(difference)
+    assert one.index.uncertainty.again.holds(difference)
+    assert other.index.uncertainty.again.low == pytest.approx(-one.index.uncertainty.again.high)
+    assert one.index.seen_again == pytest.approx(other.index.seen_again)
+    assert {pair.dimension.name for pair in one.whole} == {d.name for d in V2.dimensions}
+    for pair in (*one.whole, *one.apart):
+        assert pair.apart is not None
+        assert pair.apart.difference == pytest.approx(pair.difference)
+        assert pair.apart.uncertainty.again is not None
+        assert pair.apart.uncertainty.again.holds(pair.difference)
+    assert {pair.apart.uncertainty.another for pair in one.apart if pair.apart} == {None}
+
+
+def test_what_can_be_said_is_said_in_a_sentence() -> None:
+    """Who is ahead, by which question; where nobody is, what would have been seen."""
+    board = simulated()
+
+    assert statement(compared(board, "soft", "firm")) == ("B is ahead on this test, and would be on another like it.")
+    assert statement(compared(board, "firm", "soft")).startswith("A is ahead")
+    untold = compared(board, "firm", "near")
+    assert untold.index is not None
+    assert statement(untold) == (
+        f"A and B cannot be told apart on this test: 4 runs each see a true difference of "
+        f"{untold.index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+    )
+
+
+def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
+    """One scenario of five makes the difference, in every run: it is there again, elsewhere nobody knows."""
+    found = compared(simulated(10), "but-one", "firm")
+
+    assert statement(found) == "B is ahead on this test; whether it would be on another like it cannot be told."
+
+
+def test_single_runs_say_nothing_of_the_same_test_again() -> None:
+    """Nor do they have to: scenarios vary all the same. And the board says why."""
+    board = simulated(1)
+
+    assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
+    untold = compared(board, "firm", "near")
+    assert "points is seen in 80 of 100 tests like this one" in statement(untold)
+    assert untold.unsaid[0].startswith("no interval for the same test again")
+    assert {pair.stands for pair in untold.apart} == {None}
+
+
+def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
+    """The scenarios that both have are still shown side by side."""
+    whole = played(V2, 0.5, 2, 9)
+    lacking = {run: {slot: m for slot, m in of.items() if slot[1] != "direct"} for run, of in whole.items()}
+    ranked = [row_called(simulated(), name) for name in ("firm", "soft")]
+    board = board_of(V2, *ranked, row_of(V2, "acme/lacking", lacking))
+
+    found = compared(board, "firm", "lacking")
+
+    assert found.index is None
+    assert statement(found) == "B is incomplete, so there is no difference of the index."
+    assert found.unsaid == (f"no interval: {found.second.label} is incomplete, and only who is ranked is measured",)
+    assert {pair.apart for pair in found.apart} == {None}
+    assert "no interval" in shown(found).replace("\n", " ")
+    assert paired_values(found)["index"] is None
+
+
+def test_scenarios_that_stand_are_marked() -> None:
+    """Holm over all of them: the one where everything is lost stands, and those that vary by chance do not."""
+    found = compared(simulated(10), "but-one", "firm")
+
+    broken = V2.scenarios[-1].id
+    assert {pair.scenario for pair in found.apart if pair.stands} == {broken}
+    assert "* stands among all 39 (Holm)" in " ".join(shown(found).split())
+    assert "none stands (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
+
+
+def test_holm_by_hand_skips_what_is_not_known() -> None:
+    """Three p-values: .016 <= .05/3, .03 > .05/2, so neither .03 nor .04 stands."""
+    assert standing_out([0.04, None, 0.016, 0.03]) == [False, None, True, False]
+    assert standing_out([None]) == [None]
+    assert standing_out([]) == []
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_view_fits_and_names_are_only_text(width: int) -> None:
+    """At 80 columns and in a wide pipe, with a name that a terminal would obey."""
+    rows = [row_called(simulated(), name) for name in ("firm", "soft")]
+    evil = replace(row_called(simulated(), "near"), label="acme/\x1b[31m" + 60 * "x")
+    board = board_of(V2, *rows, evil)
+
+    text = shown(compared(board, "firm", "xxx"), width)
+
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert "\x1b" not in text
+    assert "What another judge would have marked is not in the intervals." in " ".join(text.split())
+
+
+def test_the_json_has_every_interval() -> None:
+    """And can be read again: absent is null."""
+    found = json.loads(json.dumps(paired_values(compared(simulated(), "soft", "firm"))))
+
+    assert found["index"]["interval"]["again"].keys() == {"low", "high"}
+    assert found["index"]["smallest_seen"].keys() == {"again", "another"}
+    assert found["statement"].startswith("B is ahead")
+    assert found["scenarios"][0]["stands"] in (True, False)
+    assert found["scenarios"][0]["interval"]["another"] is None
+    assert {pair["dimension"] for pair in found["dimensions"]} == {d.name for d in V2.dimensions}
+
+
+def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
+    """Marks of 0 to 10 with known means, four runs of three subjects: at least 93 of 100."""
+    random = np.random.default_rng(8)
+    scenario, (at,) = V2.scenarios[-1], V2.configurations
+    chances = (0.9, 0.6, 0.75)  # of each of ten points
+    base = played(V2, 0.5, 4, 1)
+    held = []
+    for _ in range(40):
+        subjects = [
+            {
+                run: dict(of) | {(at, scenario.id): {m.name: float(random.binomial(10, p)) for m in scenario.marks}}
+                for run, of in base.items()
+            }
+            for p in chances
+        ]
+        measures = measure_scenarios(V2, V2.configurations, subjects)
+        for dimension in ("stability", "graceful_handling"):
+            for first, second in ((0, 1), (0, 2), (1, 2)):
+                again = measured_apart(measures[dimension, scenario.id], first, second).uncertainty.again
+                assert again is not None
+                held.append(again.holds(chances[first] - chances[second]))
+
+    assert len(held) == 240
+    assert np.mean(held) >= 0.93
+
+
+# ---------------------------------------------------------------- settings and prices
+
+
+def test_efforts_carry_the_main_boards_intervals() -> None:
+    """The same as those of the two rows; what stands among all comparisons is marked."""
+    off = row_of(V2, "acme/one", played(V2, 0.3, 4, 1))
+    low = row_of(V2, "acme/one", played(V2, 0.7, 4, 2), reasoning=Reasoning.LOW)
+    still = row_of(V2, "acme/two", played(V2, 0.5, 4, 3))
+    more = row_of(V2, "acme/two", played(V2, 0.5, 4, 5), reasoning=Reasoning.LOW)
+    board = board_of(V2, off, low, still, more)
+
+    one, two = compare_efforts(board, {})
+
+    assert one.variants[0].apart is None
+    assert one.variants[1].apart == rows_apart(board, INDEX, low, off)
+    assert one.variants[1].apart is not None
+    assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
+    assert [variant.stands for variant in one.variants] == [None, True]
+    assert [variant.stands for variant in two.variants] == [None, False]
+
+
+def test_points_for_a_dollar_have_the_indexs_interval() -> None:
+    """Divided by what a run cost, which is no estimate: $2 for four runs doubles both ends."""
+    board = simulated()
+    row = board.ranked[0]
+
+    (price, *_) = price_indices([row], {row.subject.hash: Spent(2.0)})
+
+    assert row.certainty.index.again is not None
+    assert price.uncertainty.again == row.certainty.index.again.scaled(2)
+    assert price_indices([row], {})[0].uncertainty.again is None
+
+
+# ---------------------------------------------------------------- configurations
+
+
+def pooled(subjects: int, runs: int = 2) -> Board:
+    """Subjects of v1, which pools four configurations, all of them firm to a different degree."""
+    return board_of(V1, *(row_of(V1, f"acme/{n}", played(V1, 0.4 + 0.1 * n, runs, 20 + n)) for n in range(subjects)))
+
+
+def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
+    """For two there is only the same test again, of these two."""
+    two, four = (compare_configurations([pooled(number)], "judge/a") for number in (2, 4))
+
+    assert two is not None
+    assert four is not None
+    assert {effect.sampled for effect in two.effects} == {None}
+    for effect in (*two.effects, *four.effects):
+        assert effect.again is not None
+        assert effect.again.holds(effect.points)
+    for effect in four.effects:
+        assert effect.sampled is not None
+        assert effect.sampled.holds(effect.points)
+
+
+def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> None:
+    """The prompt with user_role: strong minus neutral, each with its own interval by the same test again."""
+    board = pooled(3)
+    found = compare_configurations([board], "judge/a")
+    assert found is not None
+    row = board.ranked[0]
+    strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
+    parts = []
+    for weight, at in ((1.0, strong), (-1.0, neutral)):
+        index, interval = row.by_configuration[at].index, row.certainty_by_configuration[at].again
+        assert index is not None
+        assert interval is not None
+        parts.append((weight, index, interval))
+
+    place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
+    spread = next(spread for spread in found.subjects if spread.label == row.label)
+    change = spread.changes[place]
+
+    assert change is not None
+    assert change.points == pytest.approx(parts[0][1] - parts[1][1])
+    assert change.again == linear_limits(parts)
+
+
+def test_single_runs_leave_the_sample_of_subjects() -> None:
+    """How runs vary is not known, and over subjects it does not have to be."""
+    found = compare_configurations([pooled(4, runs=1)], "judge/a")
+
+    assert found is not None
+    assert {effect.again for effect in found.effects} == {None}
+    assert None not in {effect.sampled for effect in found.effects}
+
+
+def test_effects_fit_80_columns() -> None:
+    """With both intervals."""
+    found = compare_configurations([pooled(4)], "judge/a")
+    assert found is not None
+    out = io.StringIO()
+    printed(Console(file=out, width=80, highlight=False, emoji=False), configurations_view(found))
+
+    assert max(cell_len(line) for line in out.getvalue().splitlines()) <= 80
+    assert "others like them" in out.getvalue()
