@@ -12,6 +12,8 @@ from independence_bench.cli.options import (
     configurations,
     err,
     find_protocol,
+    jurors,
+    jury_option,
     out,
     store_option,
     stored_protocol_option,
@@ -33,6 +35,7 @@ TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option("--by", type=click.Choice(list(WAYS)), help="Compare a model with itself under its settings.")
 @click.option("--judge", metavar="NAME", help="By a judge whose label contains this.")
+@jury_option
 @stored_protocol_option
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -41,6 +44,7 @@ def command(
     subjects: tuple[str, ...],
     by: str | None,
     judge: str | None,
+    jury: str | None,
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
@@ -60,10 +64,11 @@ def command(
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
+    names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
         chosen = configurations(protocol, variants, modes)
-        found = [board for board in boards(opened, protocol, judge) if board.configurations == chosen]
+        found = [board for board in boards(opened, protocol, judge, names) if board.configurations == chosen]
     if not found:
         where = " + ".join(map(str, chosen))
         raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, out, split, store_option, stored_protocol_option
-from independence_bench.errors import WrongUse
+from independence_bench.cli.options import (
+    err,
+    find_protocol,
+    jurors,
+    jury_option,
+    out,
+    store_option,
+    stored_protocol_option,
+)
 from independence_bench.report.configurations import compare_configurations
 from independence_bench.report.differences import differences
 from independence_bench.report.json import boards_json
@@ -20,7 +27,7 @@ from independence_bench.store.database import open_store
 @stored_protocol_option
 @store_option
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
-@click.option("--jury", metavar="A,B,C", help="The mean of these judges; a mark needs a majority of them.")
+@jury_option
 @click.option(
     "--rules",
     type=click.Choice(list(RULES)),
@@ -39,14 +46,11 @@ def command(
     as_json: bool,
 ) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge."""
-    if judge and jury is not None:
-        raise WrongUse("--judge shows one judge's tables, --jury the mean of several: leave one of them out")
-    if jury is not None and not split(jury):
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        found = boards(opened, protocol, judge, split(jury), RULES[rules])
-        own = found if rules == OWN.name else boards(opened, protocol, judge, split(jury))
+        found = boards(opened, protocol, judge, names, RULES[rules])
+        own = found if rules == OWN.name else boards(opened, protocol, judge, names)
         with opened.reading() as connection:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in participants.stored_protocols(connection)]
     if as_json:

@@ -204,6 +204,23 @@ def configurations(protocol: Protocol, variants: str | None, modes: str | None) 
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
+def jury_option(command: F) -> F:
+    """--jury, beside --judge; `jurors` reads it"""
+    return click.option(
+        "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
+    )(command)
+
+
+def jurors(judge: str | None, jury: str | None) -> list[str]:
+    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
+    if judge and jury is not None:
+        raise WrongUse("--judge is about single judges, --jury about several together: leave one of them out")
+    names = split(jury)
+    if jury is not None and not names:
+        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    return names
+
+
 def split(listed: str | None) -> list[str]:
     """The parts of a list with commas, without empty ones and repetitions."""
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))

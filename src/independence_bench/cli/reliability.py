@@ -9,8 +9,8 @@ from independence_bench.cli.options import (
     configuration_options,
     configurations,
     find_protocol,
+    jurors,
     out,
-    split,
     store_option,
     stored_protocol_option,
 )
@@ -54,10 +54,7 @@ def command(
     conversations are taken together; without --judge and --jury those that rank at least half of the subjects, and
     the embedded one only where it is alone.
     """
-    if judge and jury is not None:
-        raise WrongUse("--judge takes the judges of a name, --jury those that are listed: leave one of them out")
-    if jury is not None and not split(jury):
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    panel_names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
         chosen = configurations(protocol, variants, modes)
@@ -65,7 +62,7 @@ def command(
         if not found:
             where = " + ".join(map(str, chosen))
             raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")
-        together = panel(found) if jury is None else jury_of(found, split(jury))
+        together = panel(found) if jury is None else jury_of(found, panel_names)
         with opened.reading() as connection:
             prices = read_prices(connection, together)
     measured = measure_reliability(together, prices, target)

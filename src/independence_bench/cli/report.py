@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, out, split, store_option, stored_protocol_option
+from independence_bench.cli.options import (
+    err,
+    find_protocol,
+    jurors,
+    jury_option,
+    out,
+    store_option,
+    stored_protocol_option,
+)
 from independence_bench.errors import WrongUse
 from independence_bench.name_reading import names_of
 from independence_bench.report.contents import Contents, read_contents
@@ -34,7 +42,7 @@ STEM = "LEADERBOARD"
 @stored_protocol_option
 @store_option
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
-@click.option("--jury", metavar="A,B,C", help="The mean of these judges; a mark needs a majority of them.")
+@jury_option
 def command(
     folder: Path, keep: bool, protocol_name: str | None, store: str, judge: str | None, jury: str | None
 ) -> None:
@@ -44,13 +52,10 @@ def command(
     LEADERBOARD.json, and two plots beside them. Files of these names are written over. The same store gives the
     same bytes. Asks no model and changes nothing in the store.
     """
-    if judge and jury is not None:
-        raise WrongUse("--judge is about one judge, --jury about the mean of several: leave one of them out")
-    if jury is not None and not split(jury):
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        found = boards(opened, protocol, judge, split(jury))
+        found = boards(opened, protocol, judge, names)
         if judge and not found:
             raise WrongUse(f"nothing of {protocol.name} by a judge called {judge} is stored in {opened.shown}")
         contents = read_contents(opened, protocol, found, names_of(opened, protocol))

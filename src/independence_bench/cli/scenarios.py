@@ -8,8 +8,9 @@ from independence_bench.cli.options import (
     configuration_options,
     configurations,
     find_protocol,
+    jurors,
+    jury_option,
     out,
-    split,
     store_option,
     stored_protocol_option,
 )
@@ -25,7 +26,7 @@ from independence_bench.store.database import open_store
 @stored_protocol_option
 @configuration_options
 @click.option("--judge", metavar="NAME", help="By judges whose label contains this.")
-@click.option("--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them.")
+@jury_option
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON, with every subject's index without each.")
 @store_option
 def command(
@@ -42,14 +43,11 @@ def command(
     Over the ranked subjects of one configuration, for each judge. It names the scenarios that carry their dimension
     alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.
     """
-    if judge and jury is not None:
-        raise WrongUse("--judge chooses among single judges, --jury takes the mean of several: leave one of them out")
-    if jury is not None and not split(jury):
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
         chosen = configurations(protocol, variants, modes)
-        found = [board for board in boards(opened, protocol, judge, split(jury)) if board.configurations == chosen]
+        found = [board for board in boards(opened, protocol, judge, names) if board.configurations == chosen]
     if not found:
         where = " + ".join(map(str, chosen))
         raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")
