@@ -29,7 +29,7 @@ from independence_bench.judge import Judge, ModelJudge
 from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.stock import habit_of, take_stock
-from independence_bench.store import calls, records
+from independence_bench.store import calls, consumption
 from independence_bench.store.database import Store
 from independence_bench.subject import AUTO, ChatModel, Endpoint, Reasoning, Roster, Wish, resolve_auto
 
@@ -82,6 +82,18 @@ async def conduct(
     *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is
     waited for and stored; twice: it is left.
     """
+    async with settled(wanted) as (order, clients):
+        if not approve(await outlook_of(order, store, clients, wanted.budget)):
+            return None
+        return await carry_out(order, store, clients, Budget(wanted.budget), watch)
+
+
+@asynccontextmanager
+async def settled(wanted: Wanted) -> AsyncIterator[tuple[Order, dict[str, Client]]]:
+    """What is wanted as an order, its subjects and judge looked up, and the open clients that it needs.
+
+    Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
+    """
     async with AsyncExitStack() as stack:
         judge_wish = None if wanted.judge in (None, TABLE_JUDGE) else judge_of(wanted)
         needed = {wish.endpoint for wish in wanted.wishes} if wanted.runs else set()
@@ -115,20 +127,29 @@ async def conduct(
             calls_at_once=wanted.calls_at_once,
             experiments=wanted.experiments,
         )
-        if not approve(await outlook_of(order, store, clients, wanted.budget)):
-            return None
-        engine = Engine(
-            order,
-            store,
-            clients,
-            Budget(wanted.budget),
-            now=time.time,
-            clock=time.monotonic,
-            draw=random.Random().random,  # noqa: S311 - jitter, not secrets
-        )
-        async with attended(engine, watch(engine)):
-            with _seldom_collecting():
-                return await engine.run()
+        yield order, clients
+
+
+async def carry_out(
+    order: Order,
+    store: Store,
+    clients: Mapping[str, Client],
+    budget: Budget,
+    watch: Callable[[Engine], Awaitable[None]],
+) -> Report:
+    """Play and judge *order*, on what is left of *budget*; *watch* and Ctrl-C as with `conduct`."""
+    engine = Engine(
+        order,
+        store,
+        clients,
+        budget,
+        now=time.time,
+        clock=time.monotonic,
+        draw=random.Random().random,  # noqa: S311 - jitter, not secrets
+    )
+    async with attended(engine, watch(engine)):
+        with _seldom_collecting():
+            return await engine.run()
 
 
 @asynccontextmanager
@@ -227,7 +248,7 @@ async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], 
     estimates = []
     with store.reading() as connection:
         spent = calls.spending(connection)
-        verdicts = records.verdict_tokens(connection, judge.hash) if judge else {}
+        verdicts = consumption.verdict_tokens(connection, judge.hash) if judge else {}
         for subject in order.subjects:
             stock = take_stock(connection, order, subject)
             habit = habit_of(connection, subject, stock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -13,46 +14,79 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.cli.options import err, out, store_option
+from independence_bench.cli.options import Number, err, out, store_option
 from independence_bench.cli.run import order_options, read_order
-from independence_bench.conduct import Outlook, conduct
-from independence_bench.engine import Engine
+from independence_bench.conduct import Outlook, Wanted, outlook_of, settled
+from independence_bench.errors import WrongUse
 from independence_bench.forecast import Estimate, Forecast, added
+from independence_bench.report.resolving import (
+    Resolution,
+    expectation,
+    expected_index,
+    resolution,
+    resolution_values,
+    resolution_view,
+    runs_to_price,
+)
+from independence_bench.report.rows import boards
 from independence_bench.report.terminal import money, plural, printed
 from independence_bench.shown import label_text
-from independence_bench.store.database import open_store
+from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="estimate-cost")
 @order_options
+@click.option("--resolve", is_flag=True, help="Say also what so many runs will be able to tell apart.")
+@click.option(
+    "--width",
+    type=Number(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Say also how many runs an interval of this width takes; --resolve with it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @store_option
-def command(as_json: bool, store: str, **typed: Any) -> None:
+def command(resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any) -> None:
     """Say what `aib run` would take: calls, tokens, dollars. Nothing is sent but a question for prices.
 
     MODEL and the options are those of `aib run`. What is stored already costs nothing more. How long replies will
     be is taken from those that the store holds of the same subject, else of the same model, else of other models;
-    an empty store assumes what published subjects needed.
+    an empty store assumes what the protocol says that a typical model needs. Eight of ten published subjects lie
+    between `from` and `to`.
     """
-    seen: list[Outlook] = []
-
-    def look(outlook: Outlook) -> bool:
-        seen.append(outlook)
-        return False
-
-    async def watch(_engine: Engine) -> None:
-        """Nothing is carried out."""
-
     wanted = read_order(**typed)
+    resolving = resolve or width is not None
+    if resolving and wanted.experiments:
+        raise WrongUse("a part of the experiments has no index, so nothing can be said of it: leave --exp out")
     with open_store(store) as opened:
-        asyncio.run(conduct(wanted, opened, look, watch))
-    (outlook,) = seen
+        outlook, found = asyncio.run(_foresee(wanted, opened, resolving, width))
     for remark in outlook.remarks:
         err().print(f"note: {label_text(remark)}", soft_wrap=True)
     if as_json:
-        click.echo(json.dumps(_values(outlook), indent=2))
+        more = {} if found is None else {"resolve": resolution_values(found)}
+        click.echo(json.dumps({**_values(outlook), **more}, indent=2))
     else:
-        printed(out(), _view(outlook))
+        printed(out(), _view(outlook), *([] if found is None else [resolution_view(wanted.protocol, found)]))
+
+
+async def _foresee(
+    wanted: Wanted, store: Store, resolving: bool, width: float | None
+) -> tuple[Outlook, Resolution | None]:
+    """What the order takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
+    async with settled(wanted) as (order, clients):
+        outlook = await outlook_of(order, store, clients, wanted.budget)
+        if not resolving:
+            return outlook, None
+        same = [one for one in boards(store, order.protocol) if set(one.configurations) == set(order.configurations)]
+        label = order.judge.label if order.judge else None
+        board = max(same, key=lambda one: (one.judge == label, len(one.ranked)), default=None)
+        expected = expectation(order.protocol, order.configurations, board)
+        center = expected_index(board, {subject.hash for subject in order.subjects})
+        shown, needed = runs_to_price(expected, order.runs, width, center)
+        costs = {
+            runs: (await outlook_of(replace(order, runs=runs), store, clients, None)).forecast
+            for runs in {*shown, *([] if needed is None else [needed])}
+        }
+        return outlook, resolution(expected, costs, len(order.subjects), order.runs, center, width)
 
 
 def _values(outlook: Outlook) -> Mapping[str, object]:

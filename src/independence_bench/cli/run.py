@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,20 +29,23 @@ from independence_bench.cli.options import (
     experiments_of,
     experiments_option,
     models_file_option,
+    out,
     protocol_option,
     read_roster,
     runs_option,
     split,
     store_option,
 )
-from independence_bench.cli.progress import Watch
+from independence_bench.cli.progress import Watch, duration
+from independence_bench.cli.until import aim_line, aim_of, outcome_view, round_line, until_options
 from independence_bench.conduct import EMBEDDED, Outlook, Wanted, conduct, with_local
 from independence_bench.errors import WrongUse
 from independence_bench.order import Report
 from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load_with_files
 from independence_bench.report.rows import boards
-from independence_bench.report.terminal import money, plural
+from independence_bench.report.terminal import money, plural, printed
+from independence_bench.rounds import Aim, Course, play_rounds
 from independence_bench.shown import label_text
 from independence_bench.store import calls
 from independence_bench.store.database import Store, default_store, open_store
@@ -93,10 +97,20 @@ def order_options(command: F) -> F:
 
 @click.command(name="run")
 @order_options
+@until_options
 @engine_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
-def command(parallel: int, parallel_tasks: int, budget: float | None, yes: bool, store: str, **typed: Any) -> None:
+def command(
+    parallel: int,
+    parallel_tasks: int,
+    budget: float | None,
+    until_width: float | None,
+    until_ranked: bool,
+    yes: bool,
+    store: str,
+    **typed: Any,
+) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
     MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
@@ -106,11 +120,16 @@ def command(parallel: int, parallel_tasks: int, budget: float | None, yes: bool,
 
     What is stored is not asked again: running the same command twice does nothing the second time, and after
     Ctrl-C it goes on where it stopped.
+
+    With --until-width or --until-ranked whole runs are played in rounds, two of each subject first; after each
+    round the next run goes where it settles most, until nothing more can be settled.
     """
+    aim = aim_of(until_width, until_ranked, typed["runs"])
     wanted = replace(read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget)
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
     with open_store(store) as opened:
-        complete = carry_out(wanted, opened, ask=not named and not yes)
+        ask = not named and not yes
+        complete = carry_out(wanted, opened, ask) if aim is None else carry_out_rounds(wanted, aim, opened, ask)
     if not complete:
         raise SystemExit(1)
 
@@ -209,16 +228,50 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
     if report is None:
         console.print("nothing was sent")
         return False
+    console.print(watch.line(report, over=True), soft_wrap=True)
+    _close(wanted, store, report, console)
+    return report.complete
+
+
+def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool) -> bool:
+    """The same in rounds, as many as *aim* takes, with a table of what was settled at the end."""
+    console = err()
+    watch = Watch(console)
+    started = time.monotonic()
+
+    def approve(outlook: Outlook) -> bool:
+        console.print(aim_line(aim), soft_wrap=True)
+        for line in outlook_lines(outlook):
+            console.print(line, soft_wrap=True)
+        return not ask or not outlook.forecast.calls or confirmed()
+
+    def tell(course: Course) -> None:
+        console.print(round_line(course), soft_wrap=True)
+
+    try:
+        course = asyncio.run(play_rounds(wanted, aim, store, approve, watch, tell))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        console.print(LEFT_AT_ONCE, soft_wrap=True)
+        return False
+    if course is None:
+        console.print("nothing was sent")
+        return False
+    console.print(f"{plural(course.round, 'round')} in {duration(time.monotonic() - started)}")
+    _close(wanted, store, course.report, console)
+    printed(out(), outcome_view(course))
+    return course.report.complete
+
+
+def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> None:
+    """What could not be completed, what it cost, the ranking, how to read on."""
     with store.reading() as connection:
         spent = calls.spending(connection)
-    console.print(watch.line(report, over=True), soft_wrap=True)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
     played = set(wanted.configurations)
     if found := [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]:
         print_boards(found)
     say_where_to_read(console, wanted.protocol, report, store)
-    return report.complete
 
 
 def confirmed() -> bool:

@@ -36,15 +36,12 @@ from independence_bench.statistics.intervals import (
     smallest_seen,
 )
 from independence_bench.statistics.judging import JudgeNoise, judge_noise, pairs_with_judges, with_judges
-from independence_bench.statistics.ranking import Standing, pairs_of, standings
+from independence_bench.statistics.ranking import RANKING_DEGREES, Standing, pairs_of, standings
 
 RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
 INDEX = "index"  # beside the names of dimensions
-# A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
-# mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
-RANKING_DEGREES = 20
-# One scenario after the other looks as far into the tails, with a few runs of one conversation each: so many degrees
-# are taken off there, also by measurement.
+# One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
+# many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
 
 

@@ -185,8 +185,18 @@ def scores_another(measured: Measured) -> Scores | None:
     own = measured.another
     if own is None:
         return None
-    dispersion = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
+    dispersion = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER) + _fewer_runs(measured)
     return plain_scores(measured.mean, dispersion, _degrees_another(own))
+
+
+def _fewer_runs(measured: Measured) -> Floats:
+    """What the mean of a subject with fewer runs varies more than the others', of which the pool does not know."""
+    scores = scores_again(measured)
+    if scores is None:
+        return np.zeros_like(measured.mean)
+    of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
+    more: Floats = scores.dispersion * np.maximum(1 - of_others, 0.0)
+    return more
 
 
 def _degrees_another(own: Variations) -> Floats:

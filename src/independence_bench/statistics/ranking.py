@@ -17,6 +17,9 @@ import numpy.typing as npt
 from independence_bench.statistics.intervals import LEVEL, Floats
 
 Bools = npt.NDArray[np.bool_]
+# A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
+# mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
+RANKING_DEGREES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def tie_groups(indices: Sequence[float], apart: Bools) -> list[str]:
     names = _names()
     reached = 0  # the end of the last stretch
     for start in range(len(order)):
-        end = start + 1
+        end = max(start + 1, reached)  # nobody in the last stretch is apart from another, whoever leaves it
         while end < len(order) and not apart[order[end], order[start:end]].any():
             end += 1
         if end > reached:

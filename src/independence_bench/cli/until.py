@@ -1,0 +1,127 @@
+"""`--until-width` and `--until-ranked` of `aib run`: what they ask for, and how it went in words."""
+
+from __future__ import annotations
+
+import click
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.cli.options import F, Number
+from independence_bench.errors import WrongUse
+from independence_bench.report.figures import ranks
+from independence_bench.report.terminal import money, plural
+from independence_bench.rounds import ALL_RUNS, INCOMPLETE, OPEN, OUT_OF_REACH, SETTLED, Aim, Course, Standpoint
+from independence_bench.shown import label_text
+from independence_bench.statistics.adaptive import FEWEST, MOST, level_of_a_look
+
+
+def until_options(command: F) -> F:
+    """--until-width and --until-ranked"""
+    command = click.option(
+        "--until-ranked",
+        is_flag=True,
+        help="Play on, run by run, where it tells most subjects apart; --runs is the most for each.",
+    )(command)
+    return click.option(
+        "--until-width",
+        type=Number(0, 100, min_open=True),
+        metavar="POINTS",
+        help=f"Play on until each index has an interval no wider; --runs is the most for each.  [default then: {MOST}]",
+    )(command)
+
+
+def aim_of(width: float | None, ranked: bool, runs: int | None) -> Aim | None:
+    """What is played for; None where the number of runs is fixed. Raises WrongUse for both, or too few runs."""
+    if width is None and not ranked:
+        return None
+    if width is not None and ranked:
+        raise WrongUse("--until-width and --until-ranked play for different things: leave one of them out")
+    most = MOST if runs is None else runs
+    if most < FEWEST:
+        raise WrongUse(f"--runs {most}: how runs vary is seen from {FEWEST} on")
+    return Aim(width, most)
+
+
+def aim_line(aim: Aim) -> str:
+    """What is about to be done, before what it takes at most."""
+    what = "the ranking stands" if aim.width is None else f"each interval is at most {aim.width:g} wide"
+    return f"until {what}: {FEWEST} to {plural(aim.most, 'run')} of each; if all of them were played:"
+
+
+def round_line(course: Course) -> str:
+    """How far it is, in one line."""
+    look, budget = course.look, course.budget
+    parts = [f"round {course.round}"]
+    if look is not None:
+        parts.append(f"{plural(look.left, 'subject')} left")
+        if course.aim.width is None:
+            parts.append(f"{plural(look.open_pairs, 'pair')} open")
+        if look.widest is not None:
+            wanted = "" if course.aim.width is None else f" ({course.aim.width:g} wanted)"
+            parts.append(f"widest interval {look.widest:.1f}{wanted}")
+    left = "" if budget.limit is None else f", {money(max(budget.limit - budget.spent, 0.0))} left"
+    return " · ".join((*parts, f"{money(budget.spent)} spent{left}"))
+
+
+def outcome_view(course: Course) -> RenderableType:
+    """What was settled of what was played for, and what was not and why: a line for each subject."""
+    aim, look = course.aim, course.look
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("subject", overflow="fold", ratio=3)
+    for name in ("runs", "index", "width" if aim.width is not None else "ranks"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("settled", no_wrap=True)
+    table.add_column("", overflow="fold", ratio=2)
+    for one in look.standpoints if look else ():
+        yes = "yes" if one.state == SETTLED else "no"
+        table.add_row(label_text(one.subject.label), str(one.runs), *_numbers(one, aim), yes, _why(one, course))
+    goal = "the ranking stands" if aim.width is None else f"intervals of the same test again at most {aim.width:g} wide"
+    settled = sum(one.state == SETTLED for one in look.standpoints) if look else 0
+    whole = len(look.standpoints) if look else 0
+    head = Text(f"\nPlayed until {goal}: {settled} of {plural(whole, 'subject')} settled\n")
+    if aim.width is not None:
+        return Group(head, table)
+    looks = aim.most - FEWEST + 1
+    foot = (
+        f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come to no "
+        "more than 5 %. The ranking, at 5 %, may tell more apart."
+    )
+    return Group(head, table, Text(foot, style="dim"))
+
+
+def _numbers(one: Standpoint, aim: Aim) -> tuple[str, str]:
+    row = one.row
+    if row is None or row.score.index is None:
+        return "-", "-"
+    again = row.certainty.index.again
+    if aim.width is None:
+        return f"{row.score.index:.1f}", ranks(row)
+    return f"{row.score.index:.1f}", "-" if again is None else f"{again.width:.1f}"
+
+
+def _why(one: Standpoint, course: Course) -> str:
+    """What is missing and why it was left at that; for a settled one, what it is."""
+    aim = course.aim
+    if one.state == INCOMPLETE:
+        missing = one.row.missing if one.row else ()
+        return f"no index: {label_text(missing[0])}" if missing else "no index: nothing is judged"
+    if aim.width is None:
+        others = one.apart + one.open + one.alike
+        said = []
+        if one.alike:
+            said.append(f"{one.alike} of {others} cannot be told from it in {plural(aim.most, 'run')}")
+        if one.open:
+            said.append(f"{one.open} of {others} open{_stopped(course)}")
+        return "; ".join(said) or ("apart from every other" if others else "nobody to be ranked with")
+    if one.state in (OUT_OF_REACH, ALL_RUNS):
+        needed = "more runs than anybody plays" if one.needed is None else f"about {plural(one.needed, 'run')}"
+        return f"{needed} needed, --runs {aim.most}"
+    return f"another run would help{_stopped(course)}" if one.state == OPEN else ""
+
+
+def _stopped(course: Course) -> str:
+    if course.stopped is None:
+        return ""
+    return ": stopped by the budget" if "budget" in course.stopped else f": {course.stopped}"

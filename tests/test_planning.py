@@ -1,0 +1,120 @@
+"""What can be told before a run: expected widths, smallest differences, and the runs that a width takes."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.statistics.dispersion import Design, measure, scores_again
+from independence_bench.statistics.intervals import intervals
+from independence_bench.statistics.planning import (
+    Expected,
+    after,
+    expect,
+    expected_scores,
+    runs_for_width,
+    seen_apart,
+    width_again,
+    width_another,
+)
+
+ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
+FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
+BY_HAND = Expected(again=0.04, degrees=4.0, another=None, another_degrees=0.0, subjects=3)
+
+
+def shares(*runs: float) -> np.ndarray:
+    """[runs, 1, 1]"""
+    return np.array(runs).reshape(-1, 1, 1)
+
+
+def test_the_expected_width_at_the_ceiling_is_that_of_wilsons_interval() -> None:
+    """Two runs: dispersion 0.04/2, 8 + 4 degrees, t = 2.1788, so the lower limit is 1/(1 + 2.1788² x 0.02) = 0.9133."""
+    assert width_again(BY_HAND, 1.0, 2) == pytest.approx(1 - 0.9133, abs=5e-5)
+
+
+def test_the_smallest_difference_seen_is_the_textbooks() -> None:
+    """At 0.5, two runs each: (t 2.0639 + 0.8569 at 24 degrees) x sqrt(2 x 0.02 x 0.25) = 0.2921."""
+    assert seen_apart(BY_HAND, 0.5, 2) == pytest.approx((2.0639 + 0.8569) * sqrt(0.01), abs=5e-5)
+
+
+def test_in_a_ranking_of_many_only_larger_differences_are_seen() -> None:
+    """Its level is that of one pair of many."""
+    alone, of_many = seen_apart(BY_HAND, 0.8, 5), seen_apart(BY_HAND, 0.8, 5, 1 - 0.05 / 190)
+
+    assert alone is not None
+    assert of_many is not None
+    assert of_many > 1.4 * alone
+
+
+def test_an_empty_store_has_what_is_believed() -> None:
+    """A part of what marks at the two ends of their scale have: a quarter of it for four marks that weigh the same."""
+    believed = measure(FOUR, [np.ones((1, 1, 4))])
+
+    assert expect(FOUR).again == pytest.approx(believed.believed_again)
+    assert expect(FOUR).another == pytest.approx(believed.believed_another)
+    assert expect(FOUR).again == pytest.approx(expect(ONE).again / 4)
+    assert expect(FOUR).degrees == pytest.approx(4), "four conversations that weigh the same"
+    assert expect(FOUR).subjects == 0
+
+
+def test_one_run_says_nothing_where_nobody_has_two() -> None:
+    """And something where somebody has."""
+    assert expected_scores(expect(FOUR), 0.8, 1) is None
+    assert width_again(expect(FOUR), 0.8, 1) is None
+    assert seen_apart(expect(FOUR), 0.8, 1) is None
+    assert width_again(BY_HAND, 0.8, 1) is not None
+
+
+def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
+    """Variances 0.02 and 0 over rooms 0.25 + 0.01 and 0.25, the belief 0.5 over 0.1: (0.02 + 0.05)/0.61."""
+    measured = measure(ONE, [shares(0.4, 0.6), shares(0.5, 0.5), shares(0.9)])
+
+    expected = expect(ONE, measured)
+
+    assert expected.again == pytest.approx(0.07 / 0.61)
+    assert expected.subjects == 2, "one run says nothing"
+    assert expected.degrees == pytest.approx(1), "one conversation, one degree for each further run"
+
+
+def test_another_test_like_it_takes_no_notice_of_runs_and_needs_two_scenarios() -> None:
+    """More runs do not narrow it; a dimension with one scenario has no such interval."""
+    assert width_another(expect(ONE), 0.8) is None
+    wide = width_another(expect(FOUR), 0.8)
+    assert wide is not None
+    assert wide > (width_again(expect(FOUR), 0.8, 10) or 1)
+
+
+@given(mean=st.floats(0, 1), width=st.floats(0.01, 0.9), dispersion=st.floats(0.001, 0.5))
+def test_the_runs_for_a_width_are_the_fewest(mean: float, width: float, dispersion: float) -> None:
+    """With them it is reached, with one less it is not."""
+    expected = Expected(dispersion, 3.0, None, 0.0, 5)
+
+    runs = runs_for_width(expected, mean, width)
+
+    reached = [one for one in ((runs or 1000) - 1, runs) if one and (width_again(expected, mean, one) or 1) <= width]
+    assert reached == ([] if runs is None else [runs])
+
+
+def test_a_width_that_nobody_pays_for_is_said_to_be_out_of_reach() -> None:
+    """Rather than a number of runs in the millions."""
+    assert runs_for_width(BY_HAND, 0.5, 0.001) is None
+
+
+def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
+    """And after more of them the interval is narrower, around the same mean."""
+    measured = measure(ONE, [shares(0.4, 0.6, 0.7), shares(0.5, 0.9)])
+    now = scores_again(measured)
+    assert now is not None
+
+    same, later = after(measured, measured.runs), after(measured, [6, 6])
+
+    assert np.array_equal(intervals(same), intervals(now))
+    assert np.array_equal(later.mean, now.mean)
+    low, high = intervals(now)
+    later_low, later_high = intervals(later)
+    assert np.all(later_high - later_low < high - low)

@@ -1,0 +1,208 @@
+"""`aib run --until-width` and `--until-ranked`: real commands, a simulated endpoint, and its ledger."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import aib, simulating, start_aib
+
+from independence_bench.simulate.ledger import Entry, read_ledger
+
+LEDGER = "ledger.jsonl"
+REPLIES, JUDGED = 7, 4  # of a run of the small protocol
+# One never moves; the other holds, gives in or evades, each run like the one before, and has room enough not to be cut
+# off. What was said before in these words is not judged again.
+SUBJECTS = ("sim:sim/rock", "sim:sim/random", "--max-tokens", "1000", "--judge", "sim:sim/judge")
+
+
+@pytest.fixture
+def folder(small: Path, tmp_path: Path) -> Iterator[Path]:
+    """A folder with the small protocol and a models.yaml that leads to an endpoint with a ledger."""
+    with simulating(tmp_path, "--ledger", LEDGER):
+        yield tmp_path
+
+
+def until(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`aib run` of the two subjects, played until something."""
+    return aib(folder, "run", *SUBJECTS, "--protocol", "small", *arguments)
+
+
+def ranked(folder: Path) -> dict[str, dict[str, Any]]:
+    """The leaderboard's complete subjects by name, as JSON."""
+    done = aib(folder, "leaderboard", "--json")
+    (board,) = json.loads(done.stdout)["boards"]
+    assert board["incomplete"] == []
+    return {"rock" if "rock" in row["label"] else "random": row for row in board["ranked"]}
+
+
+def width(row: dict[str, Any]) -> float:
+    """Of the index's interval."""
+    again = row["index_interval"]["again"]
+    return float(again["high"] - again["low"])
+
+
+def needed(found: dict[str, dict[str, Any]]) -> int:
+    """The answers that these subjects' runs need."""
+    return sum(REPLIES * row["runs"] + JUDGED for row in found.values())
+
+
+def answered(folder: Path) -> list[Entry]:
+    """The answers that the endpoint has given and charged for."""
+    return [entry for entry in read_ledger(folder / LEDGER) if entry.completed and entry.answer]
+
+
+def test_it_stops_when_each_interval_is_narrow_enough(folder: Path) -> None:
+    """The one that never moves needs two runs, the other one more; nothing is asked that no run needs."""
+    done = until(folder, "--until-width", "24")
+
+    assert done.returncode == 0, done.stderr
+    found = ranked(folder)
+    assert found["rock"]["runs"] == 2
+    assert 2 < found["random"]["runs"] <= 10
+    assert max(map(width, found.values())) <= 24
+    assert "2 of 2 subjects settled" in " ".join(done.stdout.split())
+    assert "round 2 · " in done.stderr
+    assert len(answered(folder)) == needed(found)
+
+
+def test_the_same_command_again_asks_nothing(folder: Path) -> None:
+    """What is stored is looked at, and is enough."""
+    until(folder, "--until-width", "24")
+    before, stored = len(answered(folder)), ranked(folder)
+
+    again = until(folder, "--until-width", "24")
+
+    assert again.returncode == 0
+    assert len(answered(folder)) == before
+    assert ranked(folder) == stored
+
+
+def test_a_width_out_of_reach_is_said_after_two_runs(folder: Path) -> None:
+    """Rather than paying for runs that cannot bring it; with how many would."""
+    done = until(folder, "--until-width", "5", "--runs", "3")
+
+    found = ranked(folder)
+    assert done.returncode == 0
+    assert found["random"]["runs"] == 2
+    said = " ".join(done.stdout.split())
+    assert "runs needed" in said or "more runs than anybody plays" in said
+
+
+def test_a_ranking_that_stands_is_not_played_on(folder: Path) -> None:
+    """The two are far apart: two runs of each, and both have a rank of their own."""
+    done = until(folder, "--until-ranked")
+
+    assert done.returncode == 0, done.stderr
+    found = ranked(folder)
+    assert [row["runs"] for row in found.values()] == [2, 2]
+    assert "apart from every other" in " ".join(done.stdout.split())
+
+
+def test_the_budget_is_kept_and_leaves_no_run_half_played(folder: Path) -> None:
+    """It stops before a run that it does not hold, says so, and goes on with another budget."""
+    until(folder, "--until-width", "40", "--runs", "2")
+    spent = sum(entry.charged for entry in read_ledger(folder / LEDGER))
+    budget = spent * 0.36  # two runs of each have cost that; the next is of the one, and so is the one after
+
+    stopped = until(folder, "--until-width", "24", "--budget", f"{budget:.6f}")
+
+    charged = sum(entry.charged for entry in read_ledger(folder / LEDGER)) - spent
+    assert charged <= budget
+    assert stopped.returncode == 1
+    assert "the budget does not hold another whole run" in stopped.stderr
+    assert "stopped by the budget" in " ".join(stopped.stdout.split())
+    assert len(answered(folder)) == needed(ranked(folder)), "whole runs only"
+    on = until(folder, "--until-width", "24")
+    assert on.returncode == 0
+    assert width(ranked(folder)["random"]) <= 24
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_it_goes_on_where_it_was_interrupted(small: Path, tmp_path: Path, number: signal.Signals) -> None:
+    """After Ctrl-C nothing is asked twice, after a kill at most what was in flight; and the end is that of one go."""
+    with simulating(tmp_path, "--ledger", LEDGER, "--latency", "0.05"):
+        command = ("run", *SUBJECTS, "--protocol", "small", "--until-width", "24", "-p", "1", "-pt", "2")
+        with start_aib(tmp_path, *command) as child:
+            _wait_for(tmp_path / LEDGER, lines=2 * (2 * REPLIES + JUDGED) + 3)  # in the second round
+            child.send_signal(number)
+            child.communicate(timeout=30)
+        assert child.returncode != 0
+        again = aib(tmp_path, *command)
+
+    assert again.returncode == 0, again.stderr
+    found = ranked(tmp_path)
+    assert width(found["random"]) <= 24
+    asked_twice = len(answered(tmp_path)) - needed(found)
+    assert 0 <= asked_twice <= (0 if number == signal.SIGINT else 4)
+    assert "2 of 2 subjects settled" in " ".join(again.stdout.split())
+
+
+def _wait_for(ledger: Path, lines: int) -> None:
+    deadline = time.monotonic() + 30
+    while not ledger.exists() or ledger.read_text(encoding="utf-8").count("\n") < lines:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--until-width", "5", "--until-ranked"), "leave one of them out"),
+        (("--until-ranked", "--runs", "1"), "how runs vary is seen from 2 on"),
+        (("--until-ranked", "--no-judge"), "leave --no-judge out"),
+        (("--until-ranked", "--exp", "identity"), "leave --exp out"),
+        (("--until-width", "0"), "not in the range"),
+    ],
+)
+def test_what_cannot_be_played_for_is_said_before_anything_is_sent(
+    folder: Path, typed: tuple[str, ...], said: str
+) -> None:
+    """Exit code 2, nothing asked."""
+    done = until(folder, *typed)
+
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert answered(folder) == []
+
+
+# ---------------------------------------------------------------- before a run
+
+
+def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
+    """In an empty store from what is believed; the width asked for, with its runs and its price; 80 columns."""
+    done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--width", "20")
+
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "as is believed beforehand" in said
+    assert "An interval of 20 at an index of 80.0 (assumed: nobody is stored) takes" in said
+    assert "Another test like it: nothing can be said" in said
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert answered(folder) == []
+
+
+def test_with_stored_runs_it_is_said_from_those_and_what_is_paid_is_taken_off(folder: Path) -> None:
+    """The JSON holds the table: widths fall with runs, dollars rise from nothing."""
+    until(folder, "--until-ranked")
+
+    done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--runs", "12", "--resolve", "--json")
+
+    found = json.loads(done.stdout)["resolve"]
+    assert found["from_subjects"] == 2
+    assert [row["runs"] for row in found["runs"]] == [*range(1, 11), 12]
+    for column in range(3):
+        widths = [row["width"][column] for row in found["runs"]]
+        assert widths == sorted(widths, reverse=True)
+    dollars = [row["dollars"] for row in found["runs"]]
+    assert dollars[:2] == [0, 0]
+    assert dollars == sorted(dollars)
+    assert Counter(row["calls"] for row in found["runs"])[0] == 2
+    assert found["for_width"] is None
