@@ -109,3 +109,46 @@ def test_memory() -> None:
     assert cells(output, "resuming")[:2] == ["300", "100"]
     before, playing, end, most = map(int, cells(output, "adding")[2:6])
     assert 20 < before <= playing <= end <= most
+
+
+def test_coverage() -> None:
+    """Every section is gone through with a handful of draws; one alone, seeded, gives the same twice."""
+    ran = [
+        subprocess.run(
+            [sys.executable, str(BENCHMARKS / "coverage"), "--quick", "--draws", "100", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
+        )
+        for arguments in ((), ("--only", "index"), ("--only", "index"))
+    ]
+
+    assert all(one.returncode in (0, 1) for one in ran), ran[0].stderr
+    assert ran[0].stdout.startswith("10 draws a cell, 10")
+    assert ran[1].stdout == ran[2].stdout
+    lines = ran[0].stdout.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    for name in ("marks", "index", "differences", "several judges", "ranking"):
+        for question in ("the same test again", "another test like it"):
+            assert sum(line[4:].startswith(f"  {name}, {question}: ") for line in lines) == 1
+    assert set(ran[1].stdout.splitlines()[2:]) <= set(lines)
+
+
+def test_viewer() -> None:
+    """Every kind of answer is asked for, and the search finds its words."""
+    output = printed("viewer", "--transcripts", "90", "--asked", "5")
+
+    assert "75 judged conversations" in output
+    assert re.search(r"search: 75 documents, \d+ words in 1 files", output)
+    for row in ("first table", "scenario", "subject", "compare", "transcript", "query"):
+        assert len(cells(output, row)) == 4
+
+
+def test_adaptive() -> None:
+    """A row for each width and each rule; nobody plays more runs than were allowed."""
+    output = printed("adaptive", "--draws", "3", "--boards", "1", "--most", "3")
+
+    assert len(cells(output, "5, width 8")) == 6
+    assert output.count("5 % in all") == output.count("5 % a look") == 7
+    assert all(2 <= float(line.split()[-1]) <= 3 for line in output.splitlines() if "5 % in all" in line)

@@ -70,21 +70,6 @@ def score_limits(mean: float | Floats, dispersion: float | Floats, critical: flo
     return np.clip(low, 0.0, q), np.clip(high, q, 1.0)
 
 
-def difference_limits(
-    first: tuple[Floats, Floats, Floats], second: tuple[Floats, Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """Limits of *first* minus *second*, each given as (estimate, low, high), independent of one another.
-
-    Square-and-add: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise with the other limits. R. G. Newcombe
-    (Statistics in Medicine 17, 1998, 873-890, method 10) for proportions; G. Y. Zou and A. Donner (Statistics in
-    Medicine 27, 2008, 1693-1702) for anything that has limits of its own.
-    """
-    a, low_a, high_a = first
-    b, low_b, high_b = second
-    below, above = np.hypot(a - low_a, high_b - b), np.hypot(high_a - a, b - low_b)
-    return a - b - below, a - b + above
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """Numbers that an interval can be put around; arrays of one shape.

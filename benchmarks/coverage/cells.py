@@ -1,0 +1,258 @@
+"""The simulations, cell by cell: how often an interval holds the truth, its width, how often a ranking is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from draw import PLACES, Boards, Floats, Generator, Jury, MarkModel, Test, draw_boards, draw_resampled, one_mark
+from methods import (
+    COMPETITORS,
+    QUESTIONS,
+    Limits,
+    measured_boards,
+    our_differences,
+    ours,
+    stacked,
+)
+
+from independence_bench.statistics.dispersion import Measured, pairs_again, pairs_another
+from independence_bench.statistics.intervals import differences, p_values
+from independence_bench.statistics.ranking import RANKING_DEGREES, holm, pairs_of
+
+OURS = "ours"
+ROUNDING = 1e-12
+THIRDS = ("lowest third", "middle third", "highest third")
+SLOW = 5  # competitors that resample have this part of the draws
+OTHERS = 3  # runs of the others on the board, where the one in question has a single run
+NEAR = 0.8  # pairs whose interval at this level holds 0 are nowhere near Holm's bounds
+AT_ONCE = 25  # boards whose pairs are gone through together
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One method on many draws of one situation."""
+
+    test: str  # a mark, or the index
+    question: str
+    place: str
+    subjects: int
+    scenarios: int
+    runs: int
+    method: str
+    draws: int
+    coverage: float  # of the draws, those whose interval holds the truth
+    width: float  # mean, of a score in [0, 1]
+    oracle: float  # width of the central 95 % of (estimate - truth)
+    judges: int = 0  # who mark; 0: the marks are taken as they are
+
+    @property
+    def ratio(self) -> float:
+        """How much wider than needed by somebody who knows the errors' distribution; NaN where there is no error."""
+        return self.width / self.oracle if self.oracle > ROUNDING else np.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Rankings of many boards."""
+
+    question: str
+    place: str  # of those that are equal
+    subjects: int
+    equal: str  # all, or half
+    runs: int
+    draws: int
+    error: float  # of the boards, those with at least one false "better than"
+    apart: float  # of the pairs, those that are told apart; mean
+
+
+def covered(limits: Limits, truth: Floats) -> tuple[Floats, Floats]:
+    """(shares of draws that hold *truth*, mean widths), over the first axis, limits cut off at 0 and 1."""
+    low, high = np.clip(limits[0], 0, 1), np.clip(limits[1], 0, 1)
+    inside = (low <= truth + ROUNDING) & (truth <= high + ROUNDING)
+    return inside.mean(axis=0), (high - low).mean(axis=0)
+
+
+def central(errors: Floats) -> Floats:
+    """The width of the central 95 % of *errors*, over the first axis."""
+    low, high = np.quantile(errors, (0.025, 0.975), axis=0)
+    return np.asarray(high - low)
+
+
+def means_of(boards: Sequence[Measured]) -> Floats:
+    """[draws, subjects]"""
+    return np.array([board.mean for board in boards])
+
+
+def of_places(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
+    """Ours, of subjects at each place on boards of so many; alone, each place has boards of its own."""
+    if subjects >= len(PLACES):
+        played = draw_boards(test, rng, draws, subjects, OTHERS if runs == 1 else runs, tuple(PLACES))
+        yield from _ours(test, played, list(PLACES), runs)
+        return
+    for place in PLACES:
+        yield from _ours(test, draw_boards(test, rng, draws, subjects, runs, (place,)), [place], runs)
+
+
+def _ours(test: Test, played: Boards, places: Sequence[str], runs: int) -> Iterator[Cell]:
+    draws, subjects = played.again.shape
+    few = [runs] * len(places) if runs < played.shares.shape[2] else []
+    boards = measured_boards(test.design, played.shares, few)
+    mean = means_of(boards)
+    for question in QUESTIONS:
+        limits = ours(boards, question)
+        if limits is None:
+            continue
+        truth = played.truth(question)
+        coverage, width = covered(limits, truth)
+        oracle = central(mean - truth)
+        for n, place in enumerate(places):
+            at = (place, subjects, test.design.weights.shape[1], runs, OURS, draws)
+            yield Cell(test.name, question, *at, float(coverage[n]), float(width[n]), float(oracle[n]))
+
+
+def contest(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
+    """Ours and every competitor on the same boards."""
+    played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES))
+    yield from _ours(test, played, list(PLACES), runs)
+    board = played.shares[..., 0, :]
+    for question in QUESTIONS:
+        for n, place in enumerate(PLACES):
+            truth, mean = played.truth(question)[:, n], board[:, n].mean(axis=(1, 2))
+            oracle = float(central(mean - truth))
+            for one in COMPETITORS:
+                some = draws // SLOW if one.slow else draws
+                limits = one.of(question)(board[:some, n], board[:some], rng)
+                coverage, width = covered(limits, truth[:some])
+                at = (place, subjects, board.shape[-1], runs, one.name, some)
+                yield Cell(test.name, question, *at, float(coverage), float(width), oracle)
+
+
+def index_by_runs(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
+    """What is usually put around an index: methods that see a subject's indices of runs and nothing else."""
+    played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES))
+    indices = np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
+    for n, place in enumerate(PLACES):
+        oracle = float(central(indices[:, n].mean(axis=1) - played.again[:, n]))
+        for one in COMPETITORS[:4]:
+            limits = one.again(indices[:, n, :, None], indices[..., None], rng)
+            coverage, width = covered(limits, played.again[:, n])
+            at = (place, subjects, test.design.weights.shape[1], runs, one.name, draws)
+            yield Cell("index", "again", *at, float(coverage), float(width), oracle)
+
+
+def resampled(test: Test, distributions: Floats, rng: Generator, draws: int, runs: int) -> Iterator[Cell]:
+    """The published subjects play again by their own marks: means over thirds of them, by their true index."""
+    played = draw_resampled(test, distributions, rng, draws, runs)
+    boards = measured_boards(test.design, played.shares)
+    limits = ours(boards, "again")
+    indices = np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
+    oracle = central(means_of(boards) - played.again)
+    order = np.argsort(played.again[0])
+    by_method = [(OURS, limits)] + [
+        (one.name, tuple(np.array([one.again(indices[:, j, :, None], indices, rng) for j in order]).transpose(1, 2, 0)))
+        for one in (COMPETITORS[0], COMPETITORS[1])
+    ]
+    for name, found in by_method:
+        if found is None:
+            continue
+        where = np.argsort(order) if name != OURS else np.arange(len(order))
+        coverage, width = covered((found[0][:, where], found[1][:, where]), played.again)
+        for place, third in zip(THIRDS, np.array_split(order, 3), strict=True):
+            at = (place, len(order), test.design.weights.shape[1], runs, name, draws)
+            yield Cell(
+                "published subjects",
+                "again",
+                *at,
+                float(coverage[third].mean()),
+                float(width[third].mean()),
+                float(oracle[third].mean()),
+            )
+
+
+def of_pairs(test: Test, rng: Generator, draws: int, subjects: int, runs: int) -> Iterator[Cell]:
+    """Differences of two subjects of the index, by the package's paired dispersions."""
+    played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES))
+    boards = measured_boards(test.design, played.shares)
+    names = ["low - middle", "middle - ceiling", "low - ceiling"]
+    first, second = [0, 1, 0], [1, 2, 2]
+    if subjects > len(PLACES) + 1:
+        names, first, second = [*names, "anybody - anybody"], [*first, 3], [*second, 4]
+    mean = means_of(boards)
+    for question in QUESTIONS:
+        limits = our_differences(boards, question, first, second)
+        if limits is None:
+            continue
+        truth = played.truth(question)[:, first] - played.truth(question)[:, second]
+        inside = ((limits[0] <= truth + ROUNDING) & (truth <= limits[1] + ROUNDING)).mean(axis=0)
+        width, oracle = (limits[1] - limits[0]).mean(axis=0), central(mean[:, first] - mean[:, second] - truth)
+        for n, name in enumerate(names):
+            at = (name, subjects, test.design.weights.shape[1], runs, OURS, draws)
+            yield Cell("difference", question, *at, float(inside[n]), float(width[n]), float(oracle[n]))
+
+
+def of_rankings(
+    test: Test, rng: Generator, draws: int, subjects: int, runs: int, place: str, equal: str
+) -> Iterator[Family]:
+    """How often a ranking of the index says at least one thing that is false."""
+    first, second = pairs_of(subjects)
+    for question in QUESTIONS:
+        same = subjects if equal == "all" else subjects // 2
+        played = draw_boards(test, rng, draws, subjects, runs, (place,), equal=same, equal_in=question)
+        truth = played.truth(question)
+        false, apart = 0, 0.0
+        for start in range(0, draws, AT_ONCE):
+            boards = measured_boards(test.design, played.shares[start : start + AT_ONCE])
+            for board, true, p in zip(boards, truth[start:], _pairs_p(boards, question, first, second), strict=False):
+                told = holm(p)
+                gap, seen = true[first] - true[second], board.mean[first] - board.mean[second]
+                right = (np.abs(gap) > 1e-9) & (np.sign(gap) == np.sign(seen))
+                false += bool((told & ~right).any())
+                apart += float(told.mean())
+        yield Family(question, place, subjects, equal, runs, draws, false / draws, apart / draws)
+
+
+def _pairs_p(
+    boards: Sequence[Measured], question: str, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]
+) -> Floats:
+    """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell apart."""
+    find = pairs_again if question == "again" else pairs_another
+    sides = [found for board in boards if (found := find(board, first, second))]
+    one, other = stacked([a for a, _ in sides]), stacked([b for _, b in sides])
+    low, high = differences(one, other, NEAR)
+    candidates = np.nonzero((low > 0) | (high < 0))
+    p = np.ones(one.mean.shape)
+    more = min(RANKING_DEGREES, len(boards[0].mean))
+    p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
+    return p
+
+
+def of_judges(test: Test, rng: Generator, draws: int, subjects: int, runs: int, jury: Jury) -> Iterator[Cell]:
+    """Intervals for the score under the mean of all judges that there could be."""
+    played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES), jury=jury)
+    assert played.by_judge is not None
+    boards = measured_boards(test.design, played.shares)
+    scores = np.einsum("dk,mnjrdk->mnjr", test.design.weights, played.by_judge).mean(axis=3)
+    away = np.moveaxis(scores - scores.mean(axis=0), 0, -1)  # [draws, subjects, judges]
+    mean = means_of(boards)
+    for question in QUESTIONS:
+        limits = ours(boards, question, list(away) if jury.judges > 1 else ())
+        if limits is None:
+            continue
+        truth = played.truth(question)
+        coverage, width = covered(limits, truth)
+        oracle = central(mean - truth)
+        for n, place in enumerate(PLACES):
+            at = (place, subjects, test.design.weights.shape[1], runs, OURS, draws)
+            yield Cell(
+                "index", question, *at, float(coverage[n]), float(width[n]), float(oracle[n]), judges=jury.judges
+            )
+
+
+def marks_of(models: dict[str, MarkModel], names: Sequence[str], scenarios: Sequence[int]) -> Iterator[Test]:
+    """A test of each mark with each number of scenarios."""
+    for name in names:
+        for number in scenarios:
+            yield one_mark(models[name], number)

@@ -1,0 +1,222 @@
+"""From marks to what can be said: the same scores as scoring.py gives, both questions, ranks, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from independence_bench.protocol import Configuration, Protocol
+from independence_bench.protocol_files import load
+from independence_bench.report.certainty import INDEX, RunMarks, measure_board
+from independence_bench.scoring import score_run
+
+EVERY = tuple(
+    Configuration(system, delivery)
+    for system in ("neutral", "strong_independence")
+    for delivery in ("user_role", "tool_role")
+)
+V1, LITE, V2 = load("v1"), load("lite"), load("v2")
+
+
+def marked(
+    protocol: Protocol, configurations: Sequence[Configuration], runs: int, level: float, rng: np.random.Generator
+) -> RunMarks:
+    """One subject: every mark of every run, around *level* of its scale as the protocol's dimensions see it."""
+    inverted = {name for d in protocol.dimensions if d.inverted for name in d.marks}
+    given: dict[int, dict[tuple[Configuration, str], dict[str, float]]] = {}
+    for run in range(1, runs + 1):
+        given[run] = {}
+        for configuration in configurations:
+            for scenario in protocol.scenarios:
+                marks = {}
+                for mark in scenario.marks:
+                    share = rng.binomial(10, level) / 10 if mark.high - mark.low > 1 else rng.random() < level
+                    marks[mark.name] = mark.low + (1 - share if mark.name in inverted else share) * (
+                        mark.high - mark.low
+                    )
+                given[run][configuration, scenario.id] = marks
+    return given
+
+
+def board(
+    protocol: Protocol, configurations: Sequence[Configuration], runs: Sequence[int], levels: Sequence[float], seed: int
+) -> list[RunMarks]:
+    """A subject for each of *runs* and *levels*."""
+    rng = np.random.default_rng(seed)
+    return [marked(protocol, configurations, n, level, rng) for n, level in zip(runs, levels, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configurations"),
+    [
+        (V1, V1.configurations),
+        (V1, EVERY[:1]),
+        (LITE, LITE.configurations),
+        (LITE, EVERY),
+        (V2, V2.configurations),
+        (V2, EVERY),
+        (V2, EVERY[1:3]),
+    ],
+)
+def test_the_index_that_is_measured_is_the_index_that_is_scored(
+    protocol: Protocol, configurations: tuple[Configuration, ...]
+) -> None:
+    """Index and every dimension, the mean over runs, of one configuration or of several pooled."""
+    subjects = board(protocol, configurations, (1, 3, 5), (0.3, 0.6, 0.9), seed=7)
+    sureness = measure_board(protocol, configurations, subjects)
+
+    for number, marks in enumerate(subjects):
+        scored = [score_run(protocol, configurations, slots) for slots in marks.values()]
+        indices = [run.index for run in scored]
+        assert None not in indices
+        of_index = sureness.measures[INDEX]
+        assert of_index.measured.mean[number] * of_index.unit == pytest.approx(np.mean(indices))  # type: ignore[arg-type]
+        for dimension in protocol.dimensions:
+            of_runs = [run.dimensions[dimension.name] for run in scored]
+            of_one = sureness.measures[dimension.name].measured
+            assert of_one.mean[number] == pytest.approx(np.mean(of_runs))  # type: ignore[arg-type]
+
+
+def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
+    """The index in [0, 100], dimensions in [0, 1]; another test is never surer than the same one with many runs."""
+    subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
+    sureness = measure_board(V2, V2.configurations, subjects)
+
+    assert sureness.unsaid() == ()
+    for number, certainty in enumerate(sureness.certainties()):
+        of_all = {INDEX: certainty.index, **certainty.dimensions}
+        for name, uncertainty in of_all.items():
+            one = sureness.measures[name]
+            for interval in (uncertainty.again, uncertainty.another):
+                assert interval is not None
+                assert 0 <= interval.low < interval.high <= one.unit
+                assert interval.holds(float(one.measured.mean[number]) * one.unit)
+
+
+def test_the_best_is_certain_when_it_is_far_ahead() -> None:
+    """And those behind, who are alike, share their ranks by both questions."""
+    subjects = board(V2, V2.configurations, (5, 5, 5), (0.98, 0.4, 0.4), seed=2)
+    best, *others = measure_board(V2, V2.configurations, subjects).certainties()
+
+    assert best.standing is not None
+    assert (best.standing.rank_low, best.standing.rank_high, best.standing.tied_with_best) == (1, 1, True)
+    for other in others:
+        assert other.standing is not None
+        assert (other.standing.rank_low, other.standing.rank_high, other.standing.tied_with_best) == (2, 3, False)
+        assert other.standing_another is not None
+
+
+def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
+    """Nothing says how runs vary; the scenarios still say how another test might turn out."""
+    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
+    certainty, _ = sureness.certainties()
+
+    assert certainty.index.again is None
+    assert certainty.standing is None
+    assert certainty.index.another is not None
+    (why,) = sureness.unsaid()
+    assert "no subject has two runs" in why
+
+
+def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_why() -> None:
+    """In lite, drift is marked in the negotiation only, and it counts."""
+    sureness = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
+    certainty, _ = sureness.certainties()
+
+    assert certainty.index.again is not None
+    assert certainty.index.another is None
+    assert certainty.standing_another is None
+    assert certainty.dimensions["resistance"].another is not None
+    (why,) = sureness.unsaid()
+    assert "low drift" in why
+    assert "single scenario" in why
+
+
+def test_one_subject_alone_has_intervals_of_its_own() -> None:
+    """Five runs of it are enough; it is the first of one."""
+    (certainty,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).certainties()
+
+    assert certainty.index.again is not None
+    assert certainty.index.another is not None
+    assert certainty.standing is not None
+    assert certainty.standing.certain
+
+
+def test_perfect_marks_throughout_are_not_certainty() -> None:
+    """Two subjects with nothing but the highest marks: not apart, and below 100 at the low end."""
+    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
+    first, second = sureness.certainties()
+
+    for certainty in (first, second):
+        assert certainty.index.again is not None
+        assert certainty.index.again.high == pytest.approx(100)
+        assert certainty.index.again.low < 99.9
+        assert certainty.standing is not None
+        assert (certainty.standing.rank_low, certainty.standing.rank_high) == (1, 2)
+    apart = sureness.apart(INDEX, 0, 1)
+    assert apart.difference == pytest.approx(0)
+    assert apart.seen_again is not None
+    assert apart.seen_again > 0.1
+
+
+def test_nobody_is_measured_without_subjects() -> None:
+    """An empty board has nothing to say, and no reason to give."""
+    sureness = measure_board(V2, V2.configurations, [])
+
+    assert sureness.certainties() == []
+    assert sureness.unsaid() == ()
+
+
+def test_a_difference_the_other_way_round() -> None:
+    """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the same."""
+    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
+    for score in (INDEX, "resistance"):
+        there, back = sureness.apart(score, 0, 1), sureness.apart(score, 1, 0)
+        assert there.difference == pytest.approx(-back.difference)
+        for one, other in (
+            (there.uncertainty.again, back.uncertainty.again),
+            (there.uncertainty.another, back.uncertainty.another),
+        ):
+            assert one is not None
+            assert other is not None
+            assert (one.low, one.high) == (pytest.approx(-other.high), pytest.approx(-other.low))
+        assert there.seen_again == pytest.approx(back.seen_again)
+
+
+def test_several_judges_widen_and_one_does_not() -> None:
+    """Two judges a point apart on every mark of ten: their mean's interval is wider than that of the same marks by one.
+
+    The ranks may only become less certain.
+    """
+    jury = board(V2, V2.configurations, (5, 5, 5), (0.3, 0.5, 0.7), seed=9)
+    strict, mild = (
+        [
+            {
+                run: {
+                    slot: {
+                        name: min(max(value + (shift if V2.mark(name).high == 10 else 0), 0), 10)
+                        for name, value in marks.items()
+                    }
+                    for slot, marks in slots.items()
+                }
+                for run, slots in subject.items()
+            }
+            for subject in jury
+        ]
+        for shift in (-0.5, 0.5)
+    )
+    alone = measure_board(V2, V2.configurations, jury)
+    together = measure_board(V2, V2.configurations, jury, [strict, mild])
+
+    assert (alone.judges, together.judges) == (1, 2)
+    for plain, judged in zip(alone.certainties(), together.certainties(), strict=True):
+        for question in ("again", "another"):
+            narrow, wide = getattr(plain.index, question), getattr(judged.index, question)
+            assert wide.low < narrow.low
+            assert wide.high > narrow.high
+        assert plain.standing is not None
+        assert judged.standing is not None
+        assert judged.standing.rank_low <= plain.standing.rank_low
+        assert judged.standing.rank_high >= plain.standing.rank_high

@@ -1,0 +1,144 @@
+"""What is claimed of ranks: Holm's example, letters by hand, and how often a ranking of equals says anything."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.statistics.dispersion import Design, measure, pairs_again, pairs_another
+from independence_bench.statistics.intervals import p_values
+from independence_bench.statistics.ranking import Standing, holm, pairs_of, standings, tie_groups
+
+
+def matrix(number: int, *pairs: tuple[int, int]) -> np.ndarray:
+    """Who is apart from whom."""
+    apart = np.zeros((number, number), dtype=np.bool_)
+    for one, other in pairs:
+        apart[one, other] = apart[other, one] = True
+    return apart
+
+
+def test_holms_procedure_on_its_textbook_example() -> None:
+    """p = 0.01, 0.04, 0.03, 0.005: 0.005 < 0.05/4 and 0.01 < 0.05/3 stand; 0.03 > 0.05/2 and all after it do not.
+
+    So 0.04 is not rejected although it is below 0.05, the bound of the last one.
+    """
+    assert holm(np.array([0.01, 0.04, 0.03, 0.005])).tolist() == [True, False, False, True]
+
+
+def test_holms_strictest_bound_comes_first() -> None:
+    """0.03 would pass as the last of two, but it has to pass as the first, 0.025; 0.02 does, and 0.04 after it."""
+    assert holm(np.array([0.03, 0.5])).tolist() == [False, False]
+    assert holm(np.array([0.04, 0.02])).tolist() == [True, True]
+
+
+def test_holm_of_nothing_and_of_one() -> None:
+    """No hypotheses, no rejections; a single one is judged as it is."""
+    assert holm(np.array([])).tolist() == []
+    assert holm(np.array([0.049])).tolist() == [True]
+    assert holm(np.array([0.051])).tolist() == [False]
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_rejects_more_than_bonferroni_and_less_than_none(p: list[float]) -> None:
+    """All below 0.05 / n, none above 0.05, and nothing that is larger than something it keeps."""
+    rejected = holm(np.array(p))
+
+    for value, gone in zip(p, rejected, strict=True):
+        assert gone or value > 0.05 / len(p)
+        assert not gone or value <= 0.05
+    kept = [value for value, gone in zip(p, rejected, strict=True) if not gone]
+    assert all(value <= min(kept, default=1.0) for value, gone in zip(p, rejected, strict=True) if gone)
+
+
+def test_letters_worked_by_hand() -> None:
+    """Four in order; the first is apart from the last two, the second from the last: the stretches 12, 23, 34."""
+    assert tie_groups([90, 80, 70, 60], matrix(4, (0, 2), (0, 3), (1, 3))) == ["a", "ab", "bc", "c"]
+
+
+def test_letters_follow_the_scores_and_not_the_order_of_asking() -> None:
+    """The same four, asked in another order."""
+    assert tie_groups([60, 90, 70, 80], matrix(4, (1, 2), (1, 0), (3, 0))) == ["c", "a", "bc", "ab"]
+
+
+def test_letters_where_nobody_and_where_everybody_is_apart() -> None:
+    """One letter for all, or one for each, beyond z too."""
+    everybody = ~np.eye(28, dtype=np.bool_)
+    letters = tie_groups(list(range(28, 0, -1)), everybody)
+
+    assert tie_groups([3, 2, 1], matrix(3)) == ["a", "a", "a"]
+    assert letters[:2] == ["a", "b"]
+    assert letters[25:] == ["z", "a1", "b1"]
+    assert tie_groups([], matrix(0)) == []
+
+
+def test_standings_worked_by_hand() -> None:
+    """Three subjects; only the first and the last are apart for certain: ranks 1-2, 1-3 and 2-3."""
+    pairs = np.array([0.4, 0.001, 0.3])  # 1-2, 1-3, 2-3
+
+    assert standings([90, 80, 70], pairs) == [
+        Standing(1, 2, "a", True),
+        Standing(1, 3, "ab", True),
+        Standing(2, 3, "b", False),
+    ]
+
+
+def test_a_rank_is_certain_when_everybody_else_is_apart() -> None:
+    """The winner by a wide margin; the two behind share the second place."""
+    first, second, third = standings([90, 80, 79], np.array([1e-6, 1e-6, 0.9]))
+
+    assert first.certain
+    assert (first.rank_low, first.groups, first.tied_with_best) == (1, "a", True)
+    assert [(s.rank_low, s.rank_high, s.groups, s.tied_with_best) for s in (second, third)] == [(2, 3, "b", False)] * 2
+
+
+def test_a_subject_alone_is_first() -> None:
+    """There is nobody to be told apart from."""
+    assert standings([12.5], np.array([])) == [Standing(1, 1, "a", True)]
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.integers(0, 2**32 - 1))))
+def test_what_is_claimed_never_contradicts_itself(drawn: tuple[list[int], int]) -> None:
+    """A subject's own place is in its range of ranks; who shares a letter is not apart; nobody is without a letter."""
+    indices, seed = drawn
+    number = len(indices)
+    first, second = pairs_of(number)
+    p = np.random.default_rng(seed).random(len(first)) ** 6
+    found = standings(indices, p)
+    apart = dict(zip(zip(first.tolist(), second.tolist(), strict=True), holm(p).tolist(), strict=True))
+
+    for place, subject in enumerate(sorted(range(number), key=lambda n: -indices[n]), start=1):
+        assert found[subject].rank_low <= place <= found[subject].rank_high
+        assert found[subject].groups
+        assert found[subject].tied_with_best == (found[subject].rank_low == 1)
+    for (one, other), told in apart.items():
+        assert not (told and set(found[one].groups) & set(found[other].groups))
+    ordered = sorted(found, key=lambda s: s.groups[0])
+    assert all(a.groups[0] <= b.groups[0] for a, b in pairwise(ordered))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
+    """100 boards of eight equals, three runs of six conversations with chance *share* each: in at most 5 % of them is
+    anybody better than anybody; plain p-values below 0.05, in the same draws, say so several times as often.
+    """
+    rng = np.random.default_rng(11)
+    design = Design(np.full((1, 6), 1 / 6), np.arange(6))
+    first, second = pairs_of(8)
+    wrong, plain = 0, 0
+    for _ in range(100):
+        board = (rng.random((8, 3, 1, 6)) < share).astype(float)
+        measured = measure(design, list(board))
+        for pairs in (pairs_again, pairs_another):
+            sides = pairs(measured, first, second)
+            assert sides is not None
+            p = p_values(*sides, 8)
+            wrong += bool(holm(p).any())
+            plain += bool((p < 0.05).any())
+
+    assert wrong <= 0.05 * 200
+    assert plain > max(5, 3 * wrong)
