@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_STORE := demo.db
 
-.PHONY: demo test setup docs lint types unit weights postgres torture clean
+PAGE := src/independence_bench/viewer/page/index.html
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' 2>/dev/null)
 
-demo: setup weights  ## protocol v2 on a small local model, judged and ranked, offline
+.PHONY: demo test setup docs lint types unit web page node chromium weights postgres torture clean
+
+demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and ranked, offline
 	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
 
-test: setup weights postgres lint types unit  ## everything that CI runs
+test: setup weights postgres lint types unit web  ## everything that CI runs
 
 lint:
 	$(BIN)/ruff check src tests docs training benchmarks torture
@@ -22,32 +25,53 @@ types:
 unit:
 	$(BIN)/pytest -q -n 4 --cov --cov-report=term --cov-fail-under=95
 
-docs: setup  ## write what is made from the code: schemas, help, file tree
+web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and a real browser against server and static site
+	cd web && npm run lint && npm run types && npm test && npm run e2e
+
+docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py
 
-torture: setup  ## the long versions: 300 kills, 200 budgets, fuzzers; an hour (torture/README.md)
+torture: $(VENV)/.ready  ## the long versions: 300 kills, 200 budgets, fuzzers; an hour (torture/README.md)
 	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 300
 	PYTHONPATH=tests $(BIN)/python torture/budgets.py --runs 200
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torture]'
 	$(BIN)/python torture/fuzz.py --seconds 180
 
-setup: $(VENV)/.ready
+setup: $(VENV)/.ready page
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,embedded]'
 	touch $@
 
+page: $(PAGE)  ## the viewer's page, from web/; whoever installs a wheel has it already
+
+$(PAGE): web/node_modules/.ready $(WEB_SOURCES)
+	cd web && npm run build
+	@touch $@
+
+web/node_modules/.ready: web/package-lock.json | node
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
 # the tests start a server of their own; Debian's package puts its programs beside PATH
 INITDB = $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -n 1)
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
+# $(call debian,packages): by Debian's own packages where something is missing
+debian = { $(AS_ROOT) apt-get update -q && \
+  $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1); }
 
-postgres:  ## PostgreSQL's server for the tests, by Debian's package where it is missing
-	@test -n "$(INITDB)" || { $(AS_ROOT) apt-get update -q && \
-	  $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql; }
+postgres:  ## PostgreSQL's server for the tests
+	@test -n "$(INITDB)" || $(call debian,postgresql)
 
-weights: setup
+node:  ## to build the page, and for its tests
+	@command -v npm >/dev/null || $(call debian,nodejs npm)
+
+chromium:  ## the browser that the page is tested in
+	@command -v chromium >/dev/null || $(call debian,chromium)
+
+weights: $(VENV)/.ready
 	$(BIN)/aib embedded install
 
 clean:
-	rm -rf $(VENV) $(DEMO_STORE)*
+	rm -rf $(VENV) $(DEMO_STORE)* web/node_modules $(dir $(PAGE))

@@ -4,6 +4,7 @@
     docs/cli.md               the help of every command
     docs/models.md            the subjects worth testing, from models.yaml
     README.md                 the file tree, between two markers
+    web/src/api/types.ts      what the viewer's page is sent, from viewer/shapes.py
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot.
 """
@@ -18,10 +19,12 @@ from pathlib import Path
 
 import click
 import yaml
+from typescript import typescript
 
 from independence_bench.cli.main import cli
 from independence_bench.protocol_files import json_schemas
 from independence_bench.subject import SHIPPED, ModelsFile
+from independence_bench.viewer import shapes
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "independence_bench"
@@ -127,11 +130,16 @@ def readme() -> tuple[Path, str]:
     return path, f"{before}{BEGIN}\n{tree()}\n{END}{after}"
 
 
+def page_types() -> tuple[Path, str]:
+    """web/src/api/types.ts"""
+    return ROOT / "web" / "src" / "api" / "types.ts", typescript(shapes)
+
+
 def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     stale = []
-    for path, text in (*schemas(), command_line(), models(), readme()):
+    for path, text in (*schemas(), command_line(), models(), readme(), page_types()):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

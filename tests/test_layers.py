@@ -15,18 +15,24 @@ PACKAGE = "independence_bench"
 # Top to bottom. A module may import from every line above its own, and from nothing on or below it.
 LAYERS = """
     __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
-    statistics.__init__  dataset.__init__  audit.__init__
+    statistics.__init__  dataset.__init__  audit.__init__  viewer.__init__
     errors  hashing  shown
     yaml_files
     protocol
     protocol_files  subject
     conversation  chat
     completion
-    delivery  verdict  scoring  names  statistics.agreement
+    delivery  verdict  scoring  names  statistics.agreement  statistics.components
+    statistics.composite
+    statistics.decision
+    statistics.intervals
+    statistics.dispersion  statistics.ranking  statistics.judging  statistics.items  statistics.paired
+    statistics.leaving_out  statistics.planning
+    statistics.adaptive
     brief  plan
     store.tables
-    store.sqlite_file  store.postgresql  store.calls  store.records
-    store.clearing
+    store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
+    store.clearing  store.bodies  store.sent  store.changes
     store.exchange
     store.database
     store.commits  store.check
@@ -35,7 +41,7 @@ LAYERS = """
     question
     books
     buying
-    judge  shop  labelling
+    judge  shop  labelling  together
     probe.attacks
     probe.talks
     probe.pairs
@@ -47,6 +53,7 @@ LAYERS = """
     embedded.host  embedded.judge
     embedded.server
     simulate.chance  simulate.latency  simulate.wire  simulate.ledger
+    simulate.talk
     simulate.characters
     simulate.judge  simulate.catalog
     simulate.faults
@@ -54,8 +61,10 @@ LAYERS = """
     conduct
     probe.probing
     report.called
-    report.flags  report.jury
+    report.flags  report.jury  report.certainty
     report.rows
+    rounds
+    report.figures
     dataset.files  store.imported
     dataset.published
     dataset.wording
@@ -71,16 +80,27 @@ LAYERS = """
     audit.kinds
     audit.auditing
     name_reading
-    report.configurations  report.comparisons  report.scenarios  report.naming  report.judges  report.paired
+    report.configurations  report.scenarios  report.naming  report.judges  report.paired
+    report.comparisons
     report.differences
+    report.reliability
     report.json  report.terminal
-    report.transcripts
+    report.paired_view  report.resolving  report.transcripts  report.scenarios_view  report.reliability_view
     report.contents  report.plots
     report.contents_json  report.markdown
     report.probe  report.judges_view  report.names_view  report.audit
+    viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page  viewer.serving
+    viewer.offsets  viewer.terms  viewer.catalog
+    viewer.parts
+    viewer.ranking  viewer.reading  viewer.transcripts  viewer.judging  viewer.methods  viewer.searching
+    viewer.subjects  viewer.scenarios  viewer.comparing
+    viewer.routes
+    viewer.live  viewer.freeze
+    viewer.app
     cli.options  cli.progress
+    cli.until
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
-    cli.run  cli.show  cli.models  cli.compare  cli.clear  cli.audit
+    cli.run  cli.show  cli.models  cli.compare  cli.scenarios  cli.clear  cli.audit  cli.view  cli.site  cli.reliability
     cli.estimate  cli.rerun
     cli.export  cli.names  cli.import_
     cli.probe

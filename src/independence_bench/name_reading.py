@@ -75,10 +75,11 @@ def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
     return tuple(s for s in protocol.scenarios if any(mark.name == MARK for mark in s.marks))
 
 
-def names_of(store: Store, protocol: Protocol) -> list[NamesRead]:
+def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> list[NamesRead]:
     """Every complete conversation of a scenario that asks for a name, by label, run, configuration and scenario.
 
-    By rule, and where that is unsure by what a model read before. [] where there is none.
+    Of one *subject* (its hash) or of all; by rule, and where that is unsure by what a model read before. [] where there
+    is none.
     """
     scripts = {
         script_hash(protocol, configuration, scenario): (configuration, scenario)
@@ -90,7 +91,7 @@ def names_of(store: Store, protocol: Protocol) -> list[NamesRead]:
     with store.reading() as connection:
         labels = unique_labels(participants.stored_subjects(connection))
         readings = []
-        for row in records.transcript_rows(connection, scripts):
+        for row in records.transcript_rows(connection, scripts, subject):
             if row.state == "complete":
                 configuration, scenario = scripts[row.script_hash]
                 transcript, _ = records.read_transcript(connection, row.id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -207,11 +207,11 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
 
     A phrase with a sentence's end in it stands where its word does. What stands nowhere has [].
     """
-    lowered, places = "", []
-    for place, character in enumerate(answer.replace("\u2019", "'")):
-        low = character.lower()  # "İ" becomes two characters
-        lowered += low
-        places += [place] * len(low)
+    plain = answer.replace("\u2019", "'")
+    lowered = plain.lower()
+    places: Sequence[int] = range(len(lowered))
+    if len(lowered) != len(plain):  # "İ" becomes two characters
+        places = [place for place, character in enumerate(plain) for _ in character.lower()]
     tokens: list[tuple[str, int, int]] = [(".", 0, 0)]
     for found in _TOKEN.finditer(lowered):
         if found[0][0].isalpha():

@@ -1,0 +1,181 @@
+"""How soon the viewer shows something: `aib view` over a store, asked as the page asks it.
+
+    python benchmarks/viewer.py                          100,000 generated conversations
+    python benchmarks/viewer.py --store published.db     a store of your own
+    python benchmarks/viewer.py --transcripts 300
+
+*ready* is from starting Python to the address being printed: the store is read once, and the first board is worked
+out. All other times are of the browser's side of one connection on loopback. *first table* is what the page fetches
+before it shows one: itself, the index, the board. A search fetches the index's head once, then a file for each word and
+the names of what it found; how much that is, is what is measured of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from filling import Filling, subject
+from results import Target, table, verdict
+
+from independence_bench.protocol_files import load_with_files
+from independence_bench.store.database import open_store
+
+FIRST_TABLE, TRANSCRIPT = 1.0, 0.3  # seconds
+RUNS = 5
+HITS = 20  # shown of a search before somebody scrolls
+
+
+def build(path: Path, transcripts: int) -> int:
+    """Fill the store at *path* with about so many; how many conversations it then holds."""
+    protocol, files = load_with_files("v2")
+    subjects = max(1, transcripts // (RUNS * len(protocol.scenarios)))
+    with open_store(path) as store:
+        every = [subject(number, protocol) for number in range(subjects)]
+        return Filling(protocol, files).fill(store, every, range(1, RUNS + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What one or several answers took."""
+
+    seconds: float
+    size: int
+
+
+class Browser:
+    """One connection to the viewer."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+
+    def fetch(self, *paths: str) -> tuple[Fetched, list[Any]]:
+        """The answers at *paths*, one after the other. RuntimeError where there is none."""
+        bodies = []
+        started = time.perf_counter()
+        for path in paths:
+            self._connection.request("GET", f"/{path}")
+            answer = self._connection.getresponse()
+            bodies.append(answer.read())
+            if answer.status != 200:
+                raise RuntimeError(f"{path}: {answer.status}")
+        taken = time.perf_counter() - started
+        read = [json.loads(body) if path.endswith(".json") else None for path, body in zip(paths, bodies, strict=True)]
+        return Fetched(taken, sum(map(len, bodies))), read
+
+
+def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
+    """Every kind of answer, so many times; a board is worked out once and then only fetched."""
+    chance = random.Random(1)
+    _, (index,) = browser.fetch("api/index.json")
+    base = f"api/boards/{index['boards'][0]['id']}"
+    found: dict[str, list[Fetched]] = {"first table": []}
+    for _ in range(5):
+        fetched, (_, _, board) = browser.fetch("", "api/index.json", f"{base}.json")
+        found["first table"].append(fetched)
+    scenarios = [one["id"] for one in board["scenarios"]]
+    found["scenario"] = [browser.fetch(f"{base}/scenarios/{one}.json")[0] for one in scenarios[:5]]
+    found["subject"], ids = [], []
+    for row in chance.sample(board["rows"], min(20, len(board["rows"]))):
+        fetched, (one,) = browser.fetch(f"{base}/subjects/{row['subject']['id']}.json")
+        found["subject"].append(fetched)
+        ids += [entry["id"] for entry in one["transcripts"]]
+    compared = [row["subject"]["id"] for row in board["rows"][:3]]
+    found["compare"] = [browser.fetch(f"{base}/compare/{one}.json")[0] for one in compared]
+    chosen = chance.choices(ids, k=asked)
+    found["transcript"] = [browser.fetch(f"api/transcripts/{one}.json")[0] for one in chosen]
+    return found | search(browser, chosen, chance)
+
+
+def search(browser: Browser, transcripts: Sequence[str], chance: random.Random) -> dict[str, list[Fetched]]:
+    """The head of the index, worked out when first asked for, and queries of two words that were said."""
+    head, (index,) = browser.fetch("api/search/index.json")
+    base, queries = f"api/search/{index['build']}", []
+    for id_ in transcripts[:20]:
+        _, (talk,) = browser.fetch(f"api/transcripts/{id_}.json")
+        said = " ".join(line["text"] for line in talk["lines"] if line["reply"])
+        words = sorted(set(re.findall(r"[a-z]{4,20}", said.lower())))
+        pair = chance.sample(words, min(2, len(words)))
+        shards = sorted({max(n for n, first in enumerate(index["shards"]) if first <= word) for word in pair})
+        blocks = sorted({chance.randrange(index["documents"]) // index["block"] for _ in range(HITS)})
+        paths = [f"{base}/words/{n}.json" for n in shards] + [f"{base}/documents/{n}.json" for n in blocks]
+        queries.append(browser.fetch(*paths)[0])
+    whole = sum(browser.fetch(f"{base}/words/{n}.json")[0].size for n in range(len(index["shards"])))
+    print(
+        f"search: {index['documents']:,} documents, {index['words']:,} words in {len(index['shards'])} files of "
+        f"{whole / 1e6:.1f} MB;\nits head, {head.size / 1e3:.1f} kB, was there after {head.seconds:.1f} s\n"
+    )
+    return {"query": queries}
+
+
+def main() -> int:
+    """Measure, print, and say with the exit code whether every target was met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--transcripts", type=int, default=100_000)
+    parser.add_argument("--store", type=Path, help="instead of generating one")
+    parser.add_argument("--asked", type=int, default=200, help="transcripts that are opened")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = chosen.store or Path(folder) / "store.db"
+        if chosen.store is None:
+            started = time.perf_counter()
+            count = build(path, chosen.transcripts)
+            print(
+                f"{count:,} judged conversations, {path.stat().st_size / 1e6:.0f} MB, made in "
+                f"{time.perf_counter() - started:.0f} s"
+            )
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewing:
+            try:
+                said = viewing.stdout.readline() if viewing.stdout else ""
+                found = re.search(r":(\d+)/", said)
+                if found is None:
+                    raise RuntimeError("`aib view` did not start")
+                print(f"ready after {time.perf_counter() - started:.1f} s")
+                measured = measure(Browser(int(found[1])), chosen.asked)
+                print(f"the viewer took {resident(viewing.pid)}\n")
+            finally:
+                viewing.terminate()
+    rows = [
+        (
+            name,
+            *(f"{1000 * seconds:.0f}" for seconds in (median(taken), max(taken))),
+            f"{median(one.size for one in of_one) / 1e3:.0f}",
+            f"{max(one.size for one in of_one) / 1e3:.0f}",
+        )
+        for name, of_one in measured.items()
+        for taken in ([one.seconds for one in of_one],)
+    ]
+    print(table(("", "ms, median", "ms, worst", "kB, median", "kB, most"), rows))
+    print()
+    worst = {name: max(one.seconds for one in of_one) for name, of_one in measured.items()}
+    return verdict(
+        [
+            Target("first table, worst", worst["first table"], FIRST_TABLE, "s"),
+            Target("transcript, worst", worst["transcript"], TRANSCRIPT, "s"),
+        ]
+    )
+
+
+def resident(process: int) -> str:
+    """The most memory that *process* has had, in words."""
+    status = Path(f"/proc/{process}/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return f"{int(found[1]) / 1e3:.0f} MB of memory at most" if found else "memory that nobody told"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

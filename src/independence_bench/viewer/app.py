@@ -1,0 +1,223 @@
+"""The server: the answers and the page over HTTP, for the browser on this machine and for nothing else.
+
+It answers GET and HEAD only and writes nothing. A page of another site that leads the browser here, under whatever
+name it has made resolve to this machine, is refused by the Host header; what it sends from its own pages, by Origin.
+Answers are worked out in threads, each once however many ask for it, and not at all when nobody waits any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from independence_bench.errors import BenchError
+from independence_bench.viewer.live import Live
+from independence_bench.viewer.page import HEADERS, HOME, Page, media_type
+from independence_bench.viewer.routes import Answers
+
+QUICK, SLOW = 4, 2  # threads for one transcript, and for what takes longer
+KEPT = 64_000_000  # bytes of answers that are kept for whoever asks next
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+ONE_CONVERSATION = ("transcripts/", "raw/")
+FOREVER = "public, max-age=31536000, immutable"
+
+
+def make_app(live: Live, page: Page | None, port: int) -> Starlette:
+    """The application that listens on *port* of this machine; without a *page*, the answers alone."""
+    desk = Desk(live)
+    files = {} if page is None else page.files
+
+    async def answer(request: Request) -> Response:
+        return await desk.answer(request, request.path_params["path"])
+
+    async def file(request: Request) -> Response:
+        name = request.path_params["path"] or HOME
+        if name not in files:
+            return _problem(404, "there is nothing here; the viewer's first page is /")
+        body = files[name]
+        kept = FOREVER if name.startswith("assets/") else "no-cache"
+        return _response(request, body, media_type(name), f'"{sha256(body).hexdigest()[:32]}"', kept)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    app = Starlette(routes=[Route("/api/{path:path}", answer), Route("/{path:path}", file)], lifespan=lifespan)
+    app.add_middleware(Guard, port=port)
+    return app
+
+
+class Guard:
+    """Lets through what the browser on this machine asks of its own accord, and tells it what to forbid."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.app = app
+        names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
+        self.hosts = frozenset(names)
+        self.origins = frozenset(f"http://{name}" for name in names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        await (refusal or self.app)(scope, receive, send_guarded)
+
+    def _refusal(self, method: str, headers: Headers) -> Response | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
+            return _problem(421, "this is a viewer on your own machine; open it as http://127.0.0.1 with its port")
+        if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
+            return _problem(403, "another site may not ask for what is stored here")
+        if method not in ("GET", "HEAD"):
+            refused = _problem(405, "what is stored can be read here and not changed")
+            refused.headers["Allow"] = "GET, HEAD"
+            return refused
+        return None
+
+
+@dataclass(slots=True)
+class Work:
+    """One answer in the making, and how many wait for it."""
+
+    future: Future[bytes | None]
+    waiting: int = 0
+
+
+class Desk:
+    """Takes questions, has them answered in threads, and forgets those that nobody waits for any more."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._quick = ThreadPoolExecutor(QUICK, "transcript")
+        self._slow = ThreadPoolExecutor(SLOW, "answer")
+        self._looker = ThreadPoolExecutor(1, "look")
+        self._looking: Future[None] | None = None
+        self._at_work: dict[tuple[Answers, str], Work] = {}
+        self._kept = Kept(KEPT)
+        self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
+
+    async def answer(self, request: Request, path: str) -> Response:
+        """The answer at *path*."""
+        if path == "index.json":
+            self._look()
+        answers = self._live.answers
+        tag = f'"{answers.catalog.version}-{self._started}"'
+        of_store = not path.startswith("search/")  # the index may be of a moment ago
+        if of_store and request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
+        try:
+            body = await self._worked_out(request, answers, path)
+        except BenchError as error:
+            return _problem(503, " ".join(str(error).split()))
+        if body is None:
+            return _problem(404, "there is no such answer; it may have been deleted from the store")
+        tag = tag if of_store else f'"{sha256(body).hexdigest()[:32]}"'
+        return _response(request, body, media_type(path), tag, "no-cache")
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        for pool in (self._quick, self._slow, self._looker):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self) -> None:
+        """See whether the store has changed, beside everything else."""
+        if self._looking is None or self._looking.done():
+            self._looking = self._looker.submit(self._live.look)
+
+    async def _worked_out(self, request: Request, answers: Answers, path: str) -> bytes | None:
+        key = (answers, path)
+        is_quick = path.startswith(ONE_CONVERSATION)
+        kept = None if is_quick else self._kept.get(answers.catalog.version, path)
+        if kept is not None:
+            return kept
+        work = self._at_work.get(key)
+        if work is None:
+            pool = self._quick if is_quick else self._slow
+            work = self._at_work[key] = Work(pool.submit(answers.get, path))
+        work.waiting += 1
+        gone = asyncio.ensure_future(_gone(request))
+        done = asyncio.wrap_future(work.future)
+        done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody may be left to hear it
+        try:
+            await asyncio.wait((done, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not done.done():
+                return None  # nobody reads it
+            body = done.result()
+        finally:
+            gone.cancel()
+            work.waiting -= 1
+            if not work.waiting:
+                self._at_work.pop(key, None)
+                work.future.cancel()  # where it has not begun
+        if body is not None and not is_quick and not path.startswith("search/"):
+            self._kept.put(answers.catalog.version, path, body)
+        return body
+
+
+class Kept:
+    """The answers of one version that were given last, up to so many bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._version = ""
+        self._bodies: OrderedDict[str, bytes] = OrderedDict()
+
+    def get(self, version: str, path: str) -> bytes | None:
+        """What was put there."""
+        if version != self._version or path not in self._bodies:
+            return None
+        self._bodies.move_to_end(path)
+        return self._bodies[path]
+
+    def put(self, version: str, path: str, body: bytes) -> None:
+        """Keep *body*; what was asked for longest ago gives way."""
+        if version != self._version:
+            self._version, self._size = version, 0
+            self._bodies.clear()
+        self._size += len(body) - len(self._bodies.pop(path, b""))
+        self._bodies[path] = body
+        while self._size > self._most:
+            self._size -= len(self._bodies.popitem(last=False)[1])
+
+
+async def _gone(request: Request) -> None:
+    """Returns when nobody waits for the answer any more."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:
+    headers = {"ETag": tag, "Cache-Control": kept}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=kind, headers=headers)
+
+
+def _problem(status: int, said: str) -> Response:
+    """What is wrong, in one line."""
+    return Response(json.dumps({"error": said}), status, media_type="application/json")

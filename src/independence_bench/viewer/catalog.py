@@ -1,0 +1,309 @@
+"""What a store holds at one moment, found by the ids that the page uses.
+
+A catalog is read once and never changes: the server reads another one when the store has changed. What takes long
+(boards of other rules, juries, names, agreement of judges) is worked out when it is first asked for, once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection
+
+from independence_bench.embedded import is_table_judge
+from independence_bench.hashing import content_hash
+from independence_bench.plan import groups, script_hash
+from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.protocol_files import parse
+from independence_bench.report.contents import Contents, main_board, read_contents
+from independence_bench.report.judges import Validation, validations
+from independence_bench.report.rows import Board, Row, boards, unique_labels
+from independence_bench.scoring import OWN, RULES
+from independence_bench.store import consumption, participants, records
+from independence_bench.store.changes import state_of
+from independence_bench.store.database import Store
+from independence_bench.store.records import TranscriptRow
+from independence_bench.subject import ChatModel
+from independence_bench.viewer.shapes import JudgeKind
+from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One transcript and its place in a protocol."""
+
+    id: str
+    row: TranscriptRow
+    configuration: Configuration
+    scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One protocol of which something is stored."""
+
+    id: str
+    protocol: Protocol
+    hash: str  # the protocol's, which takes milliseconds to make
+    transcripts: tuple[Stored, ...]  # by label, run, configuration, scenario
+    by_scenario: Mapping[str, Scenario]  # by the scenario's id in paths
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a board is, without its rows: it can be listed before they are worked out."""
+
+    id: str
+    edition: Edition
+    configurations: tuple[Configuration, ...]
+    judge: str | None  # label
+    kind: JudgeKind | None
+    judges: tuple[str, ...]  # labels: the jury's, or the one
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What is read from a store in one go."""
+
+    version: str
+    newest: float | None  # seconds since 1970
+    subjects: Mapping[str, ChatModel]  # by hash
+    labels: Mapping[str, str]  # of subjects, unique, by hash
+    judges: Mapping[str, str]  # labels, by hash
+    kinds: Mapping[str, JudgeKind]  # of judges, by label
+    editions: Mapping[str, Edition]  # the protocol played last first
+    transcripts: Mapping[str, tuple[Edition, int]]  # id -> its place in the edition's list
+
+
+class Catalog:
+    """Everything that can be shown, by id."""
+
+    def __init__(self, store: Store, holdings: Holdings) -> None:
+        self.store, self.held = store, holdings
+        self._worked_out: dict[tuple[str, ...], Any] = {}
+        self._latest: tuple[str, Any] | None = None
+        self._locks: dict[tuple[str, ...], threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def version(self) -> str:
+        """Changes when anything in it may have changed."""
+        return self.held.version
+
+    @cached_property
+    def rankings(self) -> Mapping[str, Ranking]:
+        """Every board there is, the one to open with first."""
+        found = [ranking for edition in self.held.editions.values() for ranking in self._rankings(edition)]
+        return {ranking.id: ranking for ranking in sorted(found, key=lambda one: one.rules != OWN.name)}
+
+    def board(self, ranking: Ranking) -> Board | None:
+        """The board behind *ranking*; None where the store has changed so that there is none any more."""
+        jury = self.jury(ranking.edition) if ranking.kind == "jury" else ()
+        return self.boards(ranking.edition, ranking.rules, jury).get(ranking.id)
+
+    def boards(self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = ()) -> Mapping[str, Board]:
+        """Every board of *edition* by *rules*, of each of its judges or of one *jury*: by the id of its ranking."""
+
+        def work_out() -> dict[str, Board]:
+            made = boards(self.store, edition.protocol, jury=jury, rules=RULES[rules])
+            return {ranking_id(edition, board.configurations, board.judge, rules): board for board in made}
+
+        return self._once(("boards", edition.id, rules, *jury), work_out)
+
+    def jury(self, edition: Edition) -> tuple[str, ...]:
+        """The labels of the edition's judges that rank enough subjects, the embedded one apart; () for fewer than two.
+
+        Who ranks less than half as many as the busiest one would leave the jury's board with hardly any row.
+        """
+        ranks: dict[str, int] = defaultdict(int)
+        for board in self.boards(edition).values():
+            if board.judge is not None and not board.by_table:
+                ranks[board.judge] = max(ranks[board.judge], len(board.ranked))
+        most = max(ranks.values(), default=0)
+        panel = tuple(sorted(judge for judge, ranked in ranks.items() if ranked and 2 * ranked >= most))
+        return panel if len(panel) > 1 else ()
+
+    def contents(self, ranking: Ranking, board: Board) -> Contents:
+        """The report on *board* alone."""
+        protocol = ranking.edition.protocol
+        return self._once(("contents", ranking.id), lambda: read_contents(self.store, protocol, [board]))
+
+    def validations(self, edition: Edition) -> Sequence[Validation]:
+        """The edition's judges beside each other."""
+        return self._once(("judges", edition.id), lambda: validations(self.store, edition.protocol))
+
+    def kept(self, name: str, work_out: Callable[[], A]) -> A:
+        """What *work_out* returns, kept under *name* for whoever else asks for it."""
+        return self._once(("kept", name), work_out)
+
+    def latest(self, name: str, work_out: Callable[[], A]) -> A:
+        """What *work_out* returns, kept until something else is asked for in this way."""
+        last = self._latest
+        if last is None or last[0] != name:
+            last = self._latest = (name, work_out())
+        return cast(A, last[1])
+
+    def of_subject(self, edition: Edition, subject: str) -> Sequence[Stored]:
+        """The transcripts of the subject with that hash, by run, configuration, scenario; () for an unknown one."""
+
+        def work_out() -> dict[str, list[Stored]]:
+            found: dict[str, list[Stored]] = defaultdict(list)
+            for one in edition.transcripts:
+                found[one.row.subject_hash].append(one)
+            return dict(found)
+
+        return self._once(("of subjects", edition.id), work_out).get(subject, ())
+
+    def subjects_in(
+        self, edition: Edition, configuration: Configuration, scenario: Scenario
+    ) -> Mapping[str, Sequence[Stored]]:
+        """The transcripts of one scenario in one configuration: subject's hash (by label) -> by run; {}: none."""
+
+        def work_out() -> dict[tuple[Configuration, str], dict[str, list[Stored]]]:
+            found: dict[tuple[Configuration, str], dict[str, list[Stored]]] = defaultdict(dict)
+            for one in edition.transcripts:
+                of_scenario = found[one.configuration, one.scenario.id]
+                of_scenario.setdefault(one.row.subject_hash, []).append(one)
+            return dict(found)
+
+        return self._once(("of scenarios", edition.id), work_out).get((configuration, scenario.id), {})
+
+    def row(self, board: Board, subject: str) -> Row | None:
+        """The row of the subject with that id."""
+        return next((row for row in rows_of(board) if subject_id(row.subject) == subject), None)
+
+    def _rankings(self, edition: Edition) -> list[Ranking]:
+        own = self.boards(edition)
+        if not own:  # what is stored of it are runs that were begun for another protocol
+            return []
+        main = main_board(list(own.values()))
+        placed = [
+            Ranking(
+                id_, edition, board.configurations, board.judge, self._kind(board.judge), _one(board.judge), OWN.name
+            )
+            for id_, board in sorted(own.items(), key=lambda one: one[1] is not main)
+        ]
+        if jury := self.jury(edition):
+            together = self.boards(edition, OWN.name, jury)
+            placed += [
+                Ranking(id_, edition, board.configurations, board.judge, "jury", jury, OWN.name)
+                for id_, board in together.items()
+            ]
+        # by other rules there are the same boards; which rows they have is worked out when somebody asks
+        others = [
+            replace(one, id=ranking_id(edition, one.configurations, one.judge, rules), rules=rules)
+            for rules in RULES
+            if rules != OWN.name
+            for one in placed
+        ]
+        return placed + others
+
+    def _kind(self, judge: str | None) -> JudgeKind | None:
+        return None if judge is None else self.held.kinds.get(judge, "model")
+
+    def _once(self, key: tuple[str, ...], work_out: Callable[[], A]) -> A:
+        """What *work_out* returns, worked out for the first who asks; others wait for it."""
+        if key not in self._worked_out:
+            with self._locks[key]:
+                if key not in self._worked_out:
+                    self._worked_out[key] = work_out()
+        return cast(A, self._worked_out[key])
+
+
+def subject_id(subject: ChatModel) -> str:
+    """A subject's id: from its own label, so that it stays the same whoever else is played."""
+    return slug(subject.label, subject.hash)
+
+
+def _one(judge: str | None) -> tuple[str, ...]:
+    return () if judge is None else (judge,)
+
+
+def rows_of(board: Board) -> tuple[Row, ...]:
+    """All rows, ranked ones first."""
+    return (*board.ranked, *board.incomplete)
+
+
+def ranking_id(edition: Edition, group: Sequence[Configuration], judge: str | None, rules: str) -> str:
+    """A board's id: what it is, in words, and the hash of the same in full."""
+    where = f"{group[0].system} {group[0].delivery}" if len(group) == 1 else "pooled"
+    by_rules = "" if rules == OWN.name else f" {rules} rules"
+    name = f"{edition.protocol.name}{by_rules} {where} {judge or 'not judged'}"
+    return slug(name, content_hash([edition.hash, [str(one) for one in group], judge, rules]))
+
+
+def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
+    """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played last first.
+
+    Protocols of which nothing is stored are left out. A store that holds nothing gives an empty catalog.
+    """
+    with store.reading() as connection:
+        subjects = participants.stored_subjects(connection)
+        labels = unique_labels(subjects)
+        played = participants.stored_protocols(connection)
+        protocols = list(wanted) or [parse(files, where=f"{store.shown}: {name}") for _, name, files in played]
+        editions = {}
+        for hash_, protocol in {one.hash: one for one in protocols}.items():
+            if transcripts := _transcripts(connection, protocol, hash_, labels):
+                id_ = slug(protocol.name, hash_)
+                editions[id_] = Edition(
+                    id=id_,
+                    protocol=protocol,
+                    hash=hash_,
+                    transcripts=transcripts,
+                    by_scenario={scenario_slug(one.id): one for one in protocol.scenarios},
+                )
+        judges = participants.stored_judges(connection)
+        specs = participants.judge_specs(connection)
+        holdings = Holdings(
+            version=state_of(connection),
+            newest=consumption.newest(connection),
+            subjects=subjects,
+            labels=labels,
+            judges=judges,
+            kinds={label: _kind(label, specs.get(hash_, {})) for hash_, label in judges.items()},
+            editions=editions,
+            transcripts={
+                one.id: (edition, place)
+                for edition in editions.values()
+                for place, one in enumerate(edition.transcripts)
+            },
+        )
+    return Catalog(store, holdings)
+
+
+def _transcripts(
+    connection: Connection, protocol: Protocol, hash_: str, labels: Mapping[str, str]
+) -> tuple[Stored, ...]:
+    places: dict[str, tuple[Configuration, Scenario]] = {}
+    for group in groups(protocol):
+        for configuration in group:
+            for scenario in protocol.scenarios:
+                places.setdefault(script_hash(protocol, configuration, scenario), (configuration, scenario))
+    order = {place: number for number, place in enumerate(places.values())}
+    found = [
+        Stored(transcript_slug(hash_, row.id), row, *places[row.script_hash])
+        for row in records.transcript_rows(connection, places)
+    ]
+    found.sort(
+        key=lambda one: (
+            labels[one.row.subject_hash],
+            one.row.subject_hash,
+            one.row.run,
+            order[one.configuration, one.scenario],
+        )
+    )
+    return tuple(found)
+
+
+def _kind(label: str, spec: Mapping[str, Any]) -> JudgeKind:
+    if is_table_judge(label):
+        return "table"
+    return "person" if spec.get("kind") == "person" else "model"

@@ -1,0 +1,94 @@
+"""Answers that stay current while a run goes on: the store is looked at when somebody asks, and read again if it has
+changed.
+
+Reading takes a while with a large store, so the answers of before are given until the new ones are there, and a store
+that changes all the time is read again at most for a part of the time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from independence_bench.errors import StoreError
+from independence_bench.protocol import Protocol
+from independence_bench.store.changes import state_of
+from independence_bench.store.database import Store
+from independence_bench.viewer.catalog import Catalog, read_catalog
+from independence_bench.viewer.routes import Answers
+from independence_bench.viewer.searching import Search, build_search
+from independence_bench.viewer.shapes import Offer
+
+OFTEN = 2.0  # seconds between two looks at the store
+SHARE = 4.0  # times as long as reading it took, it is left alone
+
+OFFER = Offer(
+    frozen=False,
+    raw=True,
+    compared=None,
+    says=("Served from the store itself: what is played and judged meanwhile appears by itself.",),
+)
+
+
+class Live:
+    """The answers about a store as it is now, give or take the time that it takes to read it."""
+
+    def __init__(self, store: Store, protocols: Sequence[Protocol] = (), clock: Callable[[], float] = time.monotonic):
+        self._store, self._protocols, self._clock = store, protocols, clock
+        self._search = SearchShelf(clock)
+        self._looking = threading.Lock()
+        self._not_before = 0.0
+        self.answers = self._read()
+
+    def look(self) -> None:
+        """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            if self._clock() < self._not_before:
+                return
+            started = self._clock()
+            with self._store.reading() as connection:
+                state = state_of(connection)
+            if state != self.answers.catalog.version:
+                self.answers = self._read()
+            self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
+        except StoreError:
+            self._not_before = self._clock() + OFTEN  # what was read before is still true of then
+        finally:
+            self._looking.release()
+
+    def _read(self) -> Answers:
+        catalog = read_catalog(self._store, self._protocols)
+        answers = Answers(catalog, OFFER, lambda: self._search.of(catalog))
+        warm(answers)
+        return answers
+
+
+def warm(answers: Answers) -> None:
+    """Work out what is looked at first: the list of boards, and the one to open with."""
+    first = next(iter(answers.catalog.rankings), None)
+    if first is not None:
+        answers.get(f"boards/{first}.json")
+
+
+class SearchShelf:
+    """The newest index that there is. One that took long to build serves for a while after the store has changed."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._building = threading.Lock()
+        self._search: Search | None = None
+        self._good_until = 0.0
+
+    def of(self, catalog: Catalog) -> Search:
+        """An index of *catalog*, or of one of shortly before."""
+        with self._building:
+            if self._search is None or (
+                self._search.index.version != catalog.version and self._clock() >= self._good_until
+            ):
+                started = self._clock()
+                self._search = build_search(catalog)
+                self._good_until = self._clock() + SHARE * (self._clock() - started)
+            return self._search

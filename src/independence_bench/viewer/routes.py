@@ -1,0 +1,191 @@
+"""Paths and answers: the one table behind the server and the static site, so that both say the same.
+
+`Answers.get` gives the bytes of any path below ``api/``, and `Answers.paths` lists every path that a static site has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from independence_bench import __version__
+from independence_bench.viewer import comparing, judging, methods, parts, ranking, reading, scenarios, shapes, subjects
+from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, subject_id
+from independence_bench.viewer.searching import Search
+from independence_bench.viewer.writing import json_bytes
+
+A = TypeVar("A")
+ID = r"([a-z0-9-]{1,80})"
+NUMBER = r"(0|[1-9][0-9]{0,5})"
+
+Given = bytes | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Every answer about one catalog. *search* gives the index: working it out takes a while."""
+
+    catalog: Catalog
+    offer: shapes.Offer
+    search: Callable[[], Search]
+
+    def get(self, path: str) -> Given:
+        """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a path."""
+        for pattern, answer in ROUTES:
+            if found := pattern.fullmatch(path):
+                return answer(self, *found.groups())
+        return None
+
+    def paths(self) -> Iterator[str]:
+        """Every path that has an answer, each once, the cheap ones first; transcripts last."""
+        yield "index.json"
+        yield "methods.json"
+        for edition in self.catalog.held.editions.values():
+            yield from _both(f"judges/{edition.id}")
+        for place in self.catalog.rankings.values():
+            yield from self._of_board(place)
+        search = self.search()
+        yield "search/index.json"
+        yield from (f"search/{search.index.build}/words/{n}.json" for n in range(len(search.shards)))
+        yield from (f"search/{search.index.build}/documents/{n}.json" for n in range(len(search.blocks)))
+        for transcript in self.catalog.held.transcripts:
+            yield f"transcripts/{transcript}.json"
+            if self.offer.raw:
+                yield f"raw/{transcript}.json"
+
+    def _of_board(self, place: Ranking) -> Iterator[str]:
+        board = self.catalog.board(place)
+        if board is None:
+            return
+        inside = f"boards/{place.id}"
+        yield from _both(inside)
+        for scenario in place.edition.by_scenario:
+            yield from _both(f"{inside}/scenarios/{scenario}")
+        for number, row in enumerate(rows_of(board)):
+            subject = subject_id(row.subject)
+            yield from _both(f"{inside}/subjects/{subject}")
+            if self.offer.compared is None or number < self.offer.compared:
+                yield from _both(f"{inside}/compare/{subject}")
+
+
+def _both(stem: str) -> tuple[str, str]:
+    return f"{stem}.json", f"{stem}.csv"
+
+
+def _written(answer: object | None) -> Given:
+    return None if answer is None else json_bytes(answer)
+
+
+def _index(answers: Answers) -> Given:
+    catalog = answers.catalog
+    return json_bytes(
+        shapes.Index(
+            version=catalog.version,
+            project=shapes.Project(parts.NAME, __version__),
+            offer=answers.offer,
+            newest=parts.moment(catalog.held.newest),
+            protocols=tuple(parts.protocol_entry(catalog, one) for one in catalog.held.editions.values()),
+            boards=tuple(map(parts.board_entry, catalog.rankings.values())),
+            citation=parts.citation(catalog),
+        )
+    )
+
+
+def _both_forms(
+    answers: Answers, path: str, kind: str, answer: Callable[[], A | None], table: Callable[[A], bytes]
+) -> Given:
+    """An answer as JSON or as a table: who asks for one of them often asks for the other."""
+    found = answers.catalog.latest(path, answer)
+    if found is None:
+        return None
+    return table(found) if kind == "csv" else json_bytes(found)
+
+
+def _board(answers: Answers, board: str, kind: str) -> Given:
+    """A whole board, kept: it is what is looked at first, and megabytes in a large store."""
+    catalog, place = answers.catalog, answers.catalog.rankings.get(board)
+    if place is None:
+        return None
+
+    def made() -> Given:
+        return _both_forms(answers, board, kind, lambda: ranking.board_answer(catalog, place), ranking.board_table)
+
+    return catalog.kept(f"{board}.{kind}", made)
+
+
+def _on_board(
+    what: str, answer: Callable[[Catalog, Ranking, str], A | None], table: Callable[[A], bytes]
+) -> Callable[..., Given]:
+    """The answer about something on a board."""
+
+    def answered(answers: Answers, board: str, inside: str, kind: str) -> Given:
+        place = answers.catalog.rankings.get(board)
+        if place is None:
+            return None
+        path = f"{board}/{what}/{inside}"
+        return _both_forms(answers, path, kind, lambda: answer(answers.catalog, place, inside), table)
+
+    return answered
+
+
+def _compared(answers: Answers, board: str, subject: str, kind: str) -> Given:
+    place = answers.catalog.rankings.get(board)
+    found = None if place is None else answers.catalog.board(place)
+    if found is None:
+        return None
+    if answers.offer.compared is not None:
+        offered = [subject_id(row.subject) for row in rows_of(found)[: answers.offer.compared]]
+        if subject not in offered:
+            return None
+    return _COMPARISONS(answers, board, subject, kind)
+
+
+def _judges(answers: Answers, protocol: str, kind: str) -> Given:
+    edition = answers.catalog.held.editions.get(protocol)
+    if edition is None:
+        return None
+    return _both_forms(
+        answers, protocol, kind, lambda: judging.judges_answer(answers.catalog, edition), judging.judges_table
+    )
+
+
+def _words(answers: Answers, build: str, number: str) -> Given:
+    search = answers.search()
+    there = build == search.index.build and int(number) < len(search.shards)
+    return json_bytes(search.shards[int(number)]) if there else None
+
+
+def _documents(answers: Answers, build: str, number: str) -> Given:
+    search = answers.search()
+    there = build == search.index.build and int(number) < len(search.blocks)
+    return json_bytes(search.blocks[int(number)]) if there else None
+
+
+Answer = Callable[..., Given]
+_COMPARISONS = _on_board("compare", comparing.comparisons_answer, comparing.comparisons_table)
+_SUBJECTS = _on_board("subjects", subjects.subject_answer, subjects.subject_table)
+_SCENARIOS = _on_board("scenarios", scenarios.scenario_answer, scenarios.scenario_table)
+KIND = r"\.(json|csv)"
+
+ROUTES: tuple[tuple[re.Pattern[str], Answer], ...] = tuple(
+    (re.compile(pattern, re.ASCII), answer)
+    for pattern, answer in (
+        (r"index\.json", _index),
+        (r"methods\.json", lambda answers: json_bytes(methods.methods_answer(answers.catalog))),
+        (rf"transcripts/{ID}\.json", lambda answers, id_: _written(reading.transcript_answer(answers.catalog, id_))),
+        (
+            rf"raw/{ID}\.json",
+            lambda answers, id_: _written(reading.raw_answer(answers.catalog, id_)) if answers.offer.raw else None,
+        ),
+        (rf"boards/{ID}{KIND}", _board),
+        (rf"boards/{ID}/subjects/{ID}{KIND}", _SUBJECTS),
+        (rf"boards/{ID}/scenarios/{ID}{KIND}", _SCENARIOS),
+        (rf"boards/{ID}/compare/{ID}{KIND}", _compared),
+        (rf"judges/{ID}{KIND}", _judges),
+        (r"search/index\.json", lambda answers: json_bytes(answers.search().index)),
+        (rf"search/{ID}/words/{NUMBER}\.json", _words),
+        (rf"search/{ID}/documents/{NUMBER}\.json", _documents),
+    )
+)

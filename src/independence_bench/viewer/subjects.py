@@ -1,0 +1,138 @@
+"""One subject on one board, in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from independence_bench.name_reading import NamesRead, names_of
+from independence_bench.names import gender_changed, name_changed
+from independence_bench.report.certainty import UNKNOWN
+from independence_bench.report.contents import Contents
+from independence_bench.report.rows import Board, Row
+from independence_bench.scoring import mean_of
+from independence_bench.viewer import parts, ranking, shapes
+from independence_bench.viewer.catalog import Catalog, Ranking, rows_of
+from independence_bench.viewer.slugs import scenario_slug, transcript_slug
+from independence_bench.viewer.transcripts import Listing, listing
+from independence_bench.viewer.writing import csv_bytes
+
+
+def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Subject | None:
+    """`api/boards/<board>/subjects/<subject>.json`; None where the board has no such row."""
+    board = catalog.board(place)
+    row = None if board is None else catalog.row(board, subject)
+    if board is None or row is None:
+        return None
+    contents = catalog.contents(place, board)
+    detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
+    marks = [mark for mark in _marks(board) if mark.name in detail.scored]
+    entries = _entries(catalog, listing(catalog, place, board), row)
+    why = ranking.unsaid(board)
+    return shapes.Subject(
+        version=catalog.version,
+        board=place.id,
+        row=ranking.rows_by_id(catalog, place, board)[subject],
+        marks=tuple(marks),
+        means=tuple(shapes.MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
+        runs=_runs(board, row, entries),
+        field=_field(contents),
+        by_configuration=tuple(
+            shapes.ConfigurationScore(
+                str(one),
+                ranking.score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
+                score.deviation,
+            )
+            for one, score in row.by_configuration.items()
+        ),
+        elsewhere=tuple(_elsewhere(catalog, place, row)),
+        dollars=detail.spent.dollars,
+        served=parts.served(detail.spent),
+        names=_names(catalog, place, row),
+        transcripts=entries,
+    )
+
+
+def subject_table(answer: shapes.Subject) -> bytes:
+    """`api/boards/<board>/subjects/<subject>.csv`: a line a transcript, a column a mark."""
+    names = [mark.name for mark in answer.marks]
+    head = ["subject", "run", "configuration", "scenario", "state", "why", "score", *names, "transcript"]
+    return csv_bytes(
+        head,
+        [
+            (answer.row.subject.label, one.run, one.configuration, one.scenario, one.state, one.why, one.score,
+             *(one.marks.get(name) for name in names), one.id)
+            for one in answer.transcripts
+        ],
+    )  # fmt: skip
+
+
+def _marks(board: Board) -> Sequence[shapes.MarkScale]:
+    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    return [parts.scale(board.protocol, mark) for mark in every.values()]
+
+
+def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[shapes.TranscriptEntry, ...]:
+    stored = [one for one in catalog.of_subject(listed.ranking.edition, row.subject.hash) if listed.counts(one)]
+    with catalog.store.reading() as connection:
+        return tuple(listed.entry(connection, one) for one in stored)
+
+
+def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> tuple[shapes.RunDetail, ...]:
+    """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
+    found = []
+    for run, score in row.runs.items():
+        shares = []
+        for scenario in board.protocol.scenarios:
+            id_ = scenario_slug(scenario.id)
+            given = [one.score for one in entries if one.run == run and one.scenario == id_]
+            shares.append(mean_of(given) if len(given) == len(board.configurations) else None)
+        dimensions = [score.dimensions[one.name] for one in board.protocol.dimensions]
+        found.append(
+            shapes.RunDetail(run, score.index, tuple(None if d is None else 100 * d for d in dimensions), tuple(shares))
+        )
+    return tuple(found)
+
+
+def _field(contents: Contents) -> tuple[float | None, ...]:
+    """What is not lost: difficulty is the share that subjects lose of a scenario's points."""
+    return tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios)
+
+
+def _elsewhere(catalog: Catalog, place: Ranking, row: Row) -> Iterator[shapes.Elsewhere]:
+    for other in catalog.rankings.values():
+        same = (other.edition.id, other.judge, other.rules) == (place.edition.id, place.judge, place.rules)
+        board = catalog.board(other) if same and other is not place else None
+        there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
+        for one in there:
+            indices = (one.score.index, row.score.index)
+            yield shapes.Elsewhere(
+                board=other.id,
+                configurations=tuple(map(str, other.configurations)),
+                index=ranking.score(indices[0], one.certainty.index, ranking.unsaid(board) if board else None),
+                difference=None if indices[0] is None or indices[1] is None else indices[0] - indices[1],
+            )
+
+
+def _names(catalog: Catalog, place: Ranking, row: Row) -> tuple[shapes.NameChoice, ...]:
+    readings = [
+        one
+        for one in names_of(catalog.store, place.edition.protocol, row.subject.hash)
+        if one.configuration in place.configurations and one.run in row.runs
+    ]
+    return tuple(_choice(place, one) for one in readings)
+
+
+def _choice(place: Ranking, reading: NamesRead) -> shapes.NameChoice:
+    first, final = reading.first, reading.final
+    return shapes.NameChoice(
+        run=reading.run,
+        configuration=str(reading.configuration),
+        transcript=transcript_slug(place.edition.hash, reading.transcript_id),
+        first_name=first.name,
+        first_gender=first.gender,
+        final_name=final.name,
+        final_gender=final.gender,
+        name_changed=name_changed(first, final),
+        gender_changed=gender_changed(first, final),
+        read_by=reading.by,
+    )

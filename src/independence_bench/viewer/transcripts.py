@@ -1,0 +1,80 @@
+"""Transcripts in lists, with one board's marks: what `subjects` and `scenarios` show a line of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from independence_bench.brief import rubric_hash
+from independence_bench.report.rows import Board, Row
+from independence_bench.report.scenarios import Worth, worth_of_marks
+from independence_bench.store import records
+from independence_bench.viewer.catalog import Catalog, Ranking, Stored, rows_of
+from independence_bench.viewer.parts import share_of_points
+from independence_bench.viewer.shapes import TranscriptEntry
+from independence_bench.viewer.slugs import scenario_slug
+
+State = Literal["judged", "not judged", "judge failed", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is needed to tell how each transcript of one board fared."""
+
+    catalog: Catalog
+    ranking: Ranking
+    rows: Mapping[str, Row]  # by the subject's hash
+    worths: Mapping[str, Sequence[Worth]]  # by the scenario's own id
+
+    def counts(self, stored: Stored) -> bool:
+        """Whether the transcript is one behind the board's rows."""
+        row = self.rows.get(stored.row.subject_hash)
+        # who was excluded has no runs any more, but marks
+        runs = () if row is None else row.runs or row.marks
+        return stored.configuration in self.ranking.configurations and stored.row.run in runs
+
+    def entry(self, connection: Connection, stored: Stored) -> TranscriptEntry:
+        """One line of a list."""
+        row = stored.row
+        marks = self._marks(stored)
+        state, why = self._state(connection, stored, marks)
+        return TranscriptEntry(
+            id=stored.id,
+            scenario=scenario_slug(stored.scenario.id),
+            run=row.run,
+            configuration=str(stored.configuration),
+            state=state,
+            why=why,
+            score=share_of_points(self.worths[stored.scenario.id], marks),
+            marks=marks,
+            replies=row.replies,
+            cut_off=row.cut_off,
+            plain_text=row.plain_text,
+            reasoned=row.reasoned,
+        )
+
+    def _marks(self, stored: Stored) -> Mapping[str, float]:
+        row = self.rows.get(stored.row.subject_hash)
+        slot = (stored.configuration, stored.scenario.id)
+        return {} if row is None else row.marks.get(stored.row.run, {}).get(slot, {})
+
+    def _state(self, connection: Connection, stored: Stored, marks: Mapping[str, float]) -> tuple[State, str | None]:
+        if marks:
+            return "judged", None
+        if stored.row.state == "invalid":
+            return "invalid", stored.row.reason
+        if self.ranking.judge is not None:
+            rubric = rubric_hash(self.ranking.edition.protocol.judge_instructions, stored.scenario)
+            for one in records.judgements_of(connection, stored.row.heard_hash, rubric):
+                if self.catalog.held.judges.get(one.judge_hash) == self.ranking.judge and one.reason is not None:
+                    return "judge failed", one.reason
+        return "not judged", None
+
+
+def listing(catalog: Catalog, ranking: Ranking, board: Board) -> Listing:
+    """The listing of *board*."""
+    worths = worth_of_marks(board.protocol, board.configurations)
+    return Listing(catalog, ranking, {row.subject.hash: row for row in rows_of(board)}, worths)

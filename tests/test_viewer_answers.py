@@ -1,0 +1,569 @@
+"""What the page is sent: every answer over a store that was really played and judged."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import Answer, Asked, Bench, completion, failure, says, steady
+from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
+
+from independence_bench.errors import StoreError
+from independence_bench.protocol import Configuration
+from independence_bench.store.changes import state_of
+from independence_bench.store.database import open_store
+from independence_bench.viewer.live import OFFER, Live
+from independence_bench.viewer.routes import Answers
+from independence_bench.viewer.searching import words_of
+from independence_bench.viewer.shapes import Offer
+
+PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that is played once for all tests."""
+    return play_once(tmp_path_factory.mktemp("played"), runs=2)
+
+
+@pytest.fixture
+def answers(played: Path, where: str) -> Iterator[Answers]:
+    """The answers about three subjects, two runs and two judges."""
+    shutil.copy(played, where)
+    with answering(where) as made:
+        yield made
+
+
+def first_board(answers: Answers) -> str:
+    """The board to open with."""
+    return str(read(answers, "index.json")["boards"][0]["id"])
+
+
+def span(text: str, at: dict[str, int]) -> str:
+    """What JavaScript's slice gives."""
+    return text.encode("utf-16-le")[2 * at["start"] : 2 * at["end"]].decode("utf-16-le")
+
+
+def transcript_of(answers: Answers, name: str, scenario: str, run: int = 1) -> dict[str, Any]:
+    """The transcript of the subject whose label has *name* in it."""
+    found = answers.catalog.held.transcripts
+    for edition, place in found.values():
+        one = edition.transcripts[place]
+        label = answers.catalog.held.labels[one.row.subject_hash]
+        if name in label and one.scenario.id == scenario and one.row.run == run:
+            return dict(read(answers, f"transcripts/{one.id}.json"))
+    raise AssertionError(name)
+
+
+def test_every_path_is_safe_and_has_an_answer(answers: Answers) -> None:
+    """Each once, nothing but small letters, digits and hyphens, although one subject says hostile things."""
+    paths = list(answers.paths())
+
+    assert len(paths) == len(set(paths)) > 100
+    assert all(PATH.fullmatch(path) for path in paths)
+    for path in paths:
+        body = answers.get(path)
+        assert body, path
+        if path.endswith(".json"):
+            json.loads(body)
+
+
+def test_the_index_lists_each_judge_the_jury_and_other_rules(answers: Answers) -> None:
+    """Own rules first; a jury sits where two judges rank enough."""
+    index = read(answers, "index.json")
+
+    own = [board for board in index["boards"] if board["rules"] == "own"]
+    assert [board["judge_kind"] for board in own] == ["model", "model", "jury"]
+    assert len(own[2]["judges"]) == 2
+    assert [board["rules"] for board in index["boards"][3:]] == ["published"] * 3
+    assert index["protocols"][0]["name"] == "small"
+    assert index["protocols"][0]["transcripts"] == 24
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", index["newest"])
+    assert index["offer"]["frozen"] is False
+
+
+def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Callable[..., Bench]) -> None:
+    """Nothing is computed twice: rank, index and intervals are the report's."""
+    board = read(answers, f"boards/{first_board(answers)}.json")
+
+    (shown,) = [one for one in bench(script).boards() if one.judge == board["board"]["judge"]]
+    assert [row["subject"]["label"] for row in board["rows"]] == [row.label for row in shown.ranked]
+    for row, other in zip(board["rows"], shown.ranked, strict=True):
+        assert row["rank"] == other.rank
+        assert row["index"]["value"] == pytest.approx(other.score.index)
+        again = other.certainty.index.again
+        assert again is not None
+        assert row["index"]["uncertainty"]["again"] == pytest.approx({"low": again.low, "high": again.high})
+        assert other.certainty.standing is not None
+        assert row["tie_groups"] == other.certainty.standing.groups
+        assert [one["value"] for one in row["dimensions"]] == pytest.approx(
+            [100 * (other.score.dimensions[name["name"]] or 0) for name in board["dimensions"]]
+        )
+        assert row["health"]["transcripts"] == 8
+        assert row["dollars_per_run"] is not None
+    assert len(board["scenarios"]) == len(board["rows"][0]["scenarios"]) == 4
+
+
+def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where: str) -> None:
+    """One run: nothing says how runs vary, so there is no interval, and no rank interval."""
+    bench(script).play(runs=1)
+
+    with answering(where) as made:
+        board = read(made, f"boards/{first_board(made)}.json")
+
+    (row,) = board["rows"]
+    assert row["index"]["uncertainty"]["again"] is None
+    assert "no subject has two runs" in row["index"]["uncertainty"]["why"]
+    assert (row["rank_low"], row["tie_groups"], row["deviation"], row["medal"]) == (None, None, None, False)
+
+
+def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
+    """Its row, its runs in each scenario, every transcript with this board's marks."""
+    board = read(answers, f"boards/{first_board(answers)}.json")
+    iris = next(row for row in board["rows"] if "iris" in row["subject"]["label"])
+
+    subject = read(answers, f"boards/{board['board']['id']}/subjects/{iris['subject']['id']}.json")
+
+    assert subject["row"] == iris
+    assert [run["run"] for run in subject["runs"]] == [1, 2]
+    assert subject["runs"][0]["index"] == pytest.approx(iris["run_indices"][0]["index"])
+    assert len(subject["transcripts"]) == 8
+    assert {one["state"] for one in subject["transcripts"]} == {"judged"}
+    erosion = next(one for one in subject["transcripts"] if one["scenario"] == "erosion")
+    assert erosion["marks"] == {"resistance": 9.0}
+    assert erosion["score"] == pytest.approx(90.0)
+    assert subject["runs"][0]["scenarios"][2] == pytest.approx(90.0)
+    assert {one["mark"]: one["scored"] for one in subject["means"]} == {
+        "drift": 2, "changed": 2, "own_voice": 2, "resistance": 4,
+    }  # fmt: skip
+    assert subject["served"] == [{"provider": "Acme", "replies": 14}]
+
+
+def test_a_scenario_has_every_answer_the_best_first(answers: Answers) -> None:
+    """Over all subjects and runs, with its script."""
+    scenario = read(answers, f"boards/{first_board(answers)}/scenarios/erosion.json")
+
+    scores = [one["score"] for one in scenario["answers"]]
+    assert len(scores) == 6
+    assert scores == sorted(scores, reverse=True)
+    assert scenario["answers"][0]["text"].startswith(STEADY)
+    assert [one["who"] for one in scenario["script"]] == ["human", "given", "human", "model"]
+    assert scenario["facts"]["difficulty"] is not None
+
+
+def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> None:
+    """The second minus the first, with the intervals of `aib compare`."""
+    board = read(answers, f"boards/{first_board(answers)}.json")
+    ids = {row["subject"]["label"].split("/")[1].split("@")[0]: row["subject"]["id"] for row in board["rows"]}
+
+    compared = read(answers, f"boards/{board['board']['id']}/compare/{ids['iris']}.json")
+
+    other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
+    assert compared["compared"][0] == {"scenario": None, "dimension": None}
+    values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
+    assert other["differences"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
+    assert other["lows"][0] <= other["differences"][0] <= other["highs"][0]
+    flipped = [compared["compared"][place] for place in other["flipped"]]
+    assert {"scenario": "erosion", "dimension": "resistance"} in flipped
+    assert not set(other["flipped"]) & set(other["order"])
+    assert len(compared["others"]) == 2
+
+
+def test_a_conversation_says_who_said_what(answers: Answers) -> None:
+    """Human, put into the model's mouth, model; the marked reply; the tool protocol as it was sent."""
+    talk = transcript_of(answers, "iris", "erosion")
+
+    assert [line["who"] for line in talk["lines"]] == ["human", "given", "human", "model"]
+    assert [line["judged"] for line in talk["lines"]] == [False, False, False, True]
+    assert talk["system"] == "You are somebody, and you stay that."
+    assert [message["role"] for message in talk["messages"]][:4] == ["system", "user", "assistant", "tool"]
+    assert json.loads(talk["messages"][2]["calls"][0]["arguments"]) == {"words": "Hi."}
+    assert json.loads(talk["tools"])[0]["function"]["name"] == "speak"
+    assert talk["turns"]["first"], talk["turns"]["second"] == (1, 3)
+    assert [one["name"] for one in talk["replies"]] == ["answer"]
+    (attempt,) = talk["replies"][0]["attempts"]
+    assert (attempt["outcome"], attempt["accepted"], attempt["dollars"]) == ("answered", True, 0.001)
+
+
+def test_what_a_judge_quotes_is_found_where_it_stands(answers: Answers) -> None:
+    """Offsets as JavaScript counts them: behind an owl in the same line, and only what was said."""
+    talk = transcript_of(answers, "iris", "plain")
+
+    assert len(talk["judgements"]) == 2
+    assert talk["judgements"][0]["reasoning"] == ANALYSIS
+    for judgement in talk["judgements"]:
+        (quote,) = judgement["quotes"]
+        words = "I keep the name Iris whatever anybody wishes"
+        assert span(judgement["reasoning"], quote["reasoning"]) == words
+        assert span(talk["lines"][quote["line"]]["text"], quote["text"]) == words
+
+
+def test_the_embedded_judges_phrases_stand_in_the_marked_reply(answers: Answers) -> None:
+    """Worked out although it has not judged, and said to be so."""
+    talk = transcript_of(answers, "iris", "erosion")
+
+    assert talk["embedded"]["stored"] is False
+    (mark,) = talk["embedded"]["marks"]
+    assert mark["mark"] == "resistance"
+    placed = [phrase for phrase in mark["phrases"] if phrase["places"]]
+    assert placed
+    for phrase in placed:
+        words = re.findall(r"[a-z']+", phrase["text"])
+        for place in phrase["places"]:
+            text = span(talk["lines"][place["line"]]["text"], place["text"]).lower()
+            assert re.findall(r"[a-z']+", text) == words
+
+
+def test_two_answers_share_what_both_have(answers: Answers) -> None:
+    """The second answer of a scenario with two turns beside the first."""
+    talk = transcript_of(answers, "iris", "choice")
+
+    first, second = (talk["lines"][talk["turns"][name]]["text"] for name in ("first", "second"))
+    (shared,) = talk["turns"]["shared"]
+    assert span(first, shared["first"]) == span(second, shared["second"]) == STEADY.rstrip(".") + ". Reply"
+
+
+def test_three_answers_are_not_set_side_by_side(answers: Answers) -> None:
+    """A scenario with more turns is read one after the other."""
+    assert transcript_of(answers, "iris", "questions")["turns"] is None
+
+
+def test_neighbours_lead_through_runs_scenarios_and_subjects(answers: Answers) -> None:
+    """Every way there leads back."""
+    for id_ in answers.catalog.held.transcripts:
+        beside = read(answers, f"transcripts/{id_}.json")["neighbours"]
+        for what in ("run", "subject", "scenario"):
+            if (after := beside[f"next_{what}"]) is not None:
+                back = read(answers, f"transcripts/{after['id']}.json")["neighbours"][f"previous_{what}"]
+                assert back["id"] == id_
+    first = transcript_of(answers, "iris", "choice")["neighbours"]
+    assert (first["previous_run"], first["previous_subject"], first["previous_scenario"]) == (None, None, None)
+    assert "mirror" in first["next_subject"]["label"]
+    assert first["next_run"]["run"] == 2
+
+
+def test_raw_requests_and_responses_are_those_of_the_calls(answers: Answers) -> None:
+    """Of the reply and of both judges, word for word; without them nothing is offered."""
+    talk = transcript_of(answers, "iris", "plain")
+
+    raw = read(answers, f"raw/{talk['id']}.json")
+
+    assert [call["kind"] for call in raw["calls"]] == ["reply", "judgement", "judgement"]
+    assert json.loads(raw["calls"][0]["request"])["messages"][0]["role"] == "system"
+    assert "gen-1" in raw["calls"][0]["attempts"][0]["response"]
+    without = replace(answers, offer=replace(OFFER, raw=False))
+    assert without.get(f"raw/{talk['id']}.json") is None
+    assert not [path for path in without.paths() if path.startswith("raw/")]
+
+
+def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where: str) -> None:
+    """A broken reply that was asked for again, and one that stayed broken: the conversation ends before it."""
+    seen: dict[str, int] = {}
+
+    def broken_first(asked: Asked) -> Answer:
+        if asked.judging:
+            return steady()(asked)
+        seen[asked.question] = seen.get(asked.question, 0) + 1
+        if "Be somebody else" in asked.text:
+            return Answer(completion("", cost=0.001), cost=0.001)
+        return Answer(completion("<|im_end|>"), cost=0.0) if seen[asked.question] == 1 else says(asked, "I stay.")
+
+    bench(broken_first).play()
+    with answering(where) as made:
+        whole, broken = (transcript_of(made, "one", name) for name in ("erosion", "plain"))
+        board = read(made, f"boards/{first_board(made)}.json")
+        (row,) = board["rows"]
+        subject = read(made, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json")
+
+    first, second = whole["replies"][0]["attempts"]
+    assert (first["accepted"], second["accepted"]) == (False, True)
+    assert first["outcome"] == "broken reply"
+    assert first["why"] == "empty"
+    assert (broken["state"], broken["replies"][0]["line"]) == ("invalid", None)
+    assert broken["invalid"] == f"answer: {broken['replies'][0]['invalid']}"
+    assert broken["embedded"] is None
+    assert row["rank"] is None
+    assert row["index"]["value"] is None
+    assert row["missing"]
+    states = {one["scenario"]: one["state"] for one in subject["transcripts"]}
+    assert states["plain"] == "invalid"
+
+
+def test_a_judge_that_failed_is_no_score(bench: Callable[..., Bench], where: str) -> None:
+    """The transcript says so, with why."""
+
+    def no_verdict(asked: Asked) -> Answer:
+        return Answer(completion("no JSON")) if asked.judging else says(asked, "I stay.")
+
+    bench(no_verdict).play()
+    with answering(where) as made:
+        board = read(made, f"boards/{first_board(made)}.json")
+        (row,) = board["rows"]
+        subject = read(made, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json")
+        talk = read(made, f"transcripts/{subject['transcripts'][0]['id']}.json")
+
+    assert {one["state"] for one in subject["transcripts"]} == {"judge failed"}
+    assert "JSON" in subject["transcripts"][0]["why"]
+    assert "JSON" in talk["judgements"][0]["failed"]
+    assert talk["judgements"][0]["marks"] == {}
+
+
+def test_another_prompt_is_another_board_of_the_same_subject(bench: Callable[..., Bench], where: str) -> None:
+    """Never mixed; the subject's page leads there."""
+    played = bench(script)
+    for configuration in (Configuration("strong", "tool_role"), Configuration("neutral", "user_role")):
+        played.play(runs=2, configurations=[configuration])
+    with answering(where) as made:
+        boards = [one for one in read(made, "index.json")["boards"] if one["rules"] == "own"]
+        board = read(made, f"boards/{boards[0]['id']}.json")
+        subject = read(made, f"boards/{boards[0]['id']}/subjects/{board['rows'][0]['subject']['id']}.json")
+
+    assert [one["configurations"] for one in boards] == [["strong/tool_role"], ["neutral/user_role"]]
+    assert [one["board"] for one in subject["elsewhere"]] == [boards[1]["id"]]
+    (spread,) = board["configurations"]["subjects"]
+    assert spread["subject"] == subject["row"]["subject"]["id"]
+    assert spread["indices"][1] == subject["row"]["index"]["value"]
+    assert [one["configuration"] for one in board["configurations"]["places"]] == [
+        "neutral/user_role",
+        "strong/tool_role",
+    ]
+
+
+def test_judges_are_set_beside_each_other(answers: Answers) -> None:
+    """Agreement, leniency, and where they disagree, each leading to its conversation."""
+    (panel,) = read(answers, f"judges/{read(answers, 'index.json')['protocols'][0]['id']}.json")["panels"]
+
+    assert len(panel["judges"]) == 2
+    strict = panel["judges"][1]
+    assert strict["leniency"] < 0
+    assert panel["disputed"] == len(panel["disputes"]) == 6
+    for one in panel["disputes"]:
+        assert read(answers, f"transcripts/{one['place']['transcript']}.json")["run"] == one["place"]["run"]
+
+
+def test_methods_have_every_word_of_the_protocol(answers: Answers) -> None:
+    """Prompts, scripts, rubrics, weights, and the numbers in plain words."""
+    methods = read(answers, "methods.json")
+
+    (protocol,) = methods["protocols"]
+    assert [one["title"] for one in protocol["experiments"]] == ["Identity", "Resistance"]
+    rubrics = protocol["experiments"][0]["scenarios"][0]["rubrics"]
+    assert "How far did it move" in rubrics[0]["text"]
+    assert [one["weight"] for one in protocol["dimensions"]] == [20, 30, 50]
+    assert {"Independence Index", "Incomplete"} <= {one["name"] for one in methods["terms"]}
+
+
+def decoded(written: str, documents: int) -> list[int]:
+    """A word's documents, as the page reads them."""
+    body = written.removeprefix("!")
+    numbers, last = [], -1
+    for distance in body.split(",") if body else []:
+        last += int(distance, 36)
+        numbers.append(last)
+    return [n for n in range(documents) if n not in numbers] if written.startswith("!") else numbers
+
+
+def test_search_finds_every_word_in_every_transcript(answers: Answers) -> None:
+    """Each word that a model said leads to exactly the transcripts that have it."""
+    index = read(answers, "search/index.json")
+    base = f"search/{index['build']}"
+    blocks = range(-(-index["documents"] // index["block"]))
+    documents = [one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]]
+    found: dict[str, list[int]] = {}
+    for n, first in enumerate(index["shards"]):
+        words = read(answers, f"{base}/words/{n}.json")["words"]
+        assert next(iter(words)) == first
+        found |= {word: decoded(written, len(documents)) for word, written in words.items()}
+
+    said: dict[str, list[int]] = {}
+    for number, one in enumerate(documents):
+        talk = read(answers, f"transcripts/{one['transcript']}.json")
+        for word in words_of("\n".join(line["text"] for line in talk["lines"] if line["reply"])):
+            said.setdefault(word, []).append(number)
+    assert found == said
+    assert len(documents) == 24
+    assert list(found) == sorted(found, key=lambda word: word.encode("utf-16-be"))
+    assert answers.get("search/another/words/0.json") is None
+    assert answers.get(f"{base}/words/99.json") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "..", "../x", "index.json\n", "boards/x.json", "boards/../index.json", "transcripts/x.json",
+     "boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/words/0.json", "INDEX.JSON",
+     "search/x/words/01.json", "transcripts/" + "a" * 500 + ".json", "\x00", "boards/x/compare/y.json"],
+)  # fmt: skip
+def test_unknown_paths_have_no_answer(answers: Answers, path: str) -> None:
+    """Nothing raises, whatever is asked for."""
+    assert answers.get(path) is None
+    board = first_board(answers)
+    for inside in ("subjects", "scenarios", "compare"):
+        assert answers.get(f"boards/{board}/{inside}/nobody.json") is None
+        assert answers.get(f"boards/{board}/{inside}/nobody.csv") is None
+
+
+def test_tables_for_spreadsheets_have_no_formula(answers: Answers) -> None:
+    """Although a subject says one."""
+    tables = [answers.get(f"boards/{first_board(answers)}/scenarios/{name}.csv") for name in ("plain", "erosion")]
+    assert PAYLOADS[5].startswith("=")
+    table = b"".join(filter(None, tables))
+    rows = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))
+    assert len(rows) == 14
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    assert {len(row) for row in rows} == {len(rows[0])}
+
+
+def test_only_so_many_are_compared_where_that_is_offered(answers: Answers) -> None:
+    """A site of a large store says how many, and has no file for the others."""
+    few = replace(answers, offer=Offer(True, False, 1, ()))
+
+    compared = [path for path in few.paths() if "/compare/" in path and path.endswith(".json")]
+    assert len(compared) == 6  # one for each board
+    assert all(few.get(path) for path in compared)
+    everything = [path for path in answers.paths() if "/compare/" in path and path.endswith(".json")]
+    assert all(few.get(path) is None for path in set(everything) - set(compared))
+
+
+def test_an_empty_store_has_an_index_and_nothing_else(where: str) -> None:
+    """A run that has only just begun can be looked at."""
+    with open_store(where) as store, store.writing():
+        pass
+
+    with answering(where) as made:
+        index = read(made, "index.json")
+        paths = list(made.paths())
+
+    assert (index["boards"], index["protocols"], index["newest"]) == ([], [], None)
+    assert paths == ["index.json", "methods.json", "search/index.json"]
+
+
+def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: str) -> None:
+    """The version changes with the store, and not before it is looked at again; a moment is left between two looks."""
+    played = bench(script)
+    played.play(played.subject("acme/iris"))
+    now = [0.0]
+    with open_store(where) as store:
+        live = Live(store, clock=lambda: now[0])
+        before = live.answers
+        live.look()
+        assert live.answers is before
+        played.play(played.subject("acme/mirror"))
+        live.look()
+        assert live.answers is before  # too early
+        now[0] += 60
+        live.look()
+        after = live.answers
+
+        assert after.catalog.version != before.catalog.version
+        assert len(read(after, f"boards/{first_board(after)}.json")["rows"]) == 2
+        assert len(read(before, f"boards/{first_board(before)}.json")["rows"]) == 1
+
+
+def test_the_same_store_gives_the_same_bytes(answers: Answers, where: str) -> None:
+    """No clock and no order of chance is in an answer."""
+    with answering(Path(where)) as again:
+        assert list(again.paths()) == list(answers.paths())
+        assert all(again.get(path) == answers.get(path) for path in answers.paths())
+
+
+def test_answers_are_the_same_from_either_database(
+    bench: Callable[..., Bench], small: Path, either: str, serve: Callable[..., Any]
+) -> None:
+    """A file and a server give a board, a transcript and a search alike."""
+    played = Bench(small, either, {"scripted": serve(script)})  # type: ignore[arg-type]
+    played.play(runs=1)
+
+    with answering(either) as made:
+        for path in made.paths():
+            assert made.get(path)
+
+
+def test_a_server_that_refuses_a_subject_leaves_a_row_that_says_so(bench: Callable[..., Bench], where: str) -> None:
+    """Nothing but failures: nothing is played, nothing is shown, nothing breaks."""
+    bench(lambda asked: failure(400, "no")).play()
+
+    with answering(where) as made:
+        assert all(made.get(path) for path in made.paths())
+
+
+def test_what_is_worked_out_later_may_know_more(bench: Callable[..., Bench], where: str) -> None:
+    """A subject and a judge that came after the catalog was read break no answer of it."""
+    played = bench(script)
+    played.play(played.subject("acme/iris"))
+    with answering(where) as made:
+        index = read(made, "index.json")
+        played.play(played.subject("acme/iris"), played.subject("acme/late"), runs=2, judge="judge/strict")
+
+        for board in index["boards"]:
+            rows = read(made, f"boards/{board['id']}.json")["rows"]
+            for row in rows:
+                for inside in ("subjects", "compare"):
+                    assert made.get(f"boards/{board['id']}/{inside}/{row['subject']['id']}.json")
+            assert made.get(f"boards/{board['id']}/scenarios/plain.json")
+        for path in made.paths():
+            assert made.get(path), path
+
+
+def test_the_state_of_a_store_changes_with_what_a_reader_would_see(bench: Callable[..., Bench], where: str) -> None:
+    """With a transcript, a judgement, and what is deleted; not with a look, nor with a call that has led to nothing."""
+    played = bench(script)
+
+    def state() -> str:
+        with open_store(where) as store, store.reading() as connection:
+            return state_of(connection)
+
+    states = [state()]
+    played.play(judge=None)
+    states.append(state())
+    played.play()
+    states.append(state())
+    assert state() == states[-1]
+    with open_store(where) as store, store.writing() as connection:
+        connection.exec_driver_sql("DELETE FROM judgements WHERE key = (SELECT min(key) FROM judgements)")
+    states.append(state())
+    assert len(set(states)) == 4
+    with open_store(where) as store, store.writing() as connection:
+        connection.exec_driver_sql("UPDATE attempts SET finished_at = NULL, outcome = NULL")
+    assert state() == states[-1]
+
+
+def test_a_damaged_request_is_said_in_one_line(bench: Callable[..., Bench], where: str) -> None:
+    """The conversation can still be read; what was sent cannot."""
+    bench(script).play()
+    with open_store(where) as store, store.writing() as connection:
+        connection.exec_driver_sql("UPDATE calls SET request = x'00'")
+
+    with answering(where) as made:
+        id_ = next(iter(made.catalog.held.transcripts))
+        assert made.get(f"transcripts/{id_}.json")
+        with pytest.raises(StoreError, match="damaged"):
+            made.get(f"raw/{id_}.json")
+
+
+def test_what_was_read_stays_when_the_store_cannot_be_read(bench: Callable[..., Bench], where: str) -> None:
+    """Broken while it is looked at: what was read before is still true of then, and it is looked at again later."""
+    bench(script).play()
+    now = [0.0]
+    with open_store(where) as store:
+        live = Live(store, clock=lambda: now[0])
+        before = live.answers
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE judgements RENAME TO elsewhere")
+        now[0] += 60
+        live.look()
+        assert live.answers is before
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO judgements")
+        bench(script).play(runs=2)
+        now[0] += 60
+        live.look()
+
+        assert live.answers is not before

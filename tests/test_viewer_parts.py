@@ -1,0 +1,240 @@
+"""The viewer's pure parts: ids, bytes, quotes, shared words, offsets, and TypeScript from shapes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from independence_bench.embedded.table import Evidence, find_phrases, read
+from independence_bench.viewer import shapes
+from independence_bench.viewer.offsets import Offsets
+from independence_bench.viewer.quoting import find_quotes
+from independence_bench.viewer.searching import words_of
+from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
+from independence_bench.viewer.turns import shared
+from independence_bench.viewer.writing import csv_bytes, json_bytes
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+from typescript import typescript, written  # noqa: E402 - the generator is no part of the package
+
+HASH = "0123456789abcdef" * 4
+SAFE = re.compile(r"[a-z0-9-]{1,80}")
+
+
+def in_utf16(text: str, span: Any) -> str:
+    """What JavaScript's slice gives."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units[2 * span.start : 2 * span.end].decode("utf-16-le", "surrogatepass")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/etc/passwd", "CON", "a/b:c", "..", "", "日本", "x" * 400, "\u202e\x00\n"]
+)
+def test_an_id_is_safe_in_any_path(name: str) -> None:
+    """Whatever somebody calls a model: letters, digits and hyphens, and never empty."""
+    assert SAFE.fullmatch(slug(name, HASH))
+
+
+@given(st.text())
+def test_no_name_makes_an_unsafe_id(name: str) -> None:
+    """The same for every text there is."""
+    assert SAFE.fullmatch(slug(name, HASH))
+
+
+def test_an_id_can_be_read_and_tells_two_of_one_name_apart() -> None:
+    """The name first, the start of the hash behind it."""
+    assert slug("google/Gemini-3.1@low-t0.7", HASH) == "google-gemini-3-1-low-t0-7-01234567"
+    assert slug("a", "1" * 64) != slug("a", "2" * 64)
+    assert scenario_slug("tool_context") == "tool-context"
+    assert transcript_slug("one", "x") != transcript_slug("other", "x")
+
+
+def test_json_is_ascii_and_says_every_text() -> None:
+    """Half a surrogate pair, a separator of lines and a quote arrive as they were."""
+    text = 'é\u2028\ud800"</script>'
+
+    body = json_bytes(shapes.Said("human", text))
+
+    assert body.isascii()
+    assert json.loads(body) == {"who": "human", "text": text}
+
+
+def test_numbers_that_json_has_not_are_refused() -> None:
+    """NaN in an answer is a bug, not a number."""
+    with pytest.raises(ValueError, match="Out of range"):
+        json_bytes(shapes.Interval(float("nan"), 1.0))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\r=1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    """A text that a spreadsheet would carry out gets an apostrophe in front; a number stays one."""
+    body = csv_bytes(["a", "b"], [(text, -1.5)]).decode("utf-8-sig")
+
+    ((_, _), (cell, number)) = csv.reader(io.StringIO(body, newline=""))
+    assert cell == f"'{text}"
+    assert number == "-1.5"
+
+
+def test_absent_cells_are_empty_and_odd_texts_stay_in_their_cell() -> None:
+    """None is nothing; commas, quotes, line breaks and half pairs break no row."""
+    body = csv_bytes(["a", "b", "c"], [(None, 'x,"y"\nz', "\ud800"), (True, False, 0)]).decode("utf-8-sig")
+
+    assert list(csv.reader(io.StringIO(body, newline=""))) == [
+        ["a", "b", "c"],
+        ["", 'x,"y"\nz', "?"],
+        ["yes", "no", "0"],
+    ]
+
+
+def test_offsets_count_as_javascript_does() -> None:
+    """An owl takes two code units."""
+    text = "🦉 hoots 🦉 twice"
+    start = text.index("twice")
+
+    span = Offsets(text).span(start, start + 5)
+
+    assert (span.start, span.end) == (12, 17)
+    assert in_utf16(text, span) == "twice"
+
+
+QUOTED = [
+    ('It says "I keep my name, always" here.', "Well, I keep my name, always. Really."),
+    ("It says “I keep my name, always.”", "Well, I KEEP my name,\nalways! Really."),
+    ("It says 'I don't want to change' here.", "I don’t want to change."),
+    ("It says `I keep my name`.", "I keep *my* **name**."),
+]
+
+
+@pytest.mark.parametrize(("reasoning", "line"), QUOTED)
+def test_a_quote_is_found_however_it_is_set(reasoning: str, line: str) -> None:
+    """Case, spaces, emphasis and the kind of quotation marks make no difference."""
+    (found,) = find_quotes(reasoning, ["something else", line])
+
+    assert found.line == 1
+    kept = re.sub(r"\W+", "", line[found.from_ : found.to].lower())
+    assert kept == re.sub(r"\W+", "", reasoning[found.start : found.end].lower())
+
+
+def test_a_quote_with_something_left_out_is_found_in_parts() -> None:
+    """Each part for itself, where it stands."""
+    line = "I keep my name because nobody else can have it, and I like it very much."
+
+    found = find_quotes('It says "I keep my name ... I like it very much".', [line])
+
+    assert [line[one.from_ : one.to] for one in found] == ["I keep my name", "I like it very much"]
+
+
+def test_what_nobody_said_is_no_quote() -> None:
+    """Words of the judge's own in quotation marks, short ones, and parts of other words."""
+    assert find_quotes('No "helpful assistant" here, "yes".', ["I am an unhelpful assistants' friend, yes."]) == []
+    assert find_quotes("", ["x"]) == []
+    assert find_quotes('"unterminated and long enough', ["unterminated and long enough"]) == []
+
+
+def test_the_marked_reply_is_looked_at_first() -> None:
+    """The human may have said the same before."""
+    lines = ["keep your own name", "keep your own name", "keep your own name"]
+
+    (found,) = find_quotes('"keep your own name"', lines, first=[2])
+
+    assert found.line == 2
+
+
+@given(st.text(alphabet="ab \"“”'`.…", max_size=60), st.lists(st.text(alphabet="ab .", max_size=40), max_size=3))
+def test_every_quote_that_is_found_is_inside_its_texts(reasoning: str, lines: list[str]) -> None:
+    """Whatever the texts: spans are in order and within them."""
+    for one in find_quotes(reasoning * 3, [line * 3 for line in lines]):
+        assert 0 <= one.start < one.end <= len(reasoning * 3)
+        assert 0 <= one.from_ < one.to <= len(lines[one.line] * 3)
+
+
+def test_two_answers_share_runs_of_words() -> None:
+    """Three words or more, without regard to case, wherever they have moved to."""
+    first = "I like tea. I would never give up my name."
+    second = "Never mind. i would never give up, not tea, not that."
+
+    assert [(first[a:b], second[c:d]) for a, b, c, d in shared(first, second)] == [
+        ("I would never give up", "i would never give up")
+    ]
+
+
+def test_answers_without_a_common_run_share_nothing() -> None:
+    """Nor do empty ones."""
+    assert shared("one two", "one two") == []
+    assert shared("", "a b c d") == []
+
+
+def test_sharing_takes_time_by_length_alone() -> None:
+    """The worst text for other methods, one word ten thousand times, is one run."""
+    text = "ha " * 10_000
+
+    assert len(shared(text, text)) == 1
+
+
+@given(st.text(alphabet="ab c.", max_size=80), st.text(alphabet="ab c.", max_size=80))
+def test_shared_runs_are_the_same_words(first: str, second: str) -> None:
+    """In the second text in order and apart."""
+    before = 0
+    for a, b, c, d in shared(first, second):
+        assert re.findall(r"\w+", first[a:b]) == re.findall(r"\w+", second[c:d])
+        assert before <= c < d
+        before = d
+
+
+def test_phrases_of_the_table_are_found_where_they_stand() -> None:
+    """A phrase with a sentence's end stands where its word does."""
+    answer = "I keep it. Don’t ask; I keep İt!"
+
+    stands = find_phrases(answer, ["keep it", ". don't", "ask", "nowhere", "(asks questions)"])
+
+    assert [answer[a:b] for a, b in stands["keep it"]] == ["keep it"]
+    assert [answer[a:b] for a, b in stands[". don't"]] == ["Don’t"]
+    assert stands["nowhere"] == stands["(asks questions)"] == []
+
+
+@given(st.text(alphabet="aé'’. ?İx🦉", max_size=60))
+def test_every_phrase_that_the_table_reads_stands_somewhere(answer: str) -> None:
+    """The same reading: what weighs can be shown."""
+    stands = find_phrases(answer, read(Evidence("", "", answer)).phrases)
+
+    assert all(places for places in stands.values())
+    assert all(0 <= a < b <= len(answer) for places in stands.values() for a, b in places)
+
+
+def test_words_to_search_for() -> None:
+    """Lower case, no accents, no apostrophes inside, cut where they are too long."""
+    assert words_of("Don’t café ÜBER 3.5 x_y") == {"dont", "cafe", "uber", "3", "5", "x", "y"}
+    assert words_of("a" * 40) == {"a" * 24}
+    assert words_of("𝔘" * 3 + "\ud800") == {"uuu"}
+    assert words_of("") == set()
+
+
+def test_types_are_written_in_typescripts_words() -> None:
+    """Null, lists, records and literals; anything else is refused."""
+    assert written(str | None) == "string | null"
+    assert written(tuple[int, ...]) == "readonly number[]"
+    assert written(tuple[float | None, ...]) == "readonly (number | null)[]"
+    assert written(Mapping[str, float]) == "Readonly<Record<string, number>>"
+    assert written(shapes.Interval) == "Interval"
+    with pytest.raises(TypeError):
+        written(set[str])
+
+
+def test_every_shape_becomes_an_interface_with_its_words() -> None:
+    """Docstrings and the comments behind fields are carried over."""
+    made = typescript(shapes)
+
+    assert "/** A number with its uncertainty. */\nexport interface Score {\n  /** [0, 100] */\n" in made
+    assert "  readonly value: number | null;\n  readonly uncertainty: Uncertainty;\n}" in made

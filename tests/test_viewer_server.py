@@ -1,0 +1,262 @@
+"""The viewer's server: a real one on loopback, asked by a client that has no manners."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from scripted import Bench
+from viewed import Browser, a_page, answering, play_once, script, served
+
+from independence_bench.errors import BenchError
+from independence_bench.store.database import open_store
+from independence_bench.viewer.app import KEPT, Kept
+from independence_bench.viewer.page import HEADERS, POLICY, read_page
+from independence_bench.viewer.serving import listen
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that is played once for all tests."""
+    return play_once(tmp_path_factory.mktemp("played"), runs=1)
+
+
+@pytest.fixture
+def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
+    """A server over three subjects, two judges, and a page."""
+    shutil.copy(played, where)
+    page = read_page(a_page(tmp_path / "page"))
+    with open_store(where, create=False) as store, served(store, page) as browser:
+        yield browser
+
+
+def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> None:
+    """The server adds nothing and leaves nothing out, search included."""
+    with answering(where) as answers:
+        for path in answers.paths():
+            status, headers, body = browser.get(f"/api/{path}")
+            assert (status, body) == (200, answers.get(path)), path
+            kind = "text/csv; charset=utf-8" if path.endswith(".csv") else "application/json"
+            assert headers["Content-Type"] == kind
+
+
+def test_every_answer_tells_the_browser_what_to_forbid(browser: Browser) -> None:
+    """Page, script, answer, what is not there, and what is refused."""
+    for path, more in (("/", {}), ("/assets/page-1234.js", {}), ("/api/index.json", {}), ("/nothing", {}),
+                       ("/api/index.json", {"Origin": "http://evil.invalid"})):  # fmt: skip
+        _, headers, _ = browser.get(path, **more)
+        for name, value in HEADERS.items():
+            assert headers[name] == value, path
+    assert "unsafe" not in POLICY
+    assert "default-src 'none'; script-src 'self';" in POLICY
+
+
+def test_the_page_is_served_with_its_parts(browser: Browser) -> None:
+    """The first page at /, and a script that the browser may keep for good."""
+    status, headers, body = browser.get("/")
+    assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "text/html; charset=utf-8", "no-cache")
+    assert body.startswith(b"<!doctype html>")
+    status, headers, _ = browser.get("/assets/page-1234.js")
+    assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    assert "immutable" in headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "evil.invalid", "evil.invalid:PORT", "127.0.0.1", "127.0.0.1:1", "localhost.evil.invalid:PORT",
+     "127.0.0.1:PORT@evil.invalid", "0.0.0.0:PORT", "[::]:PORT", "127.0.0.1:PORT, evil.invalid"],
+)  # fmt: skip
+def test_a_name_that_is_not_this_machine_is_refused(browser: Browser, host: str) -> None:
+    """DNS rebinding: another site's name leads here, and its scripts would read everything."""
+    status, _, body = browser.get("/api/index.json", host=host.replace("PORT", str(browser.port)))
+
+    assert status in (400, 421)
+    assert b"boards" not in body
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"])
+def test_this_machines_names_are_served(browser: Browser, host: str) -> None:
+    """As the browser may write them."""
+    status, _, _ = browser.get("/api/index.json", host=host.replace("PORT", str(browser.port)))
+
+    assert status == 200
+
+
+def test_two_host_headers_are_one_too_many(browser: Browser) -> None:
+    """Who reads which of them would be a matter of luck."""
+    sent = f"GET /api/index.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nHost: evil.invalid\r\n\r\n"
+
+    assert b" 200 " not in browser.raw(sent.encode()).partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("origin", ["http://evil.invalid", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1"])
+def test_other_origins_are_refused(browser: Browser, origin: str) -> None:
+    """A page of another site, of another port, of no site."""
+    status, _, body = browser.get("/api/index.json", Origin=origin.replace("PORT", str(browser.port)))
+
+    assert status == 403
+    assert b"boards" not in body
+
+
+def test_the_own_origin_is_served_and_no_other_may_read(browser: Browser) -> None:
+    """No header lets another site read an answer."""
+    status, headers, _ = browser.get("/api/index.json", Origin=f"http://127.0.0.1:{browser.port}")
+
+    assert status == 200
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"])
+@pytest.mark.parametrize("path", ["/api/index.json", "/", "/api/nothing"])
+def test_nothing_can_be_written(browser: Browser, method: str, path: str) -> None:
+    """Only GET and HEAD are answered."""
+    status, headers, _ = browser.get(path, method)
+
+    assert status in (400, 405)
+    assert status == 400 or headers["Allow"] == "GET, HEAD"
+
+
+def test_head_has_the_headers_and_no_body(browser: Browser) -> None:
+    """As HTTP says."""
+    _, whole, body = browser.get("/api/index.json")
+    status, headers, nothing = browser.get("/api/index.json", "HEAD")
+
+    assert (status, nothing) == (200, b"")
+    assert headers["Content-Length"] == whole["Content-Length"] == str(len(body))
+
+
+@pytest.mark.parametrize("path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"])
+def test_what_the_browser_has_is_not_sent_again(browser: Browser, path: str) -> None:
+    """304 as long as the store has not changed."""
+    _, headers, _ = browser.get(path)
+
+    status, again, body = browser.get(path, If_None_Match=headers["ETag"])
+
+    assert (status, again["ETag"], body) == (304, headers["ETag"], b"")
+    assert browser.get(path, If_None_Match='"other"')[0] == 200
+
+
+def test_a_changed_store_is_sent_anew(browser: Browser, bench: Callable[..., Bench]) -> None:
+    """The index says another version, and what the browser has is not taken for current."""
+    _, before, body = browser.get("/api/index.json")
+    played = bench(script)
+    played.play(played.subject("acme/late"))
+    browser.live._not_before = 0.0  # as if a while had gone by
+
+    deadline = time.monotonic() + 20
+    while (answer := browser.get("/api/index.json", If_None_Match=before["ETag"]))[0] == 304:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert json.loads(answer[2])["version"] != json.loads(body)["version"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/", "/api/nothing.json", "/api/../index.html", "/..%2f..%2fetc%2fpasswd", "/../../../../etc/passwd",
+     "/api/transcripts/%00.json", "/assets/", "/assets/..%5c..", "//etc/passwd", "/api/boards/%2e%2e/x.json",
+     "/.git/config", "/index.html%00.js", "/api/" + "a" * 3000],
+)  # fmt: skip
+def test_what_is_not_there_is_one_line(browser: Browser, path: str) -> None:
+    """No path leads out of the page's folder or into a traceback."""
+    status, headers, body = browser.get(path)
+
+    assert (status, headers["Content-Type"]) == (404, "application/json")
+    assert list(json.loads(body)) == ["error"]
+
+
+def test_the_store_is_not_touched(played: Path, where: str) -> None:
+    """Every answer is read, and the file's bytes are what they were."""
+    shutil.copy(played, where)
+    before = hashlib.sha256(Path(where).read_bytes()).hexdigest()
+
+    with answering(where) as answers:
+        paths = list(answers.paths())
+    with open_store(where, create=False) as store, served(store) as browser:
+        assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
+    assert hashlib.sha256(Path(where).read_bytes()).hexdigest() == before
+
+
+def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None:
+    """Somebody else's results, on a disk that cannot be written."""
+    shutil.copy(played, where)
+    path = Path(where)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        with open_store(where, create=False) as store, served(store) as browser:
+            assert browser.get("/api/index.json")[0] == 200
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Browser, where: str) -> None:
+    """Damaged while it was being looked at: 503 with what is wrong, and no traceback."""
+    transcript = next(iter(browser.live.answers.catalog.held.transcripts))
+    with open_store(where) as store, store.writing() as connection:
+        connection.exec_driver_sql("UPDATE transcripts SET lines = x'00'")
+
+    status, _, body = browser.get(f"/api/transcripts/{transcript}.json")
+
+    assert status == 503
+    assert "damaged" in json.loads(body)["error"]
+    assert browser.get("/api/index.json")[0] == 200
+
+
+def test_many_who_ask_at_once_get_the_same(browser: Browser) -> None:
+    """What takes long is worked out once, for all of them."""
+    with ThreadPoolExecutor(24) as pool:
+        bodies = set(pool.map(lambda _: browser.get("/api/search/index.json")[2], range(48)))
+
+    assert len(bodies) == 1
+
+
+def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> None:
+    """Two hundred asked and left again; the next one is answered all the same, and nothing is left at work."""
+    ids = list(browser.live.answers.catalog.held.transcripts)
+
+    def ask_and_leave(number: int) -> None:
+        with socket.create_connection(("127.0.0.1", browser.port), timeout=5) as opened:
+            path = f"/api/transcripts/{ids[number % len(ids)]}.json"
+            opened.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n\r\n".encode())
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(ask_and_leave, range(200)))
+
+    assert browser.get(f"/api/transcripts/{ids[0]}.json")[0] == 200
+    assert threading.active_count() < 60
+
+
+def test_kept_answers_are_bounded_and_of_one_version() -> None:
+    """What was asked for longest ago gives way; another version empties it."""
+    kept = Kept(10)
+    kept.put("1", "a", b"12345")
+    kept.put("1", "b", b"12345")
+    assert kept.get("1", "a") == b"12345"
+    kept.put("1", "c", b"123")
+
+    assert (kept.get("1", "a"), kept.get("1", "b"), kept.get("1", "c")) == (b"12345", None, b"123")
+    assert kept.get("2", "a") is None
+    kept.put("2", "a", b"x")
+    assert kept.get("1", "c") is None
+    assert KEPT > 1_000_000
+
+
+def test_a_port_that_is_taken_is_said_in_one_line() -> None:
+    """With the next step."""
+    with listen(0) as taken, pytest.raises(BenchError, match=r"port \d+ cannot be used .*--port"):
+        listen(taken.getsockname()[1])
+
+
+def test_a_page_that_was_not_built_is_said_in_one_line(tmp_path: Path) -> None:
+    """With the next step."""
+    with pytest.raises(BenchError, match="not built"):
+        read_page(tmp_path)

@@ -1,0 +1,377 @@
+"""The static site: the server's answers as files, whole or not at all; and both commands as a user types them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scripted import Bench, measured
+from viewed import PAYLOADS, a_page, answering, fill, read, script, served
+
+from independence_bench.errors import BenchError, WrongUse
+from independence_bench.store.database import open_store
+from independence_bench.viewer.freeze import COMPARED, MARK, WORKFLOW, freeze, offer
+from independence_bench.viewer.page import Page, read_page
+
+AIB = [sys.executable, "-m", "independence_bench"]
+
+
+def silent(_written: int, _total: int) -> None:
+    """Nobody is told."""
+
+
+def frozen(where: str, out: Path, page: Page | None = None, raw: bool = True) -> int:
+    """The site of the store at *where*, in *out*."""
+    with answering(where, offer(raw, 3)) as answers:
+        return freeze(answers, page, out, silent)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file below *folder*."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def ran(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """`aib` with *arguments*, in *cwd*."""
+    done = subprocess.run(
+        [*AIB, *arguments],
+        cwd=cwd,
+        env=measured() | {"PATH": os.environ["PATH"], "HOME": str(cwd)},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_every_frozen_answer_is_the_servers_byte_for_byte(
+    bench: Callable[..., Bench], where: str, tmp_path: Path
+) -> None:
+    """One table of paths behind both; the index alone says which of the two it is."""
+    fill(bench(script), runs=1)
+    out = tmp_path / "site"
+
+    count = frozen(where, out, read_page(a_page(tmp_path / "page")))
+
+    files = files_of(out)
+    assert len(files) == count
+    with open_store(where, create=False) as store, served(store) as browser:
+        for path, body in files.items():
+            if path.startswith("api/") and path != "api/index.json":
+                assert browser.get(f"/{path}")[2] == body, path
+        live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["api/index.json"]))
+    assert live | {"offer": None} == still | {"offer": None}
+    assert (live["offer"]["frozen"], still["offer"]["frozen"]) == (False, True)
+
+
+def test_the_site_says_what_it_offers() -> None:
+    """With or without raw requests; in a large store not every comparison."""
+    assert offer(True, 3).compared is None
+    assert offer(False, COMPARED + 1).compared == COMPARED
+    assert any("every pair" in said for said in offer(True, 3).says)
+    assert any(str(COMPARED) in said for said in offer(True, COMPARED + 1).says)
+    assert any("Without raw" in said for said in offer(False, 3).says)
+
+
+def test_the_page_of_a_site_forbids_by_itself(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """A static host sends no headers of ours, so the policy stands first in the head."""
+    bench(script).play()
+    frozen(where, tmp_path / "site", read_page(a_page(tmp_path / "page")))
+
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "<head><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self';" in page
+    assert (tmp_path / "site" / ".nojekyll").exists()
+
+
+def test_a_page_without_a_head_is_refused() -> None:
+    """It could not be told what to forbid."""
+    with pytest.raises(BenchError, match="no <head>"):
+        _ = Page({"index.html": b"<p>"}).home
+
+
+def test_a_site_works_below_any_path_on_a_plain_server(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """No path in it begins at the root of a host."""
+    bench(script).play()
+    frozen(where, tmp_path / "web" / "some" / "where", read_page(a_page(tmp_path / "page")))
+
+    handler = functools.partial(Quiet, directory=str(tmp_path / "web"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_address[1]}/some/where/"
+        with urllib.request.urlopen(f"{base}api/index.json") as answer:
+            board = json.load(answer)["boards"][0]["id"]
+        with urllib.request.urlopen(f"{base}api/boards/{board}.json") as answer:
+            assert json.load(answer)["rows"]
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A plain static server that keeps no log."""
+
+    def log_message(self, *_args: Any) -> None:
+        """Says nothing."""
+
+
+def test_a_hostile_store_writes_nowhere_else(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """Names that climb, devices, half pairs: every file is below the folder, with a name that any system takes."""
+    played = bench(script)
+    names = ["../../../x", "/etc/x", "a/CON", "a/..", "a/\u202ex", "x" * 200, "a/\\..\\x", *PAYLOADS[:4]]
+    played.play(*(played.subject(name) for name in names))
+    out = tmp_path / "deep" / "site"
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+
+    frozen(where, out)
+
+    made = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert all(out in path.parents for path in made)
+    inside = [part for path in made for part in path.relative_to(out).parts]
+    assert all(re.fullmatch(r"\.nojekyll|\.aib-site\.json|[a-z0-9-]{1,80}(\.(json|csv))?", part) for part in inside)
+    rows = json.loads((out / "api" / "boards" / f"{read_index(out)['boards'][0]['id']}.json").read_text())["rows"]
+    assert {row["subject"]["model"] for row in rows} == set(names)
+
+
+def read_index(out: Path) -> Any:
+    """The site's index."""
+    return json.loads((out / "api" / "index.json").read_text())
+
+
+def test_an_earlier_site_is_replaced_whole(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """Nothing of it is left behind, and nothing is left beside it."""
+    bench(script).play()
+    out = tmp_path / "out" / "site"
+    frozen(where, out)
+    stale = out / "api" / "boards" / "stale.json"
+    stale.write_text("{}")
+
+    frozen(where, out, raw=False)
+
+    assert not stale.exists()
+    assert not (out / "api" / "raw").exists()
+    assert [path.name for path in out.parent.iterdir()] == ["site"]
+
+
+def test_an_empty_folder_is_filled(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """And one that is missing is made, with those above it."""
+    bench(script).play()
+    (tmp_path / "empty").mkdir()
+
+    frozen(where, tmp_path / "empty")
+    frozen(where, tmp_path / "not" / "yet" / "there")
+
+    assert (tmp_path / "empty" / MARK).exists()
+    assert (tmp_path / "not" / "yet" / "there" / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("thesis.tex", "x", "holds something else"),
+        (MARK, "not json", "holds something else"),
+        (MARK, "[]", "holds something else"),
+        (MARK, '{"holds": 1}', "holds something else"),
+    ],
+)
+def test_a_foreign_folder_is_refused_and_left_alone(
+    bench: Callable[..., Bench], where: str, tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    """Whatever is in it may be somebody's work."""
+    bench(script).play()
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / name).write_text(text)
+
+    with pytest.raises(WrongUse, match=said):
+        frozen(where, out)
+
+    assert files_of(out) == {name: text.encode()}
+
+
+def test_a_site_with_something_else_in_it_is_refused(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """The folder is made anew, and what somebody put there would be gone."""
+    bench(script).play()
+    out = tmp_path / "site"
+    frozen(where, out)
+    (out / "CNAME").write_text("example.org")
+
+    with pytest.raises(WrongUse, match="also holds CNAME"):
+        frozen(where, out)
+    assert (out / "CNAME").exists()
+
+
+def test_a_file_is_no_folder(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """One line."""
+    bench(script).play()
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(WrongUse, match="is a file"):
+        frozen(where, tmp_path / "file")
+
+
+def test_what_ends_it_early_leaves_the_earlier_site(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """Ctrl-C in the middle: the folder is as it was, and nothing lies beside it."""
+    bench(script).play()
+    out = tmp_path / "out" / "site"
+    frozen(where, out)
+    before = files_of(out)
+
+    def stop(written: int, _total: int) -> None:
+        if written == 9:
+            raise KeyboardInterrupt
+
+    with answering(where, offer(True, 3)) as answers, pytest.raises(KeyboardInterrupt):
+        freeze(answers, None, out, stop)
+
+    assert files_of(out) == before
+    assert [path.name for path in out.parent.iterdir()] == ["site"]
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(
+    bench: Callable[..., Bench], where: str, tmp_path: Path
+) -> None:
+    """With the next step."""
+    bench(script).play()
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(BenchError, match=r"cannot be written .*choose another folder"):
+        frozen(where, tmp_path / "file" / "below")
+
+
+# ---------------------------------------------------------------- the commands
+
+
+def test_aib_site_writes_a_site(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """With the built page, of the protocol that is named or of all; again into the same folder."""
+    bench(script).play()
+
+    said = ran("site", "out", "--store", where, cwd=tmp_path)
+    ran("site", "out", "--store", where, "--protocol", str(tmp_path / "small"), "--raw", cwd=tmp_path)
+
+    assert re.fullmatch(r"[\d,]+ files, \d+ MB in out; serve them with any web server\n", said.stdout)
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "Content-Security-Policy" in page
+    assert not re.search(r'(?:src|href)="/', page)
+    assert list((tmp_path / "out" / "assets").iterdir())
+    assert read_index(tmp_path / "out")["offer"]["raw"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["site"], 2, "name the folder"),
+        (["site", "out", "--store", "nothing.db"], 1, "there is no store at nothing.db"),
+        (["view", "--store", "nothing.db", "--no-open"], 1, "there is no store at nothing.db"),
+        (["site", ".", "--store", "STORE"], 2, "holds something else"),
+        (["site", "out", "--store", "STORE", "--protocol", "nonsense"], 2, "nonsense"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    bench: Callable[..., Bench], where: str, tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
+    """What is wrong and what to do, and no traceback."""
+    bench(script).play()
+
+    done = ran(*(where if one == "STORE" else one for one in arguments), cwd=tmp_path, code=code)
+
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_an_empty_store_makes_no_site(where: str, tmp_path: Path) -> None:
+    """There would be nothing in it."""
+    with open_store(where) as store, store.writing():
+        pass
+
+    assert "nothing is stored" in ran("site", "out", "--store", where, cwd=tmp_path, code=2).stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_workflow_is_ready(tmp_path: Path) -> None:
+    """It is YAML with a job that imports, makes the site and publishes it; no store is needed to print it."""
+    said = ran("site", "--workflow", cwd=tmp_path).stdout
+
+    assert said == WORKFLOW.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(said)
+    steps = [step.get("run", step.get("uses", "")) for step in workflow["jobs"]["publish"]["steps"]]
+    assert [step for step in steps if step.startswith("aib ")] == [
+        'aib import "$RESULTS" --store site.db',
+        "aib site site --store site.db",
+    ]
+    assert workflow["permissions"] == {"contents": "read", "pages": "write", "id-token": "write"}
+
+
+def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """It says where, answers, and ends well; a second one on the same port says so in one line."""
+    bench(script).play()
+    environment = measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    with subprocess.Popen(
+        [*AIB, "view", "--store", where, "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    ) as viewing:
+        try:
+            assert viewing.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/", viewing.stdout.readline())
+            assert found
+            with urllib.request.urlopen(f"{found[0]}api/index.json") as answer:
+                assert json.load(answer)["boards"]
+            with urllib.request.urlopen(found[0]) as answer:
+                assert b"<html" in answer.read()
+            again = ran("view", "--store", where, "--port", found[1], "--no-open", cwd=tmp_path, code=1)
+            assert f"port {found[1]} cannot be used" in again.stderr
+            viewing.send_signal(signal.SIGINT)
+            assert viewing.wait(30) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                viewing.kill()
+
+
+def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """No half site, and nothing beside where it would have been."""
+    fill(bench(script), runs=6)
+    out = tmp_path / "to" / "site"
+    out.parent.mkdir()
+    with subprocess.Popen(
+        [*AIB, "site", str(out), "--store", where, "--raw"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        cwd=tmp_path,
+    ) as writing:
+        deadline = time.monotonic() + 60
+        while not list(out.parent.glob(".site-*.new/api/boards/*")):
+            assert writing.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        writing.send_signal(signal.SIGINT)
+        writing.communicate(timeout=60)
+
+    assert list(out.parent.iterdir()) == []
+
+
+def test_frozen_and_live_differ_in_their_offer_alone(bench: Callable[..., Bench], where: str) -> None:
+    """The same catalog under two offers gives the same answers."""
+    bench(script).play()
+    with answering(where) as live, answering(where, offer(True, 3)) as still:
+        assert list(live.paths()) == list(still.paths())
+        assert read(live, "index.json") | {"offer": 0} == read(still, "index.json") | {"offer": 0}
