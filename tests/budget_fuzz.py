@@ -24,7 +24,7 @@ from independence_bench.simulate.wire import Price, Prices
 
 NAMES = ("rock", "mirror", "evader", "terse", "verbose", "refuser", "debris")
 TOO_SLOW = ("silence", "huge", "drip")  # change nothing about money
-A_RUN = (7 * 350 + 4 * 900, 7 * 60 + 4 * 60)  # tokens of one run of the small protocol, about: sent, written
+A_RUN = (7 * 800 + 4 * 1500, 7 * 350 + 4 * 160)  # tokens of one run of the small protocol, about: sent, written
 ROUNDING = 1e-9  # dollars
 
 

@@ -243,7 +243,8 @@ async def _carry_out(
 
 def _order(folder: Path | str, command: Command, judging: str) -> Order:
     protocol, files = load_with_files(str(folder))
-    sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": protocol.max_tokens}
+    # room for what the characters say: what is cut off is asked for twice
+    sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": 1000}
     judge = ChatModel("sim/judge", judging, 0.0, protocol.judge.max_tokens)
     return Order(
         protocol=protocol,
