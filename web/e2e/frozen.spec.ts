@@ -1,0 +1,25 @@
+import type { Index } from "../src/api/types";
+import { answer, expect, open, test } from "./watch";
+
+test("the frozen site says that it is one, and asks for nothing twice", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  expect(index.offer.frozen).toBe(true);
+  let asked = 0;
+  page.on("request", (request) => {
+    if (request.url().endsWith("api/index.json")) asked += 1;
+  });
+  await open(page, "/");
+  await expect(page.getByRole("contentinfo")).toContainText("a frozen copy");
+  await page.waitForTimeout(4000);
+  expect(asked).toBe(1);
+  await open(page, "/methods?part=site");
+  for (const line of index.offer.says)
+    await expect(page.getByRole("region", { name: "What this site holds" })).toContainText(line);
+});
+
+test("the frozen site carries its own policy against foreign script", async ({ page }) => {
+  await open(page, "/");
+  const policy = await page.locator("meta[http-equiv='Content-Security-Policy']").getAttribute("content");
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+});

@@ -1,0 +1,46 @@
+import type { Index } from "../src/api/types";
+import { answer, expect, open, test } from "./watch";
+
+test("what the store gains while the page is open appears by itself", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  const board = index.boards[0]?.id ?? "";
+  await open(page, "/");
+  await expect(page.getByRole("contentinfo")).toContainText("live: follows the store");
+  // the server's answer with another version, and one subject fewer: as if something had been judged
+  await page.route("**/api/index.json", (route) => route.fulfill({ json: { ...index, version: "another" } }));
+  await page.route(`**/api/boards/${board}.json`, async (route) => {
+    const answered = (await (await route.fetch()).json()) as { rows: unknown[] };
+    await route.fulfill({ json: { ...answered, rows: answered.rows.slice(1) } });
+  });
+  const subjects = page.locator("tbody th[scope=row]");
+  const before = await subjects.count();
+  await expect(subjects).toHaveCount(before - 1, { timeout: 10_000 });
+});
+
+test("a server that ends is no blank page: what was read stays, what is new says what to do", async ({
+  page,
+  expected,
+}) => {
+  expected.errors.push(/Failed to load resource/);
+  await open(page, "/");
+  await page.route("**/api/**", (route) => route.abort());
+  await page.getByRole("link", { name: "Judges" }).click();
+  await expect(page.getByRole("alert")).toContainText("The server does not answer.");
+  await page.unroute("**/api/**");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("region", { name: "The judges" })).toBeVisible();
+});
+
+test("a request is cancelled when its page is left", async ({ page, expected }) => {
+  expected.errors.push(/Failed to load resource/);
+  await open(page, "/");
+  let cancelled = 0;
+  page.on("requestfailed", (request) => {
+    if (request.url().includes("/judges/")) cancelled += 1;
+  });
+  await page.route("**/api/judges/**", () => undefined); // never answered
+  await page.getByRole("link", { name: "Judges" }).click();
+  await expect(page.getByText(/Reading the judges/)).toBeVisible();
+  await page.getByRole("link", { name: "Scenarios" }).click();
+  await expect.poll(() => cancelled).toBe(1);
+});

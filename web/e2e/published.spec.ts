@@ -1,0 +1,44 @@
+import type { Board, Index } from "../src/api/types";
+import { answer, expect, open, settled, test } from "./watch";
+
+test("from the leaderboard of a hundred published subjects to one marked phrase", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  expect(board.rows).toHaveLength(100);
+  await open(page, "/");
+  const row = board.rows[0];
+  await page
+    .locator("tbody")
+    .getByRole("link", { name: row?.subject.label ?? "", exact: true })
+    .click();
+  await settled(page);
+  // from conversation to conversation until a judge has quoted something
+  await page
+    .getByRole("region", { name: "Scenario by scenario" })
+    .getByRole("link", { name: /run 1: / })
+    .last()
+    .click();
+  await settled(page);
+  const quotes = page.getByTitle("shows where this was said");
+  for (let left = 14; left > 0 && (await quotes.count()) === 0; left--) {
+    await page.keyboard.press("p");
+    await settled(page);
+  }
+  const words = (await quotes.first().textContent()) ?? "";
+  await quotes.first().click();
+  await expect(page.locator("[data-found]").first()).toBeInViewport();
+  const marked = (await page.locator("[data-found]").allTextContents()).join(" ");
+  const letters = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  expect(letters(marked)).toContain(letters(words).slice(0, 12));
+});
+
+test("first table and any conversation come quickly", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`); // worked out once
+  await open(page, "/");
+  await expect(page.locator("tbody tr").first()).toBeVisible();
+  await open(page, "/search?find=refuse");
+  await expect(page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first()).toBeVisible({
+    timeout: 30_000,
+  });
+});

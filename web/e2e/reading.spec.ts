@@ -1,0 +1,241 @@
+import type { Board, Index, Subject, Transcript } from "../src/api/types";
+import { answer, expect, expectNoSideways, open, settled, test } from "./watch";
+
+/** The same on the real server and on the frozen site: the same shapes, the same page. */
+async function first(page: Parameters<typeof open>[0]) {
+  const index = await answer<Index>(page, "index.json");
+  const board = index.boards[0]?.id ?? "";
+  return { index, board: await answer<Board>(page, `boards/${board}.json`) };
+}
+
+test("from the leaderboard to one marked phrase, by clicking", async ({ page }) => {
+  await open(page, "/");
+  await expect(page.getByRole("heading", { name: "Who stays themselves?" })).toBeVisible();
+  await page.getByRole("link", { name: "acme/steady@none-t0.7" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("acme/steady@none-t0.7");
+  await page.getByRole("link", { name: /^What you would make, run 1: / }).click();
+  await settled(page);
+  const quote = page.getByRole("complementary", { name: "Marks" }).getByTitle("shows where this was said").first();
+  const words = (await quote.textContent()) ?? "";
+  expect(words.length).toBeGreaterThan(10);
+  await quote.click();
+  const found = page.locator("[data-found]");
+  await expect(found.first()).toBeInViewport();
+  expect((await found.allTextContents()).join("")).toBe(words);
+  expect(page.url()).toContain("mark=q0");
+
+  // whoever is sent the link sees the same
+  const link = page.url();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(page.locator("[data-found]").first()).toBeInViewport();
+  expect((await page.locator("[data-found]").allTextContents()).join("")).toBe(words);
+});
+
+test("the leaderboard can be sorted, searched and filtered, and the address carries it", async ({ page }) => {
+  await open(page, "/");
+  const subjects = page.locator("tbody th[scope=row]");
+  const before = await subjects.allTextContents();
+  expect(before.length).toBeGreaterThan(4);
+  await page.getByRole("button", { name: "Low drift" }).click();
+  await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
+  await page.getByRole("button", { name: "Low drift" }).click();
+  await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
+  expect(page.url()).toContain("sort=low_drift");
+  await page.getByLabel("Find a subject").fill("bending");
+  await expect(subjects).toHaveCount(2);
+  await page.getByLabel("Vendor").selectOption({ label: "birch" });
+  await page.getByRole("button", { name: "Forest plot" }).click();
+  await page.getByRole("button", { name: "another like it" }).click();
+  const link = page.url();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(subjects).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByRole("button", { name: "another like it" })).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
+});
+
+test("another judge's ranking is chosen, and is another one", async ({ page }) => {
+  const { index } = await first(page);
+  await open(page, "/");
+  const judge = page.getByRole("combobox", { name: "Judge" });
+  const there = await judge.locator("option").allTextContents();
+  expect(there.length).toBe(new Set(index.boards.map((one) => one.judge)).size);
+  const numbers = await page.locator("tbody tr").first().textContent();
+  await judge.selectOption({ label: "judges/strict@none-t0.0" });
+  await settled(page);
+  await expect(page.locator("tbody tr").first()).not.toHaveText(numbers ?? "");
+  expect(page.url()).toContain("board=");
+});
+
+test("incomplete subjects stand apart, with what is missing", async ({ page }) => {
+  await open(page, "/");
+  const apart = page.getByRole("region", { name: "Not ranked" });
+  await expect(apart.getByText("cedar/breaking")).toBeVisible();
+  await expect(apart.getByText(/run 2: 1 × invalid/)).toBeVisible();
+});
+
+test("two subjects are picked and compared, and a row shows both answers", async ({ page }) => {
+  await open(page, "/");
+  await page.getByRole("checkbox", { name: "Pick acme/steady@none-t0.7 for comparison" }).check();
+  await page.getByRole("checkbox", { name: "Pick birch/bending-mini@none-t0.7 for comparison" }).check();
+  await page
+    .getByRole("complementary", { name: "Picked for comparison" })
+    .getByRole("link", { name: "Compare" })
+    .click();
+  await settled(page);
+  await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
+  const flipped = page.getByRole("region", { name: "Where they flipped" });
+  await flipped.getByRole("button").first().click();
+  await expect(flipped.getByRole("article")).toHaveCount(2);
+  await expect(flipped.getByRole("link", { name: "Read the conversation" })).toHaveCount(2);
+  expect(page.url()).toMatch(/scenario=/);
+});
+
+test("the keyboard leads through runs, subjects and scenarios", async ({ page }) => {
+  const { board } = await first(page);
+  const id = board.rows[1]?.subject.id ?? "";
+  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
+  const entry = subject.transcripts.find((one) => one.run === 1);
+  const told = await answer<Transcript>(page, `transcripts/${entry?.id ?? ""}.json`);
+  await open(page, `/transcript/${told.id}`);
+  const { next_run: run, next_subject: other, next_scenario: scenario } = told.neighbours;
+  const pressed = async (key: string, id: string | undefined) => {
+    await page.keyboard.press(key);
+    await expect(page).toHaveURL(new RegExp(id ?? "none"));
+    await expect(page.locator(`a[download][href*="${id ?? "none"}"]`)).toBeVisible();
+  };
+  await pressed("ArrowRight", run?.id);
+  await pressed("ArrowLeft", told.id);
+  if (other) {
+    await pressed("j", other.id);
+    await pressed("k", told.id);
+  }
+  await pressed("n", scenario?.id);
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keys" });
+  await expect(keys.getByText("Next run")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(keys).toHaveCount(0);
+});
+
+test("a conversation shows what was heard, and folds away what was not", async ({ page }) => {
+  const { board } = await first(page);
+  const row = board.rows.find((one) => one.subject.reasoning === "low");
+  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${row?.subject.id ?? ""}.json`);
+  const id = subject.transcripts.find((one) => one.scenario === "negotiation")?.id ?? "";
+  await open(page, `/transcript/${id}`);
+  const talk = page.getByRole("region", { name: "Conversation" });
+  await expect(talk.getByRole("article", { name: /^The model/ })).toHaveCount(2);
+  await expect(page.getByText("First I weigh what the human wants")).toHaveCount(0);
+  await talk.getByText("Reasoning before the reply").first().click();
+  await expect(page.getByText("First I weigh what the human wants").first()).toBeVisible();
+  await expect(talk.getByText("not seen by the human, nor by the judges").first()).toBeVisible();
+  await page.getByRole("button", { name: "Tool protocol" }).click();
+  await expect(page.getByRole("region", { name: "As sent to the model" })).toContainText("send_message_to_human");
+  await page.getByText("Raw requests and responses").click();
+  await page.getByText("the model's reply").first().click();
+  await expect(page.getByText('"provider": "Acme Cloud"').first()).toBeVisible();
+  await page.getByRole("button", { name: "Answers side by side" }).click();
+  await expect(page.getByRole("article", { name: "Before" })).toBeVisible();
+  await expect(page.getByRole("article", { name: "After" })).toBeVisible();
+  await expect(page.getByRole("table", { name: "Every judge's marks" }).getByRole("columnheader")).toHaveText([
+    "Mark",
+    "A",
+    "B",
+  ]);
+});
+
+test("the embedded judge's phrases are marked where they stand", async ({ page }) => {
+  const { board } = await first(page);
+  const subject = await answer<Subject>(
+    page,
+    `boards/${board.board.id}/subjects/${board.rows[0]?.subject.id ?? ""}.json`,
+  );
+  await open(page, `/transcript/${subject.transcripts[0]?.id ?? ""}`);
+  await page.getByRole("combobox", { name: /Embedded judge's phrases/ }).selectOption({ index: 1 });
+  await expect(page.locator("mark[title*='the embedded judge']").first()).toBeVisible();
+  expect(page.url()).toContain("phrases=");
+});
+
+test("one scenario over all subjects, best first; and every other page", async ({ page }) => {
+  await open(page, "/scenarios");
+  await page.getByRole("link", { name: "What you would make" }).first().click();
+  await settled(page);
+  await expect(page.getByRole("article").first()).toContainText("Read");
+  await page.getByLabel("Order").selectOption("label");
+  await expect(page).toHaveURL(/sort=label/);
+  await open(page, "/judges");
+  await expect(page.getByRole("region", { name: "Agreement on each mark" })).toBeVisible();
+  await open(page, "/compare?view=settings");
+  await expect(page.getByRole("region", { name: "Reasoning" })).toBeVisible();
+  await open(page, "/methods?part=cite");
+  await expect(page.getByRole("region", { name: "How to cite" })).toContainText("@misc");
+  await open(page, "/nothing");
+  await expect(page.getByText("There is no such page.")).toBeVisible();
+});
+
+test("every word that was said can be found", async ({ page }) => {
+  await open(page, "/search?find=pretentious%20Stalk");
+  await expect(page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first()).toContainText(
+    "Stalker",
+  );
+  await page.getByRole("list", { name: "Conversations found" }).getByRole("link").first().click();
+  await settled(page);
+  await expect(page.locator("[data-found]").first()).toBeInViewport();
+  await open(page, "/search?find=nobodysaidthis");
+  await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
+});
+
+test("everything that is offered for download is there", async ({ page }) => {
+  for (const hash of ["/", "/judges", "/methods", "/scenario/creativity"]) {
+    await open(page, hash);
+    const links = await page
+      .locator("a[download]")
+      .evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links) expect((await page.request.get(link)).status(), link).toBe(200);
+  }
+});
+
+test("a link to something that is not there says so, and what to do", async ({ page, expected }) => {
+  expected.errors.push(/404/);
+  await open(page, "/transcript/0000000000000000");
+  await expect(page.getByRole("alert")).toContainText("This is not in the store.");
+  await open(page, "/subject/..%2f..%2fetc");
+  await expect(page.getByRole("alert")).toContainText("This is not in the store.");
+});
+
+test("nothing is wider than a phone", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const { board } = await first(page);
+  const id = board.rows[0]?.subject.id ?? "";
+  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
+  const talk = subject.transcripts[3]?.id ?? "";
+  const picked = board.rows
+    .slice(0, 2)
+    .map((row) => row.subject.id)
+    .join(",");
+  const hashes = [
+    "/",
+    "/?view=forest",
+    "/?view=heat",
+    `/subject/${id}`,
+    `/transcript/${talk}`,
+    `/transcript/${talk}?side=yes&tools=yes`,
+  ];
+  hashes.push(
+    "/scenarios",
+    "/scenario/creativity",
+    `/compare?picked=${picked}`,
+    "/compare?view=settings",
+    "/judges",
+    "/search?find=I",
+    "/methods",
+  );
+  for (const hash of hashes) {
+    await open(page, hash);
+    await expectNoSideways(page);
+  }
+});

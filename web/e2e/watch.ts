@@ -1,0 +1,76 @@
+import { expect, test as plain, type Page } from "@playwright/test";
+
+/** What must not happen on any page, however it was reached. */
+export interface Watched {
+  dialogs: string[];
+  requests: string[]; // to anywhere else than where the page came from
+  violations: string[]; // of the content security policy
+  errors: string[]; // in the console, and uncaught
+}
+
+/** Every test watches its page, and fails for a dialog, a request that leaves, a violation or an error. */
+export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[] } }>({
+  expected: async ({}, use) => {
+    await use({ errors: [] });
+  },
+  watched: [
+    async ({ page, context, baseURL, expected }, use) => {
+      const watched: Watched = { dialogs: [], requests: [], violations: [], errors: [] };
+      const home = new URL(baseURL ?? "").origin;
+      page.on("dialog", (dialog) => {
+        watched.dialogs.push(dialog.message());
+        void dialog.dismiss();
+      });
+      context.on("page", (other) => {
+        if (other !== page) watched.requests.push(`another page: ${other.url()}`);
+      });
+      await context.route("**/*", (route) => {
+        const url = route.request().url();
+        if (new URL(url).origin === home || url.startsWith("data:image/svg+xml")) return route.continue();
+        watched.requests.push(url);
+        return route.abort();
+      });
+      page.on("console", (message) => {
+        if (message.type() === "error" || message.type() === "warning") watched.errors.push(message.text());
+      });
+      page.on("pageerror", (error) => watched.errors.push(error.message));
+      await page.exposeFunction("tellViolation", (what: string) => watched.violations.push(what));
+      await page.addInitScript(() => {
+        document.addEventListener("securitypolicyviolation", (event) => {
+          const tell = (window as unknown as { tellViolation: (what: string) => void }).tellViolation;
+          tell(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+        });
+      });
+      await use(watched);
+      const errors = watched.errors.filter((error) => !expected.errors.some((known) => known.test(error)));
+      expect({ ...watched, errors }).toEqual({ dialogs: [], requests: [], violations: [], errors: [] });
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+/** Go to a page of the viewer, and wait until it has what it shows. */
+export async function open(page: Page, hash: string): Promise<void> {
+  await page.goto(`./#${hash}`);
+  await settled(page);
+}
+
+export async function settled(page: Page): Promise<void> {
+  await expect(page.locator("main")).toBeVisible();
+  await expect(page.getByText(/^Reading .* …$/)).toHaveCount(0, { timeout: 30_000 });
+}
+
+/** Nothing of the page is wider than the window. */
+export async function expectNoSideways(page: Page): Promise<void> {
+  const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  expect(wide, `wider than the window at ${page.url()}`).toBeLessThanOrEqual(window ?? 0);
+}
+
+/** An answer of the API, as the page would read it. */
+export async function answer<T>(page: Page, path: string): Promise<T> {
+  const response = await page.request.get(`./api/${path}`);
+  expect(response.status(), path).toBe(200);
+  return (await response.json()) as T;
+}

@@ -1,0 +1,83 @@
+import path from "node:path";
+import hooks from "eslint-plugin-react-hooks";
+import tseslint from "typescript-eslint";
+
+/** Who may import whom, from the ground up: api, addresses and parts know no feature; features know no other feature. */
+const boundaries = {
+  meta: { type: "problem", schema: [], messages: { no: "{{from}} must not import {{to}}: {{why}}" } },
+  create(context) {
+    const source = path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "src");
+    const from = path.relative(source, context.filename).split(path.sep);
+    function check(node) {
+      const wanted = node.source?.value;
+      if (typeof wanted !== "string" || !wanted.startsWith(".")) return;
+      const to = path.relative(source, path.resolve(path.dirname(context.filename), wanted)).split(path.sep);
+      const why = reason(from, to);
+      if (why) context.report({ node, messageId: "no", data: { from: from.join("/"), to: to.join("/"), why } });
+    }
+    return {
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+    };
+  },
+};
+
+function reason(from, to) {
+  if (from[0] === "features" && to[0] === "features" && from[1] !== to[1]) return "a feature imports no other feature";
+  if (from[0] === "parts" && to[0] === "features") return "parts know no feature";
+  if (from[0] === "api" && to[0] !== "api") return "the API's client knows nothing of the page";
+  if (/^addresses/.test(from[0]) && !["api"].includes(to[0]) && !/^addresses/.test(to[0]))
+    return "addresses know only the API's types";
+  return null;
+}
+
+const RAW_HTML = "All text is hostile: render React nodes, never HTML.";
+
+export default tseslint.config(
+  { ignores: ["node_modules", "test-results", "playwright-report", "e2e/.store"] },
+  ...tseslint.configs.strict,
+  {
+    files: ["src/**/*.{ts,tsx}"],
+    plugins: { "react-hooks": hooks, "house": { rules: { boundaries } } },
+    rules: {
+      ...hooks.configs.recommended.rules,
+      "react-hooks/exhaustive-deps": "error",
+      "house/boundaries": "error",
+      "max-len": ["error", { code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true }],
+      "no-eval": "error",
+      "no-implied-eval": "error",
+      "no-console": "error",
+      "no-restricted-globals": [
+        "error",
+        { name: "fetch", message: "src/api/client.ts is the one place that fetches." },
+        { name: "XMLHttpRequest", message: "src/api/client.ts is the one place that fetches." },
+        { name: "WebSocket", message: "src/api/client.ts is the one place that fetches." },
+      ],
+      "no-restricted-properties": [
+        "error",
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "srcdoc"].map((property) => ({
+          property,
+          message: RAW_HTML,
+        })),
+        { object: "document", property: "write", message: RAW_HTML },
+        { object: "window", property: "open", message: "Links are drawn by parts/External.tsx." },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']", message: RAW_HTML },
+        { selector: "Property[key.name='dangerouslySetInnerHTML']", message: RAW_HTML },
+        { selector: "Property[key.value='dangerouslySetInnerHTML']", message: RAW_HTML },
+        { selector: "CallExpression[callee.property.name='createContextualFragment']", message: RAW_HTML },
+        { selector: "CallExpression[callee.property.name='parseFromString']", message: RAW_HTML },
+        { selector: "ImportDeclaration[source.value='rehype-raw']", message: RAW_HTML },
+        {
+          selector: "JSXOpeningElement[name.name=/^(iframe|object|embed|base|form|img|script|style|link)$/]",
+          message: "This element could load or send something.",
+        },
+      ],
+    },
+  },
+  { files: ["src/api/client.ts"], rules: { "no-restricted-globals": "off" } },
+);

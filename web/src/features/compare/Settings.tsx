@@ -1,0 +1,164 @@
+import { compareAt, subjectAt } from "../../addresses";
+import type { Board, Configurations, Effect, Settings as Told } from "../../api/types";
+import { Sideways } from "../../parts/Sideways";
+import { number, plural, signed, words } from "../../parts/format";
+import { useHere } from "../../parts/place";
+import { Empty } from "../../parts/states";
+
+/** What prompt, delivery, provider and reasoning do. */
+export function Settings({ board }: { board: Board }) {
+  const { configurations, settings } = board;
+  if (!configurations && !settings.length) {
+    return (
+      <Empty title="Nothing to compare here yet.">
+        It needs one subject in two configurations, or a model under two providers or two efforts of reasoning.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      {configurations ? <Places told={configurations} /> : null}
+      {(["reasoning", "provider"] as const).map((by) => {
+        const mine = settings.filter((one) => one.by === by);
+        return mine.length ? (
+          <section key={by} className="mt-8" aria-label={TITLES[by]}>
+            <h2>{TITLES[by]}</h2>
+            <p className="mb-2 text-sm text-soft">Models that are equal in everything else.</p>
+            <div className="grid gap-4 lg:grid-cols-2">
+              {mine.map((one, place) => (
+                <Group key={place} told={one} />
+              ))}
+            </div>
+          </section>
+        ) : null;
+      })}
+    </>
+  );
+}
+
+const TITLES = { reasoning: "Reasoning", provider: "Providers" };
+
+function Group({ told }: { told: Told }) {
+  const { href } = useHere();
+  const base = told.variants.find((one) => one.difference === null && one.index !== null);
+  return (
+    <article className="panel min-w-0 px-4 py-3">
+      <h3>
+        <bdi className="label">{told.model}</bdi>
+      </h3>
+      <Sideways>
+        <table className="data w-full">
+          <caption className="sr-only">{told.model} under several settings</caption>
+          <thead>
+            <tr>
+              <th scope="col">{told.by === "provider" ? "Provider" : "Effort"}</th>
+              <th scope="col" className="num">
+                Index
+              </th>
+              <th scope="col" className="num">
+                Difference
+              </th>
+              <th scope="col" className="num">
+                Runs
+              </th>
+              <th scope="col">
+                <span className="sr-only">Compare</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {told.variants.map((one) => (
+              <tr key={one.subject}>
+                <th scope="row" className="font-normal">
+                  <a href={href(subjectAt(one.subject))}>
+                    <bdi className="label">{one.setting}</bdi>
+                  </a>
+                  {one.served.length ? (
+                    <span className="eyebrow label block">
+                      {one.served
+                        .slice(0, 3)
+                        .map((s) => s.provider)
+                        .join(", ")}
+                    </span>
+                  ) : null}
+                </th>
+                <td className="num">{number(one.index)}</td>
+                <td className="num">{one === base ? "base" : signed(one.difference)}</td>
+                <td className="num">{one.runs}</td>
+                <td className="num">
+                  {base && one !== base ? (
+                    <a
+                      href={href(compareAt(), { picked: [base.subject, one.subject] })}
+                      aria-label={`Compare ${base.setting} and ${one.setting}`}
+                    >
+                      compare
+                    </a>
+                  ) : null}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Sideways>
+    </article>
+  );
+}
+
+function Places({ told }: { told: Configurations }) {
+  return (
+    <section className="mt-6" aria-label="Prompt and delivery">
+      <h2>Prompt and delivery</h2>
+      <p className="mb-2 text-sm text-soft">
+        What the system prompt and the way of delivery do to the index, each subject compared with itself.
+      </p>
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Sideways className="self-start">
+          <table className="data">
+            <caption className="sr-only">Mean index in every configuration</caption>
+            <thead>
+              <tr>
+                <th scope="col">Configuration</th>
+                <th scope="col" className="num">
+                  Subjects
+                </th>
+                <th scope="col" className="num">
+                  Mean
+                </th>
+                <th scope="col" className="num" title="over the subjects that have an index in every configuration">
+                  Paired
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {told.places.map((one) => (
+                <tr key={one.configuration}>
+                  <th scope="row" className="font-normal">
+                    {words(one.configuration)}
+                  </th>
+                  <td className="num">{one.subjects}</td>
+                  <td className="num">{number(one.mean)}</td>
+                  <td className="num">{number(one.paired)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Sideways>
+        <ul>
+          {told.effects.map((one, place) => (
+            <li key={place} className="flex justify-between gap-4 border-b border-line py-1">
+              <span>
+                {sentence(one)} <span className="eyebrow">{plural(one.subjects, "subject")}</span>
+              </span>
+              <span className="num font-semibold">{signed(one.points)}</span>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function sentence({ factor, level, base, within }: Effect): string {
+  if (factor === "interaction") return `${words(level)}: how much more the one adds where the other is there`;
+  return `${words(level)} instead of ${words(base)}${within ? `, under ${words(within)}` : ", on average"}`;
+}

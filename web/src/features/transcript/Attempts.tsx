@@ -1,0 +1,54 @@
+import type { Attempt } from "../../api/types";
+import { count, dollars, moment, number, plural } from "../../parts/format";
+import { Fold } from "../../parts/Fold";
+
+/** Every try at a call: what became of it, why it was rejected, what it took. */
+export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; what: string }) {
+  if (!attempts.length) return null;
+  const rejected = attempts.filter((one) => !one.accepted).length;
+  const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
+  const took = last
+    ? [last.provider, last.dollars === null ? null : dollars(last.dollars)].filter(Boolean).join(", ")
+    : "";
+  return (
+    <Fold
+      className="mt-2 text-sm"
+      title={
+        <span className={rejected ? "text-warn" : "text-faint"}>
+          {rejected ? `${plural(rejected, "rejected attempt")} at ${what}` : "How it came"}
+        </span>
+      }
+      note={took}
+    >
+      <ol className="space-y-2">
+        {attempts.map((attempt, place) => (
+          <li key={place} className="border-l-2 border-line pl-3">
+            <p>
+              <span className={attempt.accepted ? "text-good" : "text-warn"}>
+                {attempt.accepted ? "accepted" : "not taken"}: {attempt.outcome}
+              </span>
+              {attempt.why ? <span className="label"> – {attempt.why}</span> : null}
+            </p>
+            <p className="eyebrow label">{facts(attempt).join(" · ")}</p>
+          </li>
+        ))}
+      </ol>
+    </Fold>
+  );
+}
+
+function facts(attempt: Attempt): string[] {
+  return [
+    moment(attempt.started),
+    attempt.seconds === null ? "" : `${number(attempt.seconds)} s`,
+    attempt.status === null ? "" : `HTTP ${String(attempt.status)}`,
+    attempt.finish_reason ? `finished: ${attempt.finish_reason}` : "",
+    attempt.prompt_tokens === null ? "" : `${count(attempt.prompt_tokens)} tokens in`,
+    attempt.completion_tokens === null ? "" : `${count(attempt.completion_tokens)} out`,
+    attempt.reasoning_tokens ? `${count(attempt.reasoning_tokens)} of them reasoning` : "",
+    `limit ${count(attempt.max_tokens)}`,
+    attempt.dollars === null ? "" : dollars(attempt.dollars),
+    attempt.model ? `served as ${attempt.model}` : "",
+    attempt.provider ? `by ${attempt.provider}` : "",
+  ].filter(Boolean);
+}

@@ -1,0 +1,35 @@
+import { useState, type ReactNode } from "react";
+
+interface Props {
+  title: ReactNode;
+  note?: ReactNode;
+  open?: boolean;
+  className?: string;
+  children: ReactNode;
+  onToggle?: (open: boolean) => void;
+}
+
+/** Something folded away. What is inside is drawn only once it was opened: pages stay light. */
+export function Fold({ title, note, open = false, className = "", children, onToggle }: Props) {
+  const [seen, setSeen] = useState(open);
+  return (
+    <details
+      open={open}
+      className={`group ${className}`}
+      onToggle={(event) => {
+        const now = event.currentTarget.open;
+        if (now) setSeen(true);
+        onToggle?.(now);
+      }}
+    >
+      <summary className="flex flex-wrap items-baseline gap-x-2 rounded py-0.5">
+        <span aria-hidden="true" className="inline-block w-3 text-faint transition-transform group-open:rotate-90">
+          ›
+        </span>
+        <span>{title}</span>
+        {note ? <span className="eyebrow">{note}</span> : null}
+      </summary>
+      {seen ? <div className="pt-1.5 pb-1 pl-5">{children}</div> : null}
+    </details>
+  );
+}

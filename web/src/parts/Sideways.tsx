@@ -1,0 +1,31 @@
+import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+
+/** What may be wider than its place scrolls by itself, by keyboard too; the page never does. */
+export function Sideways({ className = "", children }: { className?: string; children: ReactNode }) {
+  const at = useRef<HTMLDivElement>(null);
+  const [scrolls, setScrolls] = useState(false);
+  useLayoutEffect(() => {
+    const box = at.current;
+    if (!box) return;
+    const measure = () => {
+      setScrolls(box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible");
+    };
+    const watch = new ResizeObserver(measure);
+    watch.observe(box);
+    if (box.firstElementChild) watch.observe(box.firstElementChild);
+    return () => {
+      watch.disconnect();
+    };
+  }, []);
+  return (
+    <div
+      ref={at}
+      className={`sideways ${className}`}
+      tabIndex={scrolls ? 0 : undefined}
+      role={scrolls ? "group" : undefined}
+      aria-label={scrolls ? "a table that scrolls sideways" : undefined}
+    >
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import type { BoardEntry } from "../api/types";
+import { options, traits, withTrait } from "./boards";
+
+const board = (protocol: string, configuration: string, judge: string, rules = "own"): BoardEntry => ({
+  id: [protocol, configuration, judge, rules].join("."),
+  protocol,
+  configurations: [configuration],
+  default_configuration: true,
+  judge,
+  judges: [judge],
+  judge_kind: "model",
+  rules,
+});
+const first = board("v2", "s/tool", "a");
+const BOARDS = [
+  first,
+  board("v2", "s/tool", "b"),
+  board("v2", "n/user", "b"),
+  board("v1", "n/user", "a"),
+  board("v2", "s/tool", "a", "published"),
+];
+
+describe("choosing a board", () => {
+  it("offers what there is under the choices before it", () => {
+    expect(options(BOARDS, first, "protocol")).toEqual(["v2", "v1"]);
+    expect(options(BOARDS, first, "configuration")).toEqual(["s/tool", "n/user"]);
+    expect(options(BOARDS, first, "rules")).toEqual(["own", "published"]);
+  });
+
+  it("keeps as many of the other choices as it can", () => {
+    const other = withTrait(BOARDS, first, "configuration", "n/user");
+    expect(traits(other)).toEqual({ protocol: "v2", configuration: "n/user", judge: "b", rules: "own" });
+    expect(withTrait(BOARDS, first, "judge", "b").id).toBe("v2.s/tool.b.own");
+    expect(withTrait(BOARDS, first, "protocol", "v1").id).toBe("v1.n/user.a.own");
+    expect(withTrait(BOARDS, first, "judge", "nobody")).toBe(first);
+  });
+});

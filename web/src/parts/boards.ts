@@ -1,0 +1,45 @@
+import type { BoardEntry } from "../api/types";
+
+/** The four things that make a board. */
+export interface Traits {
+  protocol: string;
+  configuration: string;
+  judge: string;
+  rules: string;
+}
+
+export const TRAITS = ["protocol", "configuration", "judge", "rules"] as const;
+export type Trait = (typeof TRAITS)[number];
+
+export function traits(board: BoardEntry): Traits {
+  return {
+    protocol: board.protocol,
+    configuration: board.configurations.join(" + "),
+    judge: board.judge ?? "",
+    rules: board.rules,
+  };
+}
+
+/** Every value of *trait* that some board has, in the boards' order, given the choices that come before it. */
+export function options(boards: readonly BoardEntry[], now: BoardEntry, trait: Trait): string[] {
+  const mine = traits(now);
+  const before = TRAITS.slice(0, TRAITS.indexOf(trait));
+  const there = boards.map(traits).filter((one) => before.every((name) => one[name] === mine[name]));
+  return [...new Set(there.map((one) => one[trait]))];
+}
+
+/** The board with *trait* changed to *value* that keeps most of the other choices; earlier ones are preferred. */
+export function withTrait(boards: readonly BoardEntry[], now: BoardEntry, trait: Trait, value: string): BoardEntry {
+  const mine = traits(now);
+  let best = now;
+  let most = -1;
+  for (const board of boards) {
+    const its = traits(board);
+    if (its[trait] !== value) continue;
+    const before = TRAITS.slice(0, TRAITS.indexOf(trait));
+    const kept = TRAITS.filter((name) => name !== trait && its[name] === mine[name]).length;
+    const score = kept + (before.every((name) => its[name] === mine[name]) ? 10 : 0);
+    if (score > most) [best, most] = [board, score];
+  }
+  return best;
+}
