@@ -20,7 +20,7 @@ from independence_bench.protocol import Protocol
 from independence_bench.protocol_files import load
 from independence_bench.report.contents import read_contents
 from independence_bench.report.contents_json import contents_json
-from independence_bench.report.markdown import code, prose
+from independence_bench.report.markup import code, prose
 from independence_bench.report.scenarios import Complexity, RunMarks, ScenarioFacts, Verdict, measure_scenarios
 from independence_bench.report.scenarios_view import percent, remarks
 from independence_bench.scoring import Marks, Slot, score_run

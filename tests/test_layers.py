@@ -61,7 +61,7 @@ LAYERS = """
     conduct
     probe.probing
     report.called
-    report.flags  report.jury  report.certainty
+    report.flags  report.markup  report.jury  report.certainty
     report.rows
     rounds
     report.figures

@@ -24,7 +24,8 @@ from independence_bench.names import Choice
 from independence_bench.protocol import Configuration
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.json import boards_json
-from independence_bench.report.markdown import code, moment, prose
+from independence_bench.report.markdown import moment
+from independence_bench.report.markup import code, prose
 from independence_bench.report.plots import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
 from independence_bench.report.rows import boards
 from independence_bench.shown import label_text

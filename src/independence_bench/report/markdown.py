@@ -6,7 +6,6 @@ punctuation as character references. Computes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -15,6 +14,7 @@ from independence_bench.report.comparisons import Comparison, Variant
 from independence_bench.report.configurations import Configurations
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.figures import between, doubts, from_to, medal, ranks
+from independence_bench.report.markup import code, prose, table
 from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import about, sections
 from independence_bench.report.rows import MOST_UNUSABLE, Board, Row
@@ -33,15 +33,10 @@ from independence_bench.report.terminal import (
     signed,
     signs,
 )
-from independence_bench.shown import label_text
 from independence_bench.statistics.intervals import Interval
 
 MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name
-# an underscore inside a word is none to Markdown; what begins an address would be made a link
-_MARKUP = re.compile(r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE)
-
-Cells = Sequence[str]
 
 
 def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) -> str:
@@ -606,23 +601,3 @@ def _served(served: Sequence[tuple[str, int]]) -> str:
 def _who(labels: Sequence[str]) -> str:
     more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
     return ", ".join(code(label) for label in labels[:MOST_WHO]) + more
-
-
-# ---------------------------------------------------------------- Markdown
-
-
-def table(headings: Cells, rows: Sequence[Cells], left: Sequence[int] = ()) -> str:
-    """A table; columns stand to the right, those in *left* to the left. Cells must be Markdown already, on one line."""
-    rule = [":---" if column in left else "---:" for column in range(len(headings))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows))
-
-
-def code(text: str) -> str:
-    """A name as code, where nothing is markup. What would end the code, or the cell that it is in, is written out."""
-    shown = label_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
-    return f"`{shown or '–'}`"
-
-
-def prose(text: str) -> str:
-    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character reference."""
-    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
