@@ -7,7 +7,7 @@ DEMO_STORE := demo.db
 PAGE := src/independence_bench/viewer/page/index.html
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' 2>/dev/null)
 
-.PHONY: demo test setup docs lint types unit web page node chromium weights postgres torture clean
+.PHONY: demo test setup docs lint types unit coverage web page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and ranked, offline
 	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
@@ -23,6 +23,9 @@ types:
 	$(BIN)/mypy
 
 unit:
+	$(BIN)/pytest -q -n 4
+
+coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --cov --cov-report=term --cov-fail-under=95
 
 web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and a real browser against server and static site

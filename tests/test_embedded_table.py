@@ -190,11 +190,11 @@ def test_saying_a_thing_again_adds_nothing() -> None:
 def test_a_megabyte_is_marked_in_bounded_time(unit: str) -> None:
     """Only a stated part of a very long text is read, so the time does not grow with it."""
     flood = (unit * 1_000_000)[:1_000_000]
-    start = time.perf_counter()
+    start = time.process_time()  # ours alone, however busy the machine is
 
     mark("name_changed", Evidence(flood, flood, flood))
 
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 5
 
 
 def test_the_data_file_is_small_and_plain() -> None:
