@@ -8,7 +8,7 @@ thing left open in them, filled by `conversation` and `judge` when the reply of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -182,6 +182,14 @@ class Protocol:
     experiments: tuple[Experiment, ...]
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
+    # looked up for every run of every subject, so made once
+    _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
+    _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios})
+        marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
+        object.__setattr__(self, "_marks", marks)
 
     @property
     def hash(self) -> str:
@@ -194,11 +202,11 @@ class Protocol:
 
     def scenario(self, name: str) -> Scenario:
         """The scenario called *name*; KeyError where there is none."""
-        return {scenario.id: scenario for scenario in self.scenarios}[name]
+        return self._scenarios[name]
 
     def mark(self, name: str) -> Mark:
         """The mark called *name*; KeyError where no rubric asks for it."""
-        return {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}[name]
+        return self._marks[name]
 
     @property
     def replies(self) -> int:

@@ -193,7 +193,19 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 def parse(files: Files, where: str) -> Protocol:
     """The protocol written down in *files*; *where* names the folder in errors. Raises ProtocolError."""
-    return _Reader(files, where).protocol()
+    texts = tuple(sorted(files.items()))
+    protocol = _READ.get(texts)
+    if protocol is None:
+        protocol = _Reader(files, where).protocol()
+        if len(_READ) == _MOST_READ:
+            _READ.clear()
+        _READ[texts] = protocol
+    return protocol
+
+
+# what is stored is mostly the shipped protocol, and a server reads the same again whenever its store changes
+_READ: dict[tuple[tuple[str, str], ...], Protocol] = {}
+_MOST_READ = 16
 
 
 def _is_there(path: Path) -> bool:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from independence_bench.statistics import student
+
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
 POWER = 0.8
@@ -47,21 +49,12 @@ class Interval:
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
     """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees* > 0."""
-    return _quantile((1 + np.asarray(level)) / 2, degrees)
+    return student.quantile((1 + np.asarray(level)) / 2, degrees)
 
 
 def t_tail(standard_errors: Floats, degrees: float | Floats) -> Floats:
     """The chance of so many standard errors or more on either side, by Student's t: a two-sided p-value."""
-    from scipy.special import stdtr  # as below
-
-    return np.asarray(2 * stdtr(degrees, -np.abs(standard_errors)), dtype=np.float64)
-
-
-def _quantile(share: float | Floats, degrees: float | Floats) -> Floats:
-    """Student's t, below which lies *share* of it."""
-    from scipy.special import stdtrit  # a fifth of a second, for which only who needs it waits
-
-    return np.asarray(stdtrit(degrees, share), dtype=np.float64)
+    return student.tail(standard_errors, degrees)
 
 
 def score_limits(mean: float | Floats, dispersion: float | Floats, critical: float | Floats) -> tuple[Floats, Floats]:
@@ -124,7 +117,7 @@ def differences(first: Scores, second: Scores, level: float = LEVEL) -> tuple[Fl
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
-def p_values(first: Scores, second: Scores, more: float = 0.0) -> Floats:
+def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
     """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's interval.
 
     1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
@@ -152,7 +145,7 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
-    seen: Floats = np.minimum((critical + _quantile(power, degrees)) * np.sqrt(variance), 1.0)
+    seen: Floats = np.minimum((critical + student.quantile(power, degrees)) * np.sqrt(variance), 1.0)
     return seen
 
 

@@ -139,7 +139,7 @@ def transcript_rows(
     if subject is not None:
         wanted.append(transcripts.c.subject_hash == subject)
     order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
-    return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order))]
+    return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order)).all()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +238,12 @@ def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Jud
     columns = [judgements.c[n] for n in Judgement.__dataclass_fields__ if n != "reasoning"]
     found = connection.execute(
         select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    )
-    return [_judgement({**row, "reasoning": ""}) for row in found.mappings()]
+    ).all()
+    with undamaged():
+        return [
+            Judgement(key, heard, rubric, judge, json.loads(marks), "", reason)
+            for key, heard, rubric, judge, marks, reason in found
+        ]
 
 
 def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
@@ -280,6 +284,15 @@ def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tup
     )
     for row in connection.execute(wanted.execution_options(yield_per=1000)):
         yield row[0], row[1]
+
+
+def heard_reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """(heard hash, rubric hash, reasoning) of every valid judgement by the given rubric hashes, one after the other."""
+    wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reasoning).where(
+        judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid"
+    )
+    for row in connection.execute(wanted.execution_options(yield_per=1000)):
+        yield row[0], row[1], row[2]
 
 
 def words_of(
