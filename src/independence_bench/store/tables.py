@@ -87,8 +87,10 @@ calls = Table(
     Column("request", LargeBinary, nullable=False),
     Column("owner", String),  # who is at it now; NULL: nobody
     Column("lease_until", Float),
-    Index("calls_by_owner", "owner"),
 )
+# of what is at work alone: an index of all that ever was would be written to twice with every call
+_claimed = calls.c.owner.is_not(None)
+Index("calls_by_owner", calls.c.owner, sqlite_where=_claimed, postgresql_where=_claimed)
 
 attempts = Table(
     "attempts",
@@ -113,8 +115,9 @@ attempts = Table(
     Column("served_provider", String),
     Column("response_id", String),
     Column("raw", LargeBinary),
-    Index("attempts_in_flight", "owner", "finished_at"),
 )
+_in_flight = attempts.c.finished_at.is_(None)
+Index("attempts_in_flight", attempts.c.id, sqlite_where=_in_flight, postgresql_where=_in_flight)
 
 replies = Table(
     "replies",
