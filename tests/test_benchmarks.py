@@ -140,7 +140,9 @@ def test_viewer() -> None:
     output = printed("viewer", "--transcripts", "90", "--asked", "5")
 
     assert "75 judged conversations" in output
-    assert re.search(r"search: 75 documents, \d+ words in 1 files", output)
+    assert "search: 75 documents; " in output
+    assert re.search(r"  said: \d+ words in 1 files", output)
+    assert re.search(r"  judged: \d+ words in 1 files", output)
     for row in ("first table", "scenario", "subject", "compare", "transcript", "query"):
         assert len(cells(output, row)) == 4
 

@@ -1,4 +1,6 @@
-"""Two subjects side by side with how sure it is; settings and prices with theirs: on small boards made by hand."""
+"""Two subjects, or one in two configurations, side by side with how sure it is; settings and prices with theirs: on
+small boards made by hand.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ from independence_bench.report.certainty import INDEX, measure_board, measure_sc
 from independence_bench.report.comparisons import Spent, compare_efforts, price_indices
 from independence_bench.report.configurations import compare_configurations
 from independence_bench.report.paired import SideBySide, rows_apart, set_side_by_side, standing_out
+from independence_bench.report.paired_configurations import NOT_OURS, InSeveral, compare_in_configurations, how_sure
 from independence_bench.report.paired_view import paired_values, paired_view, statement
 from independence_bench.report.rows import Board, Health, Row
 from independence_bench.report.terminal import configurations_view, printed
@@ -65,7 +68,8 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
     ranked = sorted((row for row in rows if row.score.index is not None), key=lambda row: -(row.score.index or 0))
     marks = [row.marks for row in ranked]
     sureness = measure_board(protocol, protocol.configurations, marks)
-    apart = {one: measure_board(protocol, (one,), marks).certainties() for one in ranked[0].by_configuration}
+    by_configuration = {one: measure_board(protocol, (one,), marks) for one in ranked[0].by_configuration}
+    apart = {one: of.certainties() for one, of in by_configuration.items()}
     sure = [
         replace(
             row,
@@ -77,7 +81,8 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
     ]
     incomplete = tuple(row for row in rows if row.score.index is None)
     configurations = protocol.configurations
-    return Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, sureness=sureness)
+    found = Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, sureness=sureness)
+    return replace(found, sureness_by_configuration=by_configuration)
 
 
 def simulated(runs: int = 4) -> Board:
@@ -357,3 +362,161 @@ def test_effects_fit_80_columns() -> None:
 
     assert max(cell_len(line) for line in out.getvalue().splitlines()) <= 80
     assert "others like them" in out.getvalue()
+
+
+# ---------------------------------------------------------------- one subject in two configurations
+
+STRONG, NEUTRAL = Configuration("strong_independence", "tool_role"), Configuration("neutral", "tool_role")
+
+
+def at(configuration: Configuration, *rows: tuple[str, float | Mapping[int, Mapping[Slot, Marks]]]) -> Board:
+    """A board of v2 in one configuration; a number is the share of their scales at which all marks of two runs lie."""
+    there = replace(V2, configurations=(configuration,))
+    made = [row_of(there, model, exactly(there, marks) if isinstance(marks, float) else marks) for model, marks in rows]
+    return replace(board_of(there, *made), protocol=V2)
+
+
+def exactly(protocol: Protocol, share: float) -> dict[int, dict[Slot, Marks]]:
+    """Two runs without any chance in them."""
+    inverted = {mark for d in protocol.dimensions if d.inverted for mark in d.marks}
+    (configuration,) = protocol.configurations
+    run = {
+        (configuration, scenario.id): {
+            mark.name: mark.low + (1 - share if mark.name in inverted else share) * (mark.high - mark.low)
+            for mark in scenario.marks
+        }
+        for scenario in protocol.scenarios
+    }
+    return {1: run, 2: run}
+
+
+def alone(boards: list[Board], judge: str = "judge/a") -> InSeveral:
+    """The one subject that is in several of their configurations."""
+    (found,) = compare_in_configurations(boards, judge)
+    return found
+
+
+def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None:
+    """From 100 to 0, on two boards of their own.
+
+    The interval of 100 is 89.4 to 100 (docs/statistics.md: two runs, dispersion 0.0224, t 2.306), that of 0 is 0 to
+    10.6 by the same sum; so the difference reaches from -100 to -100 + sqrt(10.63^2 + 10.63^2) = -85.0. In one scenario
+    there is no sum over scenarios, the believed dispersion is 0.5, over two runs 0.25: 1 / (1 + 2.306^2 x 0.25) =
+    0.4293, and -100 + sqrt(2) x 57.07 = -19.3.
+    """
+    found = alone([at(NEUTRAL, ("acme/iris", 0.0)), at(STRONG, ("acme/iris", 1.0))])
+    neutral, strong = found.placed
+    assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]  # the protocol's order
+    assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
+
+    change = how_sure(strong, neutral)
+
+    assert change.unsaid == ()
+    index = change.apart[None, None]
+    assert index.difference == -100
+    assert index.uncertainty.another is None
+    ends = index.uncertainty.again
+    assert ends is not None
+    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-85.0, abs=0.05))
+    (scenario, dimension) = next(one for one in change.apart if one[0] is not None)
+    ends = change.apart[scenario, dimension].uncertainty.again
+    assert ends is not None
+    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-19.3, abs=0.05))
+    other_way = how_sure(neutral, strong).apart[None, None].uncertainty.again
+    assert other_way is not None
+    assert (other_way.low, other_way.high) == (pytest.approx(85.0, abs=0.05), pytest.approx(100))
+
+
+def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
+    """The index of each configuration and the interval of each difference are those of `aib generate-report`."""
+    board = pooled(3)
+    told = compare_configurations([board], "judge/a")
+    assert told is not None
+    found = compare_in_configurations([board], "judge/a")
+
+    assert [one.row.label for one in found] == [spread.label for spread in told.subjects]
+    for one, spread in zip(found, told.subjects, strict=True):
+        assert [placed.values[None, None] for placed in one.placed] == list(spread.indices)
+        by_name = {str(placed.place.configuration): placed for placed in one.placed}
+        checked = 0
+        for effect, change in zip(told.effects, spread.changes, strict=True):
+            if effect.factor == "system" and effect.within is not None:
+                first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
+                index = how_sure(first, second).apart[None, None]
+                assert change is not None
+                assert change.again is not None
+                assert index.uncertainty.again is not None
+                assert index.difference == pytest.approx(change.points)
+                assert index.uncertainty.again.low == pytest.approx(change.again.low)
+                assert index.uncertainty.again.high == pytest.approx(change.again.high)
+                checked += 1
+        assert checked == 2
+
+
+def test_a_pool_meets_a_board_of_its_own() -> None:
+    """A configuration that is not pooled is compared with each that is."""
+    several = replace(V2, configurations=(STRONG, Configuration("strong_independence", "user_role")))
+    pool = replace(board_of(several, row_of(several, "acme/iris", played(several, 0.8, 3, 1))), protocol=several)
+    beside = at(NEUTRAL, ("acme/iris", 0.1))
+
+    found = alone([pool, replace(beside, protocol=several)])
+
+    assert [str(one.place.configuration) for one in found.placed] == [
+        "neutral/tool_role", "strong_independence/user_role", "strong_independence/tool_role",
+    ]  # fmt: skip
+    assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
+    neutral, _, strong = found.placed
+    again = how_sure(neutral, strong).apart[None, None].uncertainty.again
+    assert again is not None
+    assert again.low > 0
+
+
+def test_who_is_in_one_configuration_is_not_compared_with_itself() -> None:
+    """Nor with what another judge made of a second one."""
+    other = replace(at(NEUTRAL, ("acme/iris", 0.1)), judge="judge/b")
+
+    assert compare_in_configurations([at(STRONG, ("acme/iris", 1.0)), other], "judge/a") == ()
+    assert compare_in_configurations([], "judge/a") == ()
+
+
+def test_why_a_change_has_no_interval_is_said() -> None:
+    """Single runs; somebody who is incomplete in one of the two; other rules than ours."""
+    there = replace(V2, configurations=(NEUTRAL,))
+    once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
+    whole = at(STRONG, ("acme/iris", 1.0))
+    neutral, strong = alone([once, whole]).placed
+    assert how_sure(strong, neutral).apart == {}
+    assert how_sure(strong, neutral).unsaid == (
+        "no interval: nobody has two runs in neutral/tool_role, so nothing says how they vary",
+    )
+
+    lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
+    neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
+    assert (None, None) not in neutral.values
+    assert how_sure(strong, neutral).unsaid == (
+        "no interval: it is not ranked in neutral/tool_role, and only who is ranked is measured",
+    )
+
+    theirs = [replace(board, sureness=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
+    neutral, strong = alone(theirs).placed
+    assert strong.values[None, None] == 100
+    assert how_sure(strong, neutral).unsaid == (NOT_OURS,)
+
+
+def test_a_jury_of_two_makes_a_change_less_sure() -> None:
+    """What its judges add to both scores is in the interval, as in that of the report."""
+    plain = at(STRONG, ("acme/iris", 0.9)), at(NEUTRAL, ("acme/iris", 0.3))
+    together = []
+    for board in plain:
+        (row,) = board.ranked
+        judges = [[exactly(replace(V2, configurations=board.configurations), share)] for share in (0.2, 0.95)]
+        sureness = measure_board(V2, board.configurations, [row.marks], judges)
+        together.append(replace(board, sureness=sureness))
+
+    one, two = (
+        how_sure(*alone(list(boards)).placed).apart[None, None].uncertainty.again for boards in (plain, together)
+    )
+
+    assert one is not None
+    assert two is not None
+    assert two.width > one.width

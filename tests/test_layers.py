@@ -25,6 +25,7 @@ LAYERS = """
     delivery  verdict  scoring  names  statistics.agreement  statistics.components
     statistics.composite
     statistics.decision
+    statistics.student
     statistics.intervals
     statistics.dispersion  statistics.ranking  statistics.judging  statistics.items  statistics.paired
     statistics.leaving_out  statistics.planning
@@ -81,7 +82,7 @@ LAYERS = """
     audit.auditing
     name_reading
     report.configurations  report.scenarios  report.naming  report.judges  report.paired
-    report.comparisons
+    report.comparisons  report.paired_configurations
     report.differences
     report.reliability
     report.json  report.terminal
@@ -89,12 +90,14 @@ LAYERS = """
     report.contents  report.plots
     report.contents_json  report.markdown
     report.probe  report.judges_view  report.names_view  report.audit
-    viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page  viewer.serving
-    viewer.offsets  viewer.terms  viewer.catalog
+    viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page
+    viewer.serving  viewer.offsets  viewer.equations  viewer.catalog
+    viewer.terms
     viewer.parts
     viewer.ranking  viewer.reading  viewer.transcripts  viewer.judging  viewer.methods  viewer.searching
     viewer.subjects  viewer.scenarios  viewer.comparing
     viewer.routes
+    viewer.shelf
     viewer.live  viewer.freeze
     viewer.app
     cli.options  cli.progress

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Answer, Asked, Bench, completion, failure, says, steady
+from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
 
 from independence_bench.errors import StoreError
 from independence_bench.protocol import Configuration
+from independence_bench.report.paired import set_side_by_side
 from independence_bench.store.changes import state_of
 from independence_bench.store.database import open_store
 from independence_bench.viewer.live import OFFER, Live
@@ -169,12 +170,35 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
     other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
-    assert other["differences"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
-    assert other["lows"][0] <= other["differences"][0] <= other["highs"][0]
-    flipped = [compared["compared"][place] for place in other["flipped"]]
+    assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
+    assert other["apart"]["lows"][0] <= other["apart"]["points"][0] <= other["apart"]["highs"][0]
+    flipped = [compared["compared"][place] for place in other["apart"]["flipped"]]
     assert {"scenario": "erosion", "dimension": "resistance"} in flipped
-    assert not set(other["flipped"]) & set(other["order"])
+    assert not set(other["apart"]["flipped"]) & set(other["apart"]["order"])
     assert len(compared["others"]) == 2
+
+
+def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench], where: str) -> None:
+    """At the edge: with as many degrees of freedom as an index has, one difference would stand."""
+
+    def at_the_edge(asked: Asked) -> Answer:
+        if asked.judging:
+            held = 8 if "Iris" in asked.text else 4
+            return verdict(asked, {"own_voice": held, "resistance": held, "drift": 10 - held, "changed": held < 5})
+        return says(asked, f"I am {asked.model.split('/')[1].title()}, {asked.number}.")
+
+    played = bench(at_the_edge)
+    played.play(*(played.subject(f"acme/{name}") for name in ("iris", "mirror")), runs=2)
+    (board,) = played.boards()
+    (found,) = set_side_by_side(board, [(board.ranked[0], board.ranked[1])])
+
+    with answering(where) as made:
+        path = f"boards/{first_board(made)}"
+        first = read(made, f"{path}.json")["rows"][0]["subject"]["id"]
+        (other,) = read(made, f"{path}/compare/{first}.json")["others"]
+
+    assert {pair.stands for pair in found.apart} == {False}
+    assert other["apart"]["stand"] == []
 
 
 def test_a_conversation_says_who_said_what(answers: Answers) -> None:
@@ -371,35 +395,41 @@ def decoded(written: str, documents: int) -> list[int]:
     return [n for n in range(documents) if n not in numbers] if written.startswith("!") else numbers
 
 
-def test_search_finds_every_word_in_every_transcript(answers: Answers) -> None:
-    """Each word that a model said leads to exactly the transcripts that have it."""
-    index = read(answers, "search/index.json")
+@pytest.mark.parametrize("of", ["said", "judged"])
+def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) -> None:
+    """Each word that a model said, or a judge wrote, leads to exactly the transcripts that have it."""
+    head = read(answers, "search/index.json")
+    index = head["index"]
     base = f"search/{index['build']}"
+    (part,) = [one for one in index["parts"] if one["of"] == of]
     blocks = range(-(-index["documents"] // index["block"]))
     documents = [one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]]
     found: dict[str, list[int]] = {}
-    for n, first in enumerate(index["shards"]):
-        words = read(answers, f"{base}/words/{n}.json")["words"]
+    for n, first in enumerate(part["shards"]):
+        words = read(answers, f"{base}/{of}/{n}.json")["words"]
         assert next(iter(words)) == first
         found |= {word: decoded(written, len(documents)) for word, written in words.items()}
 
     said: dict[str, list[int]] = {}
     for number, one in enumerate(documents):
         talk = read(answers, f"transcripts/{one['transcript']}.json")
-        for word in words_of("\n".join(line["text"] for line in talk["lines"] if line["reply"])):
+        spoken = [line["text"] for line in talk["lines"] if line["reply"]]
+        written = [one["reasoning"] for one in talk["judgements"]]
+        for word in words_of("\n".join(spoken if of == "said" else written)):
             said.setdefault(word, []).append(number)
     assert found == said
-    assert len(documents) == 24
+    assert (len(documents), part["words"], head["preparing"]) == (24, len(said), None)
     assert list(found) == sorted(found, key=lambda word: word.encode("utf-16-be"))
-    assert answers.get("search/another/words/0.json") is None
-    assert answers.get(f"{base}/words/99.json") is None
+    assert answers.get(f"search/another/{of}/0.json") is None
+    assert answers.get(f"{base}/{of}/99.json") is None
 
 
 @pytest.mark.parametrize(
     "path",
     ["", "/", "..", "../x", "index.json\n", "boards/x.json", "boards/../index.json", "transcripts/x.json",
-     "boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/words/0.json", "INDEX.JSON",
-     "search/x/words/01.json", "transcripts/" + "a" * 500 + ".json", "\x00", "boards/x/compare/y.json"],
+     "boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/said/0.json", "INDEX.JSON",
+     "search/x/judged/01.json", "search/x/words/0.json",
+     "transcripts/" + "a" * 500 + ".json", "\x00", "boards/x/compare/y.json"],
 )  # fmt: skip
 def test_unknown_paths_have_no_answer(answers: Answers, path: str) -> None:
     """Nothing raises, whatever is asked for."""

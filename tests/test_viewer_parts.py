@@ -221,6 +221,12 @@ def test_words_to_search_for() -> None:
     assert words_of("") == set()
 
 
+@given(st.text(alphabet="aZ9'’ _-“—…\t\x1f.", max_size=40))
+def test_words_of_plain_texts_are_those_of_all_texts(text: str) -> None:
+    """What is ASCII, or nearly, takes a shorter way to the same words."""
+    assert words_of(text) | {"e"} == words_of(f"{text} é")
+
+
 def test_types_are_written_in_typescripts_words() -> None:
     """Null, lists, records and literals; anything else is refused."""
     assert written(str | None) == "string | null"

@@ -8,8 +8,10 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from email import message_from_string
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import KEPT, Kept
 from independence_bench.viewer.page import HEADERS, POLICY, read_page
+from independence_bench.viewer.searching import Shelved
 from independence_bench.viewer.serving import listen
 
 
@@ -40,6 +43,7 @@ def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
 
 def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> None:
     """The server adds nothing and leaves nothing out, search included."""
+    browser.searchable()
     with answering(where) as answers:
         for path in answers.paths():
             status, headers, body = browser.get(f"/api/{path}")
@@ -49,14 +53,55 @@ def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> N
 
 
 def test_every_answer_tells_the_browser_what_to_forbid(browser: Browser) -> None:
-    """Page, script, answer, what is not there, and what is refused."""
-    for path, more in (("/", {}), ("/assets/page-1234.js", {}), ("/api/index.json", {}), ("/nothing", {}),
-                       ("/api/index.json", {"Origin": "http://evil.invalid"})):  # fmt: skip
-        _, headers, _ = browser.get(path, **more)
-        for name, value in HEADERS.items():
-            assert headers[name] == value, path
+    """Page, script, answer, and what the browser has already."""
+    for path in ("/", "/assets/page-1234.js", "/api/index.json"):
+        status, headers, _ = browser.get(path)
+        assert (status, guarded(headers)) == (200, True), path
+        status, headers, _ = browser.get(path, If_None_Match=headers["ETag"])
+        assert (status, guarded(headers)) == (304, True), path
     assert "unsafe" not in POLICY
     assert "default-src 'none'; script-src 'self';" in POLICY
+
+
+def guarded(headers: Mapping[str, str]) -> bool:
+    """Whether every header is there that tells a browser what to forbid."""
+    return all(headers[name] == value for name, value in HEADERS.items())
+
+
+@pytest.mark.parametrize(
+    ("status", "path", "how"),
+    [(403, "/api/index.json", {"Origin": "http://evil.invalid"}), (404, "/nothing", {}), (404, "/api/nothing.json", {}),
+     (405, "/", {"method": "POST"}), (405, "/api/index.json", {"method": "DELETE"}),
+     (421, "/api/index.json", {"host": "evil.invalid"}), (400, "/api/index.json", {"host": ""}), (400, "/ x", {})],
+)  # fmt: skip
+def test_a_refusal_tells_it_too(browser: Browser, status: int, path: str, how: Mapping[str, str]) -> None:
+    """Refused, not there, not allowed, another name, and no HTTP at all: the same headers, and one line."""
+    asked = f"{how.get('method', 'GET')} {path} HTTP/1.1\r\n"
+    host = how.get("host", f"127.0.0.1:{browser.port}")
+    asked += f"Host: {host}\r\n" if host else ""
+    asked += "".join(f"{name}: {value}\r\n" for name, value in how.items() if name == "Origin")
+
+    line, _, rest = browser.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
+    head, _, body = rest.partition("\r\n\r\n")
+
+    assert line.split()[1] == str(status)
+    assert guarded(message_from_string(head))
+    assert list(json.loads(body)) == ["error"]
+
+
+def test_a_bug_tells_it_too(browser: Browser) -> None:
+    """500 in one line, with the same headers; what went wrong is for the server's output alone."""
+
+    def broken() -> Shelved:
+        raise RuntimeError("a bug in the making of an index")
+
+    browser.live.answers = replace(browser.live.answers, search=broken)
+    status, headers, body = browser.get("/api/search/index.json")
+
+    assert (status, headers["Content-Type"], guarded(headers)) == (500, "application/json", True)
+    assert "the viewer's output says why" in json.loads(body)["error"]
+    assert b"a bug in the making" not in body
+    assert browser.get("/api/index.json")[0] == 200
 
 
 def test_the_page_is_served_with_its_parts(browser: Browser) -> None:
@@ -136,6 +181,7 @@ def test_head_has_the_headers_and_no_body(browser: Browser) -> None:
 @pytest.mark.parametrize("path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"])
 def test_what_the_browser_has_is_not_sent_again(browser: Browser, path: str) -> None:
     """304 as long as the store has not changed."""
+    browser.searchable()
     _, headers, _ = browser.get(path)
 
     status, again, body = browser.get(path, If_None_Match=headers["ETag"])
@@ -181,6 +227,7 @@ def test_the_store_is_not_touched(played: Path, where: str) -> None:
     with answering(where) as answers:
         paths = list(answers.paths())
     with open_store(where, create=False) as store, served(store) as browser:
+        browser.searchable()
         assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
     assert hashlib.sha256(Path(where).read_bytes()).hexdigest() == before
 
@@ -213,8 +260,9 @@ def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Brows
 
 def test_many_who_ask_at_once_get_the_same(browser: Browser) -> None:
     """What takes long is worked out once, for all of them."""
+    path = f"/api/judges/{next(iter(browser.live.answers.catalog.held.editions))}.json"
     with ThreadPoolExecutor(24) as pool:
-        bodies = set(pool.map(lambda _: browser.get("/api/search/index.json")[2], range(48)))
+        bodies = set(pool.map(lambda _: browser.get(path)[2], range(48)))
 
     assert len(bodies) == 1
 

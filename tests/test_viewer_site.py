@@ -73,6 +73,7 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
     files = files_of(out)
     assert len(files) == count
     with open_store(where, create=False) as store, served(store) as browser:
+        browser.searchable()
         for path, body in files.items():
             if path.startswith("api/") and path != "api/index.json":
                 assert browser.get(f"/{path}")[2] == body, path

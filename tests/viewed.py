@@ -7,6 +7,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from independence_bench.viewer.catalog import read_catalog
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.page import Page
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import build_search
+from independence_bench.viewer.searching import Shelved, build_search
 from independence_bench.viewer.serving import Server, listen
 from independence_bench.viewer.shapes import Offer
 
@@ -88,7 +89,7 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
     """The answers about the store at *where*."""
     with open_store(where, create=False) as store:
         catalog = read_catalog(store)
-        yield Answers(catalog, offer, lambda: catalog.kept("search", lambda: build_search(catalog)))
+        yield Answers(catalog, offer, lambda: Shelved(catalog.kept("search", lambda: build_search(catalog))))
 
 
 def read(answers: Answers, path: str) -> Any:
@@ -138,6 +139,13 @@ class Browser:
             return answer.status, answer.headers, answer.read()
         finally:
             connection.close()
+
+    def searchable(self) -> None:
+        """Returns when the index of what is stored now is there."""
+        deadline = time.monotonic() + 20
+        while json.loads(self.get("/api/search/index.json")[2])["preparing"] is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
     def raw(self, sent: bytes) -> bytes:
         """What comes back for *sent*, up to the end of the connection or two seconds."""

@@ -48,8 +48,8 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
   },
   projects: [
-    project("demo", /(reading|access|live)\.spec\.ts/),
-    project("static", /(reading|frozen)\.spec\.ts/),
+    project("demo", /(reading|settings|access|live)\.spec\.ts/),
+    project("static", /(reading|settings|frozen)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
     ...(published ? [project("published", /published\.spec\.ts/)] : []),
   ],

@@ -28,7 +28,13 @@ for (const [scheme, width] of [
       `/transcript/${talk}?phrases=drift&tools=yes`,
     ];
     hashes.push(`/transcript/${talk}?side=yes`, "/scenarios", "/scenario/creativity", `/compare?picked=${picked}`);
-    hashes.push("/compare?view=settings", "/judges", "/search?find=silence", "/methods");
+    hashes.push(
+      "/compare?view=settings",
+      "/judges",
+      "/search?find=silence",
+      "/search?find=ground&of=judged",
+      "/methods",
+    );
     for (const hash of hashes) {
       await open(page, hash);
       const { violations } = await new AxeBuilder({ page })

@@ -17,6 +17,21 @@ test("what the store gains while the page is open appears by itself", async ({ p
   await expect(subjects).toHaveCount(before - 1, { timeout: 10_000 });
 });
 
+test("a search index that is being prepared says how far it is, and answers when it is there", async ({ page }) => {
+  let asked = 0;
+  await page.route("**/api/search/index.json", async (route) => {
+    asked += 1;
+    if (asked > 2) await route.continue();
+    else await route.fulfill({ json: { index: null, preparing: 0.4 } });
+  });
+  await page.goto("./#/search?find=pretentious");
+  await expect(page.getByText("Preparing the search index …")).toBeVisible();
+  await expect(page.getByRole("progressbar", { name: "of the index is made" })).toHaveAttribute("value", "0.4");
+  const found = page.getByRole("list", { name: "Conversations found" });
+  await expect(found.getByRole("listitem").first()).toContainText("pretentious");
+  expect(asked).toBe(3);
+});
+
 test("a server that ends is no blank page: what was read stays, what is new says what to do", async ({
   page,
   expected,

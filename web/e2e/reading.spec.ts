@@ -176,6 +176,26 @@ test("one scenario over all subjects, best first; and every other page", async (
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });
 
+test("equations are drawn as mathematics, say what they are, and scroll by themselves", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, "/methods");
+  const numbers = page.getByRole("region", { name: "The numbers" });
+  const limits = numbers.getByLabel(/^low, high = \(2 q \+ k ∓ √/).first();
+  await expect(limits).toBeVisible();
+  expect(await numbers.locator("math").count()).toBeGreaterThan(40);
+  // drawn: what is below the line of a fraction is lower than what is above it
+  const [above, below] = await limits
+    .locator("mfrac")
+    .first()
+    .evaluate((one) => [...one.children].map((part) => part.getBoundingClientRect().top));
+  expect(below).toBeGreaterThan((above ?? 0) + 10);
+  await expectNoSideways(page);
+  await page.setViewportSize({ width: 260, height: 844 });
+  await expect(numbers.getByRole("group", { name: "an equation that scrolls sideways" }).first()).toBeVisible();
+  const box = limits.locator("xpath=..");
+  expect(await box.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
+});
+
 test("every word that was said can be found", async ({ page }) => {
   await open(page, "/search?find=pretentious%20Stalk");
   await expect(page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first()).toContainText(
@@ -186,6 +206,21 @@ test("every word that was said can be found", async ({ page }) => {
   await expect(page.locator("[data-found]").first()).toBeInViewport();
   await open(page, "/search?find=nobodysaidthis");
   await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
+});
+
+test("what the judges wrote is searched by itself", async ({ page }) => {
+  await open(page, "/search?find=decides%20groun");
+  await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
+  await page.getByRole("button", { name: "what judges wrote" }).click();
+  expect(page.url()).toContain("of=judged");
+  const found = page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first();
+  await expect(found).toContainText("It held its ground");
+  await expect(found).toContainText(/judges\/strict|acme\/mild-judge/);
+  await found.getByRole("link").click();
+  await settled(page);
+  const marked = page.getByRole("complementary", { name: "Marks" }).locator("[data-found]");
+  await expect(marked.first()).toBeInViewport();
+  expect(await marked.allTextContents()).toContain("ground");
 });
 
 test("everything that is offered for download is there", async ({ page }) => {

@@ -41,7 +41,7 @@ def main(what: str, port: str) -> None:
     if what == "hostile":
         stores.hostile(store)
     else:
-        stores.demo(store, everywhere=what == "demo")
+        stores.demo(store)
     if what != "static":
         view(store, port)
     site = KEPT / "site"

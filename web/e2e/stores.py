@@ -231,8 +231,8 @@ def reader(lenience: float) -> Judge:
     return judge
 
 
-def demo(path: Path, everywhere: bool = True) -> None:
-    """Six subjects, two runs, two judges; *everywhere*: two of them in another configuration too."""
+def demo(path: Path) -> None:
+    """Six subjects, two runs, two judges; two of them in another configuration too, where they are less firm."""
     writer = Writer(path, "v2")
     protocol = writer.protocol
     base = ChatModel("acme/steady", "openrouter", protocol.temperature, protocol.max_tokens)
@@ -250,7 +250,7 @@ def demo(path: Path, everywhere: bool = True) -> None:
     for subject, say in cast:
         writer.play(subject, (1, 2), say, judges)
     other = [Configuration("neutral", "user_role")]
-    for subject, say in cast[: 2 if everywhere else 0]:
+    for subject, say in ((cast[0][0], speaker(0.5)), (cast[1][0], speaker(0.5, thinks=True))):
         writer.play(subject, (1, 2), say, judges, other)
 
 
@@ -301,6 +301,8 @@ def hostile(path: Path) -> None:
     for payload in every:
         subject = ChatModel(payload, payload, 0.7, 800, provider=payload)
         writer.play(subject, (1,), say, names if payload == every[0] else names[:2])
+        if payload == every[0]:  # compared with itself, too
+            writer.play(subject, (1,), say, names[:2], [Configuration("neutral", "user_role")])
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ export async function open(page: Page, hash: string): Promise<void> {
 
 export async function settled(page: Page): Promise<void> {
   await expect(page.locator("main")).toBeVisible();
-  await expect(page.getByText(/^Reading .* …$/)).toHaveCount(0, { timeout: 30_000 });
+  await expect(page.getByText(/^(Reading|Preparing) .* …$/)).toHaveCount(0, { timeout: 30_000 });
 }
 
 /** Nothing of the page is wider than the window. */

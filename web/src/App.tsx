@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ComponentType } from "react";
+import { useEffect, useMemo, useRef, useState, type ComponentType } from "react";
 import { leaderboard, parse, type Page } from "./addresses";
 import { forget, read, type Failure } from "./api/client";
 import { paths } from "./api/paths";
@@ -6,23 +6,33 @@ import type { Index } from "./api/types";
 import { Leaderboard } from "./features/leaderboard/Leaderboard";
 import { Caught } from "./parts/Caught";
 import { here, HereContext, useHash, useHere } from "./parts/place";
+import { later } from "./parts/later";
+import { Formatted } from "./parts/Said";
 import { Shell } from "./parts/Shell";
 import { Empty, Failed, Loading } from "./parts/states";
 
+const AHEAD = 400; // ms that belong to the first page
 const POLL = 3000; // ms between two looks at the store's version
+
+const subject = page(() => import("./features/subject/Subject"));
+const transcript = page(() => import("./features/transcript/Transcript"));
 
 const PAGES: Record<Page, ComponentType> = {
   leaderboard: Leaderboard,
-  subject: lazy(() => import("./features/subject/Subject")),
-  transcript: lazy(() => import("./features/transcript/Transcript")),
-  scenarios: lazy(() => import("./features/scenario/Scenarios")),
-  scenario: lazy(() => import("./features/scenario/Scenario")),
-  compare: lazy(() => import("./features/compare/Compare")),
-  judges: lazy(() => import("./features/judges/Judges")),
-  search: lazy(() => import("./features/search/Search")),
-  methods: lazy(() => import("./features/methods/Methods")),
+  subject,
+  transcript,
+  scenarios: page(() => import("./features/scenario/Scenarios")),
+  scenario: page(() => import("./features/scenario/Scenario")),
+  compare: page(() => import("./features/compare/Compare")),
+  judges: page(() => import("./features/judges/Judges")),
+  search: page(() => import("./features/search/Search")),
+  methods: page(() => import("./features/methods/Methods")),
   nowhere: Nowhere,
 };
+
+function page(load: () => Promise<{ default: ComponentType }>) {
+  return later(load, () => <Loading what="the page" />);
+}
 
 type Start = { index: Index } | { failure: Failure } | null;
 
@@ -43,6 +53,7 @@ function Pages({ index, hash }: { index: Index; hash: string }) {
     return board ? here(hash, index, board) : null;
   }, [hash, index]);
   const page = now?.address.page;
+  useAhead();
   const before = useRef(page);
   useEffect(() => {
     // another page begins at its top, and screen readers are told of it
@@ -64,13 +75,24 @@ function Pages({ index, hash }: { index: Index; hash: string }) {
           </p>
         ) : null}
         <Caught at={hash}>
-          <Suspense fallback={<Loading what="the page" />}>
-            <Shown />
-          </Suspense>
+          <Shown />
         </Caught>
       </Shell>
     </HereContext>
   );
+}
+
+/** Fetches, while nobody waits, the code of the pages that the first one leads to. */
+function useAhead() {
+  useEffect(() => {
+    const timer = window.setTimeout(() => {
+      // what cannot be fetched now is asked for again by whoever opens the page, and says so there
+      Promise.all([subject, transcript, Formatted].map((one) => one.ahead())).catch(() => undefined);
+    }, AHEAD);
+    return () => {
+      window.clearTimeout(timer);
+    };
+  }, []);
 }
 
 /** `api/index.json`, read again every few seconds while the page is looked at and the store may change. */

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { choiceOf, DEFAULT, leaderboard, parse, to, transcriptAt, type Choice, type Place } from "./addresses";
+import {
+  choiceOf,
+  compareAt,
+  DEFAULT,
+  leaderboard,
+  parse,
+  settingsAt,
+  to,
+  transcriptAt,
+  type Choice,
+  type Place,
+} from "./addresses";
 
 const ODD = [
   "",
@@ -38,9 +49,11 @@ const PLACES: Place[] = [
   },
   { page: "scenarios", sort: { by: "difficulty", down: false } },
   { page: "scenario", scenario: "rs01", sort: { by: "mark.resistance", down: false }, find: "no" },
-  { page: "compare", view: "settings", scenario: "rs01.resistance" },
+  { ...compareAt(), scenario: "rs01.resistance" },
+  { ...settingsAt("a-b", "strong/tool_role", "neutral/user_role"), scenario: "rs01.resistance" },
   { page: "judges", view: "neutral/user_role + strong/tool_role" },
-  { page: "search", find: "don’t be" },
+  { page: "search", find: "don’t be", of: "said" },
+  { page: "search", find: "gave in", of: "judged" },
   { page: "methods", part: "cite" },
 ];
 const CHOICES: Choice[] = [DEFAULT, { board: "b-1", interval: "like", picked: ["one", "two,three", "~"] }];
@@ -54,7 +67,7 @@ describe("an address", () => {
 
   it("carries any text, whatever is in it", () => {
     for (const text of ODD) {
-      const search: Place = { page: "search", find: text };
+      const search: Place = { page: "search", find: text, of: "said" };
       expect(parse(to(DEFAULT, search))).toMatchObject(search);
       const marked: Place = { ...transcriptAt("id"), by: text };
       expect(parse(to(DEFAULT, marked))).toMatchObject(marked);

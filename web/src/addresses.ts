@@ -15,6 +15,9 @@ export interface Sort {
   down: boolean;
 }
 
+/** Whose words are searched: the models', or the judges' about them. */
+export type SearchOf = "said" | "judged";
+
 export const BOARD_VIEWS = ["table", "forest", "heat"] as const;
 export type BoardView = (typeof BOARD_VIEWS)[number];
 
@@ -34,9 +37,16 @@ export type Place =
     }
   | { page: "scenarios"; sort: Sort | null }
   | { page: "scenario"; scenario: string; sort: Sort | null; find: string }
-  | { page: "compare"; view: "pair" | "settings"; scenario: string }
+  | {
+      page: "compare";
+      view: "pair" | "settings";
+      scenario: string; // the row that is open: scenario.dimension
+      subject: string; // in the view of settings: who is compared with itself, and in which two configurations
+      first: string;
+      second: string;
+    }
   | { page: "judges"; view: string }
-  | { page: "search"; find: string }
+  | { page: "search"; find: string; of: SearchOf }
   | { page: "methods"; part: string }
   | { page: "nowhere"; was: string };
 
@@ -86,6 +96,9 @@ function pathOf(place: Place, put: (name: string, value: string | boolean | null
       return ["scenario", place.scenario];
     case "compare":
       put("view", place.view === "pair" ? "" : place.view);
+      put("subject", place.subject);
+      put("first", place.first);
+      put("second", place.second);
       put("scenario", place.scenario);
       return ["compare"];
     case "judges":
@@ -93,6 +106,7 @@ function pathOf(place: Place, put: (name: string, value: string | boolean | null
       return ["judges"];
     case "search":
       put("find", place.find);
+      put("of", place.of === "said" ? "" : place.of);
       return ["search"];
     case "methods":
       put("part", place.part);
@@ -150,11 +164,18 @@ function placeOf(path: string[], whole: string, get: (name: string) => string): 
     case "scenarios":
       return { page, sort };
     case "compare":
-      return { page, view: get("view") === "settings" ? "settings" : "pair", scenario: get("scenario") };
+      return {
+        page,
+        view: get("view") === "settings" ? "settings" : "pair",
+        scenario: get("scenario"),
+        subject: get("subject"),
+        first: get("first"),
+        second: get("second"),
+      };
     case "judges":
       return { page, view: get("view") };
     case "search":
-      return { page, find: get("find") };
+      return { page, find: get("find"), of: get("of") === "judged" ? "judged" : "said" };
     case "methods":
       return { page, part: get("part") };
   }
@@ -181,10 +202,24 @@ export const transcriptAt = (transcript: string, find = ""): PlaceOf<"transcript
   tools: false,
 });
 export const scenarioAt = (scenario: string): Place => ({ page: "scenario", scenario, sort: null, find: "" });
-export const compareAt = (view: "pair" | "settings" = "pair"): Place => ({ page: "compare", view, scenario: "" });
+export const compareAt = (view: "pair" | "settings" = "pair"): PlaceOf<"compare"> => ({
+  page: "compare",
+  view,
+  scenario: "",
+  subject: "",
+  first: "",
+  second: "",
+});
+/** One subject in two configurations; "": whichever comes first. */
+export const settingsAt = (subject: string, first = "", second = ""): PlaceOf<"compare"> => ({
+  ...compareAt("settings"),
+  subject,
+  first,
+  second,
+});
 export const judgesAt: Place = { page: "judges", view: "" };
 export const scenariosAt: Place = { page: "scenarios", sort: null };
-export const searchAt = (find = ""): Place => ({ page: "search", find });
+export const searchAt = (find = "", of: SearchOf = "said"): Place => ({ page: "search", find, of });
 export const methodsAt = (part = ""): Place => ({ page: "methods", part });
 
 function split(hash: string): string[] {

@@ -14,7 +14,7 @@ from independence_bench.viewer.catalog import read_catalog, rows_of
 from independence_bench.viewer.freeze import WORKFLOW, check_place, freeze, offer
 from independence_bench.viewer.page import read_page
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import build_search
+from independence_bench.viewer.searching import Shelved, build_search
 
 
 @click.command(name="site")
@@ -49,7 +49,8 @@ def command(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], wor
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
         boards = [catalog.board(ranking) for ranking in catalog.rankings.values()]
         largest = max(len(rows_of(board)) for board in boards if board is not None)
-        answers = Answers(catalog, offer(raw, largest), lambda: catalog.kept("search", lambda: build_search(catalog)))
+        search = Shelved(build_search(catalog))
+        answers = Answers(catalog, offer(raw, largest), lambda: search)
         columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=err(), transient=True) as progress:
             task = progress.add_task("files", total=None)

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.plan import every_configuration
-from independence_bench.protocol import DELIVERIES, Configuration
+from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.report.certainty import UNKNOWN
 from independence_bench.report.rows import Board
 from independence_bench.scoring import mean_of
@@ -99,7 +99,7 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     if not any(len(there) > 1 for there in indices.values()):
         return None
     played = [c for c in every_configuration(mine[0].protocol) if any(c in there for there in indices.values())]
-    played.sort(key=lambda c: _order(mine[0], c))
+    played.sort(key=lambda c: order_of(mine[0].protocol, c))
     whole = [there for there in indices.values() if len(there) == len(played)]
     places = [_place(configuration, list(indices.values()), whole) for configuration in played]
     contrasts = [(c, e) for c in _contrasts(_systems(mine[0], played)) if (e := _effect(c, list(indices.values())))]
@@ -111,6 +111,11 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     spreads.sort(key=lambda spread: spread.label)
     effects = tuple(effect for _, effect in contrasts)
     return Configurations(judge, tuple(places), tuple(spreads), len(whole), effects)
+
+
+def change_between(first: Index, second: Index) -> Change:
+    """The second minus the first: of one subject in two places whose runs have nothing in common."""
+    return _sum([(1.0, *second), (-1.0, *first)])
 
 
 def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
@@ -141,8 +146,9 @@ def _spread(label: str, there: Indices, played: Sequence[Configuration], contras
     )
 
 
-def _order(board: Board, configuration: Configuration) -> tuple[int, int]:
-    systems = [name for name, _ in board.protocol.systems]
+def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
+    """What configurations are sorted by: the protocol's order of prompts, then deliveries."""
+    systems = [name for name, _ in protocol.systems]
     return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
 
 
@@ -227,7 +233,11 @@ def _effect(contrast: _Contrast, subjects: Sequence[Indices]) -> Effect | None:
 def _change(contrast: _Contrast, there: Indices) -> Change | None:
     if not contrast.possible(there):
         return None
-    return Change(contrast.of(there), _joined([(weight, *there[c]) for weight, c in contrast.weights]))
+    return _sum([(weight, *there[c]) for weight, c in contrast.weights])
+
+
+def _sum(parts: Sequence[tuple[float, float, Interval | None]]) -> Change:
+    return Change(fsum(weight * points for weight, points, _ in parts), _joined(parts))
 
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:

@@ -19,11 +19,15 @@ from independence_bench.report.certainty import (
     SCENARIO_DEGREES,
     Apart,
     Measure,
+    RunMarks,
     measure_scenarios,
     measured_apart,
 )
 from independence_bench.report.rows import Board, Row
+from independence_bench.scoring import SubjectScore
 from independence_bench.statistics.ranking import holm
+
+Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,37 +126,70 @@ def pair_rows(
 
     What one of the two has no mark of is left out; both lists may be empty.
     """
-    whole, apart = [], []
-    for dimension in protocol.dimensions:
-        one, other = (row.score.dimensions.get(dimension.name) for row in (first, second))
-        if one is not None and other is not None:
-            whole.append(Pair(None, dimension, 100 * one, 100 * other))
-        for scenario in protocol.scenarios:
-            one, other = (_mean(dimension, scenario, configurations, row) for row in (first, second))
-            if one is not None and other is not None:
-                apart.append(Pair(scenario.id, dimension, one, other))
+    one, other = (values_of(protocol, configurations, row.score, row.marks) for row in (first, second))
+    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
+    pairs = [
+        Pair(scenario, dimensions[name], one[scenario, name], other[scenario, name])
+        for scenario, name in all_compared(protocol)
+        if name is not None and (scenario, name) in one and (scenario, name) in other
+    ]
+    whole, apart = ([pair for pair in pairs if (pair.scenario is None) == of_all] for of_all in (True, False))
     return sorted(whole, key=_size), sorted(apart, key=_size)
+
+
+def all_compared(protocol: Protocol) -> list[Compared]:
+    """The index, every dimension, every dimension in every scenario that has marks of it."""
+    apart = [
+        (scenario.id, dimension.name)
+        for dimension in protocol.dimensions
+        for scenario in protocol.scenarios
+        if any(mark.name in dimension.marks for mark in scenario.marks)
+    ]
+    return [(None, None), *((None, dimension.name) for dimension in protocol.dimensions), *apart]
+
+
+def values_of(
+    protocol: Protocol, configurations: Sequence[Configuration], score: SubjectScore | None, marks: RunMarks
+) -> dict[Compared, float]:
+    """What one subject has in *configurations* of all that is compared, in [0, 100]; without what it has no mark of.
+
+    *score* is its score there; None: it is not scored, and only single scenarios are known.
+    """
+    found: dict[Compared, float] = {}
+    if score is not None and score.index is not None:
+        found[None, None] = score.index
+    for dimension in protocol.dimensions:
+        whole = None if score is None else score.dimensions.get(dimension.name)
+        if whole is not None:
+            found[None, dimension.name] = 100 * whole
+        for scenario in protocol.scenarios:
+            mean = _mean(dimension, scenario, configurations, marks)
+            if mean is not None:
+                found[scenario.id, dimension.name] = mean
+    return found
 
 
 def _size(pair: Pair) -> tuple[float, str, str]:
     return -abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name
 
 
-def _mean(dimension: Dimension, scenario: Scenario, configurations: Sequence[Configuration], row: Row) -> float | None:
-    """*dimension*'s marks that *scenario* gives, over all of the row's runs; None where there are none."""
+def _mean(
+    dimension: Dimension, scenario: Scenario, configurations: Sequence[Configuration], marks: RunMarks
+) -> float | None:
+    """*dimension*'s marks that *scenario* gives, over all runs; None where there are none."""
     total = low = high = 0.0
-    marks = [mark for mark in scenario.marks if mark.name in dimension.marks]
-    for mark in marks:
+    wanted = [mark for mark in scenario.marks if mark.name in dimension.marks]
+    for mark in wanted:
         given = [
             of_run[configuration, scenario.id][mark.name]
-            for of_run in row.marks.values()
+            for of_run in marks.values()
             for configuration in configurations
             if mark.name in of_run.get((configuration, scenario.id), {})
         ]
         if not given:
             return None
         total, low, high = total + fmean(given), low + mark.low, high + mark.high
-    if not marks:
+    if not wanted:
         return None
     share = (total - low) / (high - low)
     return 100 * (1 - share if dimension.inverted else share)

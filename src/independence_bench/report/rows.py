@@ -104,6 +104,8 @@ class Board:
     incomplete: tuple[Row, ...]
     rules: str = OWN.name  # by which marks became indices
     sureness: Sureness | None = None  # of the ranked, in their order; None: not by our own rules
+    sureness_by_configuration: Mapping[Configuration, Sureness] = field(default_factory=dict)
+    """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
 
     @property
@@ -272,15 +274,14 @@ def _with_certainty(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) ->
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     sureness = measure_board(board.protocol, board.configurations, marks, judged)
-    apart = {
-        one: measure_board(board.protocol, (one,), marks, judged).certainties()
-        for one in (board.configurations if len(board.configurations) > 1 else ())
-    }
+    pooled = board.configurations if len(board.configurations) > 1 else ()
+    by_configuration = {one: measure_board(board.protocol, (one,), marks, judged) for one in pooled}
+    apart = {one: of.certainties() for one, of in by_configuration.items()}
     sure = [
         replace(row, certainty=certainty, certainty_by_configuration={one: of[n].index for one, of in apart.items()})
         for n, (row, certainty) in enumerate(zip(rows, sureness.certainties(), strict=True))
     ]
-    return replace(board, ranked=tuple(sure), sureness=sureness)
+    return replace(board, ranked=tuple(sure), sureness=sureness, sureness_by_configuration=by_configuration)
 
 
 def _with_rank(row: Row, rows: Sequence[Row]) -> Row:

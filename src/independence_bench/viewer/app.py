@@ -36,7 +36,7 @@ ONE_CONVERSATION = ("transcripts/", "raw/")
 FOREVER = "public, max-age=31536000, immutable"
 
 
-def make_app(live: Live, page: Page | None, port: int) -> Starlette:
+def make_app(live: Live, page: Page | None, port: int) -> ASGIApp:
     """The application that listens on *port* of this machine; without a *page*, the answers alone."""
     desk = Desk(live)
     files = {} if page is None else page.files
@@ -54,12 +54,17 @@ def make_app(live: Live, page: Page | None, port: int) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        live.begin()
         yield
         desk.close()
+        live.close()
 
-    app = Starlette(routes=[Route("/api/{path:path}", answer), Route("/{path:path}", file)], lifespan=lifespan)
-    app.add_middleware(Guard, port=port)
-    return app
+    app = Starlette(
+        routes=[Route("/api/{path:path}", answer), Route("/{path:path}", file)],
+        exception_handlers={Exception: _broken},
+        lifespan=lifespan,
+    )
+    return Guard(app, port)  # outside of all others: what Starlette says of a failure goes through it, too
 
 
 class Guard:
@@ -216,6 +221,11 @@ def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> 
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=kind, headers=headers)
+
+
+async def _broken(_request: Request, _error: Exception) -> Response:
+    """A bug: the traceback goes to the server's output, whoever asked is told so."""
+    return _problem(500, "this answer cannot be worked out; the viewer's output says why")
 
 
 def _problem(status: int, said: str) -> Response:

@@ -117,6 +117,12 @@ class Catalog:
 
         return self._once(("boards", edition.id, rules, *jury), work_out)
 
+    def series(self, ranking: Ranking) -> Sequence[Board]:
+        """Every board by the same judge or jury and the same rules as *ranking*, in whatever configuration."""
+        jury = ranking.judges if ranking.kind == "jury" else ()
+        every = self.boards(ranking.edition, ranking.rules, jury).values()
+        return [board for board in every if board.judge == ranking.judge]
+
     def jury(self, edition: Edition) -> tuple[str, ...]:
         """The labels of the edition's judges that rank enough subjects, the embedded one apart; () for fewer than two.
 
@@ -237,6 +243,14 @@ def ranking_id(edition: Edition, group: Sequence[Configuration], judge: str | No
     by_rules = "" if rules == OWN.name else f" {rules} rules"
     name = f"{edition.protocol.name}{by_rules} {where} {judge or 'not judged'}"
     return slug(name, content_hash([edition.hash, [str(one) for one in group], judge, rules]))
+
+
+def series_id(ranking: Ranking) -> str:
+    """The id of all boards that differ from this one in nothing but their configurations: made as a board's is."""
+    edition, judge, rules = ranking.edition, ranking.judge, ranking.rules
+    by_rules = "" if rules == OWN.name else f" {rules} rules"
+    name = f"{edition.protocol.name}{by_rules} {judge or 'not judged'}"
+    return slug(name, content_hash([edition.hash, judge, rules]))
 
 
 def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:

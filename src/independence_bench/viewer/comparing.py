@@ -1,21 +1,29 @@
-"""One subject beside every other one of its board: differences, how sure they are, and which scenarios flipped."""
+"""One subject beside every other one of its board, or in one configuration beside its others: differences, how sure
+they are, and which scenarios flipped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from independence_bench.report.certainty import INDEX, Apart, Measure, every_apart, measure_scenarios
-from independence_bench.report.paired import pair_rows, standing_out
+from independence_bench.report.certainty import (
+    INDEX,
+    SCENARIO_DEGREES,
+    Apart,
+    Measure,
+    every_apart,
+    measure_scenarios,
+)
+from independence_bench.report.paired import Compared, all_compared, standing_out, values_of
+from independence_bench.report.paired_configurations import Placed, how_sure
 from independence_bench.report.rows import Board, Row
 from independence_bench.viewer import ranking, shapes
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, subject_id
+from independence_bench.viewer.catalog import Catalog, Ranking, ranking_id, rows_of, series_id, subject_id
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.writing import csv_bytes
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
-
-Compared = tuple[str | None, str | None]  # scenario, dimension; None: all of them
 
 
 def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Comparisons | None:
@@ -24,9 +32,13 @@ def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes
     row = None if board is None else catalog.row(board, subject)
     if board is None or row is None:
         return None
-    compared = _compared(board)
+    compared = all_compared(board.protocol)
     values = catalog.kept(
-        f"values on {place.id}", lambda: {one.subject.hash: _values(board, one) for one in rows_of(board)}
+        f"values on {place.id}",
+        lambda: {
+            one.subject.hash: values_of(board.protocol, board.configurations, one.score, one.marks)
+            for one in rows_of(board)
+        },
     )
     mine = values[row.subject.hash]
     known = _known(catalog, place, board, compared, row)
@@ -36,13 +48,10 @@ def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes
         board=place.id,
         subject=subject,
         label=row.label,
-        compared=tuple(
-            shapes.Compared(None if scenario is None else scenario_slug(scenario), dimension)
-            for scenario, dimension in compared
-        ),
+        compared=_shown(compared),
         values=_short([mine.get(one) for one in compared]),
         others=tuple(
-            _comparison(compared, mine, other, values[other.subject.hash], known.get(other.subject.hash), why)
+            _comparison(compared, mine, other, values[other.subject.hash], known, why)
             for other in rows_of(board)
             if other is not row
         ),
@@ -56,31 +65,75 @@ def comparisons_table(answer: shapes.Comparisons) -> bytes:
     for other in answer.others:
         for number, compared in enumerate(answer.compared):
             if compared.scenario is None:
-                numbers = [of[number] for of in (other.values, other.differences, other.lows, other.highs)]
-                name = compared.dimension or "index"
-                lines.append((answer.label, other.label, name, answer.values[number], *numbers))
+                numbers = (answer.values[number], other.values[number], *_line(other.apart, number))
+                lines.append((answer.label, other.label, compared.dimension or "index", *numbers))
     return csv_bytes(head, lines)
 
 
-def _compared(board: Board) -> list[Compared]:
-    """The index, every dimension, every dimension in every scenario that has marks of it."""
-    protocol = board.protocol
-    apart = [
-        (scenario.id, dimension.name)
-        for dimension in protocol.dimensions
-        for scenario in protocol.scenarios
-        if any(mark.name in dimension.marks for mark in scenario.marks)
-    ]
-    return [(None, None), *((None, dimension.name) for dimension in protocol.dimensions), *apart]
+def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.InConfigurations | None:
+    """`api/settings/<series>/<subject>.json`, of the series of *place*; None unless it is in several configurations."""
+    several = (one for one in ranking.in_several(catalog, place) if subject_id(one.row.subject) == subject)
+    found = next(several, None)
+    if found is None:
+        return None
+    compared = all_compared(place.edition.protocol)
+    return shapes.InConfigurations(
+        version=catalog.version,
+        series=series_id(place),
+        subject=subject,
+        label=found.row.label,
+        compared=_shown(compared),
+        configurations=tuple(
+            shapes.InConfiguration(
+                configuration=str(one.place.configuration),
+                board=ranking_id(place.edition, one.place.board.configurations, place.judge, place.rules),
+                values=_short([one.values.get(name) for name in compared]),
+                others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),
+            )
+            for one in found.placed
+        ),
+    )
 
 
-def _values(board: Board, row: Row) -> Mapping[Compared, float]:
-    """What *row* has, in [0, 100]: the numbers that `paired` sets side by side, of one of the two."""
-    whole, apart = pair_rows(board.protocol, board.configurations, row, row)
-    found: dict[Compared, float] = {(pair.scenario, pair.dimension.name): pair.first for pair in (*whole, *apart)}
-    if row.score.index is not None:
-        found[None, None] = row.score.index
-    return found
+def configurations_table(answer: shapes.InConfigurations) -> bytes:
+    """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
+    head = ["subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low"]
+    values = {one.configuration: one.values for one in answer.configurations}
+    lines = [
+        (answer.label, one.configuration, other.configuration, compared.scenario, compared.dimension or "index",
+         one.values[number], values[other.configuration][number], *_line(other.apart, number))
+        for one, other in _once(answer)
+        for number, compared in enumerate(answer.compared)
+    ]  # fmt: skip
+    return csv_bytes([*head, "high"], lines)
+
+
+def _once(
+    answer: shapes.InConfigurations,
+) -> Iterator[tuple[shapes.InConfiguration, shapes.OtherConfiguration]]:
+    """Every two configurations in one direction, the earlier one first."""
+    seen = set()
+    for one in answer.configurations:
+        seen.add(one.configuration)
+        yield from ((one, other) for other in one.others if other.configuration not in seen)
+
+
+def _beside(compared: Sequence[Compared], one: Placed, other: Placed) -> shapes.OtherConfiguration:
+    sure = how_sure(one, other)
+    known = [sure.apart.get(name) for name in compared]
+    apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
+    return shapes.OtherConfiguration(str(other.place.configuration), apart)
+
+
+def _shown(compared: Sequence[Compared]) -> tuple[shapes.Compared, ...]:
+    return tuple(
+        shapes.Compared(None if scenario is None else scenario_slug(scenario), dimension)
+        for scenario, dimension in compared
+    )
+
+
+def _line(apart: shapes.Differences, number: int) -> tuple[float | None, float | None, float | None]:
+    return apart.points[number], apart.lows[number], apart.highs[number]
 
 
 def _known(
@@ -107,7 +160,8 @@ def _known(
             found.append([None] * len(others))
         else:
             # the second minus the first, as everywhere
-            aparts = every_apart(measure, others, [ranked.index(row.subject.hash)] * len(others))
+            more = 0.0 if scenario is None else SCENARIO_DEGREES
+            aparts = every_apart(measure, others, [ranked.index(row.subject.hash)] * len(others), more)
             found.append([one if dimension is None else one.in_percent() for one in aparts])
     return {ranked[number]: list(of_one) for number, of_one in zip(others, zip(*found, strict=True), strict=True)}
 
@@ -117,23 +171,34 @@ def _comparison(
     mine: Mapping[Compared, float],
     other: Row,
     theirs: Mapping[Compared, float],
-    known: Sequence[Apart | None] | None,
+    known: Mapping[str, Sequence[Apart | None]],
     why: str | None,
 ) -> shapes.Comparison:
-    differences = [theirs[one] - mine[one] if one in mine and one in theirs else None for one in compared]
-    sizes = {n: abs(d) for n, d in enumerate(differences) if d is not None and compared[n][0] is not None}
+    of_both = known.get(other.subject.hash)
+    if of_both is None:
+        of_both, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
+    values = _short([theirs.get(one) for one in compared])
+    apart = _differences(compared, mine, theirs, of_both, why)
+    return shapes.Comparison(subject_id(other.subject), other.label, values, apart)
+
+
+def _differences(
+    compared: Sequence[Compared],
+    first: Mapping[Compared, float],
+    second: Mapping[Compared, float],
+    known: Sequence[Apart | None],
+    why: str | None,
+) -> shapes.Differences:
+    """The second minus the first, with what is *known* of each that is *compared*."""
+    points = [second[one] - first[one] if one in first and one in second else None for one in compared]
+    sizes = {n: abs(d) for n, d in enumerate(points) if d is not None and compared[n][0] is not None}
     largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
-    flipped = [n for n in largest_first if (mine[compared[n]] - HALF) * (theirs[compared[n]] - HALF) < 0]
-    if known is None:
-        known, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
+    flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
     again = [None if one is None else one.uncertainty.again for one in known]
     in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
     p_values = [None if (one := known[n]) is None else one.p_again for n in in_scenarios]
-    return shapes.Comparison(
-        subject=subject_id(other.subject),
-        label=other.label,
-        values=_short([theirs.get(one) for one in compared]),
-        differences=_short(differences),
+    return shapes.Differences(
+        points=_short(points),
         lows=_short([None if ends is None else ends.low for ends in again]),
         highs=_short([None if ends is None else ends.high for ends in again]),
         another=tuple(

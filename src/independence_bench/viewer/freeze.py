@@ -33,8 +33,8 @@ def offer(raw: bool, largest: int) -> Offer:
         "A copy made once: nothing in it changes.",
         "One board for each configuration and judge, and for the jury of all judges where there are several, each by "
         "our own rules and by those of published numbers.",
-        f"Comparisons of {who}.",
-        "Every transcript, and a search over all that the models said.",
+        f"Comparisons of {who}, and of each subject's configurations.",
+        "Every transcript, and a search over all that the models said and the judges wrote.",
         "Requests and responses as they were sent and came." if raw else "Without raw requests and responses.",
     )
     return Offer(frozen=True, raw=raw, compared=compared, says=says)

@@ -17,8 +17,8 @@ from independence_bench.store.changes import state_of
 from independence_bench.store.database import Store
 from independence_bench.viewer.catalog import Catalog, read_catalog
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import Search, build_search
 from independence_bench.viewer.shapes import Offer
+from independence_bench.viewer.shelf import SearchShelf
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it took, it is left alone
@@ -59,9 +59,20 @@ class Live:
         finally:
             self._looking.release()
 
+    def begin(self) -> None:
+        """Prepare beside the serving what takes long."""
+        self._search.prepare(self._newest)
+
+    def close(self) -> None:
+        """End what is being prepared."""
+        self._search.close()
+
+    def _newest(self) -> Catalog:
+        return self.answers.catalog
+
     def _read(self) -> Answers:
         catalog = read_catalog(self._store, self._protocols)
-        answers = Answers(catalog, OFFER, lambda: self._search.of(catalog))
+        answers = Answers(catalog, OFFER, lambda: self._search.of(self._newest))
         warm(answers)
         return answers
 
@@ -71,24 +82,3 @@ def warm(answers: Answers) -> None:
     first = next(iter(answers.catalog.rankings), None)
     if first is not None:
         answers.get(f"boards/{first}.json")
-
-
-class SearchShelf:
-    """The newest index that there is. One that took long to build serves for a while after the store has changed."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._building = threading.Lock()
-        self._search: Search | None = None
-        self._good_until = 0.0
-
-    def of(self, catalog: Catalog) -> Search:
-        """An index of *catalog*, or of one of shortly before."""
-        with self._building:
-            if self._search is None or (
-                self._search.index.version != catalog.version and self._clock() >= self._good_until
-            ):
-                started = self._clock()
-                self._search = build_search(catalog)
-                self._good_until = self._clock() + SHARE * (self._clock() - started)
-            return self._search

@@ -13,7 +13,7 @@ from independence_bench.report.comparisons import Spent
 from independence_bench.report.judges import family_of
 from independence_bench.report.scenarios import Worth
 from independence_bench.subject import ChatModel
-from independence_bench.viewer.catalog import Catalog, Edition, Ranking, subject_id
+from independence_bench.viewer.catalog import Catalog, Edition, Ranking, series_id, subject_id
 from independence_bench.viewer.shapes import (
     BoardEntry,
     Citation,
@@ -63,6 +63,7 @@ def board_entry(ranking: Ranking) -> BoardEntry:
         judge_kind=ranking.kind,
         judges=ranking.judges,
         rules=ranking.rules,
+        series=series_id(ranking),
     )
 
 

@@ -9,6 +9,7 @@ from independence_bench.report.certainty import Uncertainty as Certain
 from independence_bench.report.comparisons import Comparison
 from independence_bench.report.configurations import Effect, compare_configurations
 from independence_bench.report.contents import Contents
+from independence_bench.report.paired_configurations import InSeveral, compare_in_configurations
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import ScenarioFacts as Measured
 from independence_bench.report.scenarios import Verdict
@@ -16,7 +17,7 @@ from independence_bench.scoring import OWN
 from independence_bench.statistics.intervals import Interval as Ends
 from independence_bench.statistics.ranking import Standing
 from independence_bench.viewer import parts, shapes
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, subject_id
+from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id, subject_id
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.writing import Cell, csv_bytes
 
@@ -50,6 +51,14 @@ def board_answer(catalog: Catalog, ranking: Ranking) -> shapes.Board | None:
             *(_settings(board, "reasoning", one) for one in contents.efforts),
         ),
         configurations=_configurations(catalog, ranking),
+        in_several=tuple(
+            shapes.InSeveral(
+                subject_id(one.row.subject),
+                one.row.label,
+                tuple(str(placed.place.configuration) for placed in one.placed),
+            )
+            for one in in_several(catalog, ranking)
+        ),
         remarks=tuple(_remarks(board)),
         citation=parts.citation(catalog, ranking),
     )
@@ -202,8 +211,7 @@ def _verdict(verdict: Verdict) -> str:
 
 def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations | None:
     """What prompt and delivery do, over all boards by the same judge and rules; None where nothing can be compared."""
-    jury = ranking.judges if ranking.kind == "jury" else ()
-    every = list(catalog.boards(ranking.edition, ranking.rules, jury).values())
+    every = catalog.series(ranking)
     found = compare_configurations(every, ranking.judge)
     if found is None:
         return None
@@ -224,6 +232,14 @@ def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations
             )
             for one in found.subjects
         ),
+    )
+
+
+def in_several(catalog: Catalog, ranking: Ranking) -> Sequence[InSeveral]:
+    """Who has marks in two configurations or more, by this ranking's judge and rules."""
+    return catalog.kept(
+        f"in several by {series_id(ranking)}",
+        lambda: compare_in_configurations(catalog.series(ranking), ranking.judge),
     )
 
 

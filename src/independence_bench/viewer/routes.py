@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from independence_bench import __version__
 from independence_bench.viewer import comparing, judging, methods, parts, ranking, reading, scenarios, shapes, subjects
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, subject_id
-from independence_bench.viewer.searching import Search
+from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id, subject_id
+from independence_bench.viewer.searching import Shelved
 from independence_bench.viewer.writing import json_bytes
 
 A = TypeVar("A")
@@ -25,11 +25,16 @@ Given = bytes | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Every answer about one catalog. *search* gives the index: working it out takes a while."""
+    """Every answer about one catalog. *search* gives the index, as far as it is there."""
 
     catalog: Catalog
     offer: shapes.Offer
-    search: Callable[[], Search]
+    search: Callable[[], Shelved]
+
+    @property
+    def series(self) -> dict[str, Ranking]:
+        """The id of every series -> one of its boards."""
+        return {series_id(place): place for place in self.catalog.rankings.values()}
 
     def get(self, path: str) -> Given:
         """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a path."""
@@ -46,14 +51,25 @@ class Answers:
             yield from _both(f"judges/{edition.id}")
         for place in self.catalog.rankings.values():
             yield from self._of_board(place)
-        search = self.search()
-        yield "search/index.json"
-        yield from (f"search/{search.index.build}/words/{n}.json" for n in range(len(search.shards)))
-        yield from (f"search/{search.index.build}/documents/{n}.json" for n in range(len(search.blocks)))
+        for series, place in self.series.items():
+            yield from self._of_series(series, place)
+        yield from self._of_search()
         for transcript in self.catalog.held.transcripts:
             yield f"transcripts/{transcript}.json"
             if self.offer.raw:
                 yield f"raw/{transcript}.json"
+
+    def _of_series(self, series: str, place: Ranking) -> Iterator[str]:
+        for one in ranking.in_several(self.catalog, place):
+            yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
+
+    def _of_search(self) -> Iterator[str]:
+        yield "search/index.json"
+        if search := self.search().newest:
+            inside = f"search/{search.index.build}"
+            for of, shards in search.shards.items():
+                yield from (f"{inside}/{of}/{n}.json" for n in range(len(shards)))
+            yield from (f"{inside}/documents/{n}.json" for n in range(len(search.blocks)))
 
     def _of_board(self, place: Ranking) -> Iterator[str]:
         board = self.catalog.board(place)
@@ -142,6 +158,20 @@ def _compared(answers: Answers, board: str, subject: str, kind: str) -> Given:
     return _COMPARISONS(answers, board, subject, kind)
 
 
+def _in_configurations(answers: Answers, series: str, subject: str, kind: str) -> Given:
+    """Of one subject: the same for all boards of a series, so it is there once."""
+    place = answers.series.get(series)
+    if place is None:
+        return None
+    return _both_forms(
+        answers,
+        f"{series}/settings/{subject}",
+        kind,
+        lambda: comparing.configurations_answer(answers.catalog, place, subject),
+        comparing.configurations_table,
+    )
+
+
 def _judges(answers: Answers, protocol: str, kind: str) -> Given:
     edition = answers.catalog.held.editions.get(protocol)
     if edition is None:
@@ -151,16 +181,24 @@ def _judges(answers: Answers, protocol: str, kind: str) -> Given:
     )
 
 
-def _words(answers: Answers, build: str, number: str) -> Given:
-    search = answers.search()
-    there = build == search.index.build and int(number) < len(search.shards)
-    return json_bytes(search.shards[int(number)]) if there else None
+def _search(answers: Answers) -> Given:
+    there = answers.search()
+    index = None if there.newest is None else there.newest.index
+    return json_bytes(shapes.SearchHead(index, there.preparing))
+
+
+def _words(answers: Answers, build: str, of: shapes.SearchOf, number: str) -> Given:
+    search = answers.search().build(build)
+    return None if search is None else _numbered(search.shards[of], number)
 
 
 def _documents(answers: Answers, build: str, number: str) -> Given:
-    search = answers.search()
-    there = build == search.index.build and int(number) < len(search.blocks)
-    return json_bytes(search.blocks[int(number)]) if there else None
+    search = answers.search().build(build)
+    return None if search is None else _numbered(search.blocks, number)
+
+
+def _numbered(parts: Sequence[object], number: str) -> Given:
+    return json_bytes(parts[int(number)]) if int(number) < len(parts) else None
 
 
 Answer = Callable[..., Given]
@@ -183,9 +221,10 @@ ROUTES: tuple[tuple[re.Pattern[str], Answer], ...] = tuple(
         (rf"boards/{ID}/subjects/{ID}{KIND}", _SUBJECTS),
         (rf"boards/{ID}/scenarios/{ID}{KIND}", _SCENARIOS),
         (rf"boards/{ID}/compare/{ID}{KIND}", _compared),
+        (rf"settings/{ID}/{ID}{KIND}", _in_configurations),
         (rf"judges/{ID}{KIND}", _judges),
-        (r"search/index\.json", lambda answers: json_bytes(answers.search().index)),
-        (rf"search/{ID}/words/{NUMBER}\.json", _words),
+        (r"search/index\.json", _search),
+        (rf"search/{ID}/(said|judged)/{NUMBER}\.json", _words),
         (rf"search/{ID}/documents/{NUMBER}\.json", _documents),
     )
 )

@@ -1,7 +1,8 @@
 """Full text search without a server: an index in files, of which a query fetches a few.
 
-Indexed is what the models said in every transcript, with their private notes and reasoning. How a text becomes words
-is stated in `shapes.SearchIndex`, and done a second time in the page, for queries; the two have to agree.
+Indexed is, each for itself, what the models said in every transcript, with their private notes and reasoning, and what
+the judges wrote about it. How a text becomes words is stated in `shapes.SearchIndex`, and done a second time in the
+page, for queries; the two have to agree.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, pairwise
@@ -19,22 +20,41 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from independence_bench.brief import rubric_hash
 from independence_bench.store import records
 from independence_bench.viewer.catalog import Catalog, Edition, Stored
-from independence_bench.viewer.shapes import SearchDocument, SearchDocuments, SearchIndex, SearchWords
+from independence_bench.viewer.shapes import (
+    SearchDocument,
+    SearchDocuments,
+    SearchIndex,
+    SearchOf,
+    SearchPart,
+    SearchWords,
+)
 
 A = TypeVar("A")
 LONGEST = 24  # UTF-16 code units of a word
 SHARD = 48_000  # characters of postings in a file
 BLOCK = 50  # documents in a file
 BATCH = 400  # transcripts whose reasoning is read at once
-COVERS = (
-    "What the models said in every transcript, with their private notes and their reasoning. What the person says and "
-    "what is put into a model's mouth are the same in every transcript of a scenario, and stand in the methods."
-)
+COVERS: Mapping[SearchOf, str] = {
+    "said": "What the models said in every transcript, with their private notes and their reasoning. What the person "
+    "says and what is put into a model's mouth are the same in every transcript of a scenario, and stand in the "
+    "methods.",
+    "judged": "What every judge wrote about every transcript before it gave its marks. What it was told stands in the "
+    "methods.",
+}
+
+Words = set[str]
+Tell = Callable[[float], None]  # the share that is done, in [0, 1]; whatever it raises ends the work
 
 _WORD = re.compile(r"[^\W_]+")
-_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
+# the character first: where it is none there is nothing to look round for
+_APOSTROPHE = re.compile(r"['’](?<=[^\W\d_].)(?=[^\W\d_])")
+# What most texts that are not ASCII have beside it, as what stands for it: a text without it takes the short way
+_TYPOGRAPHY = (("’", "'"), *((sign, " ") for sign in "‘“”—–…•→\u2011\u202f"))
+# lower case; all but letters and digits is a space
+_PLAIN = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes([32]) * 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +62,36 @@ class Search:
     """An index: its parts are the answers below api/search/."""
 
     index: SearchIndex
-    shards: Sequence[SearchWords]
+    shards: Mapping[SearchOf, Sequence[SearchWords]]
     blocks: Sequence[SearchDocuments]
 
 
-def words_of(text: str) -> set[str]:
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """What there is to search with now."""
+
+    newest: Search | None  # None: none yet
+    preparing: float | None = None  # how far the next one is, in [0, 1]; None: none is needed
+    earlier: Search | None = None  # for pages that still have its head
+
+    def build(self, name: str) -> Search | None:
+        """The index that is called so; None where there is none any more."""
+        return next((one for one in (self.newest, self.earlier) if one is not None and one.index.build == name), None)
+
+
+def words_of(text: str) -> Words:
     """The different words of *text*, as `shapes.SearchIndex` says."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text).translate(_marks())
-    found = _WORD.findall(_APOSTROPHE.sub("", text.lower()))
-    return {word if len(word) <= LONGEST and word.isascii() else _cut(word) for word in found}
+        for sign, plain in _TYPOGRAPHY:
+            text = text.replace(sign, plain)
+        if not text.isascii():
+            text = unicodedata.normalize("NFKD", text).translate(_marks())
+    if "'" in text or "’" in text:
+        text = _APOSTROPHE.sub("", text)
+    if text.isascii():
+        found = set(text.encode("ascii").translate(_PLAIN).decode("ascii").split())
+        return found if max(map(len, found), default=0) <= LONGEST else {word[:LONGEST] for word in found}
+    return {_cut(word) for word in _WORD.findall(text.lower())}
 
 
 @cache
@@ -65,28 +105,30 @@ def _cut(word: str) -> str:
     return word.encode("utf-16-le", "replace")[: 2 * LONGEST].decode("utf-16-le", "ignore")
 
 
-def build_search(catalog: Catalog) -> Search:
+def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
     """The index of everything in *catalog*, protocol by protocol in the order of its transcripts."""
-    postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
-    documents: list[SearchDocument] = []
+    editions = catalog.held.editions.values()
+    documents = [_document(catalog, edition, stored) for edition in editions for stored in edition.transcripts]
+    shards: dict[SearchOf, list[SearchWords]] = {}
     with catalog.store.reading() as connection:
-        for edition in catalog.held.editions.values():
-            numbers = {one.row.id: n for n, one in enumerate(edition.transcripts, len(documents))}
-            documents += [_document(catalog, edition, stored) for stored in edition.transcripts]
-            for id_, words in _said(connection, {one.row.script_hash for one in edition.transcripts}):
-                if id_ in numbers:
-                    for word in words:
-                        postings[word].append(numbers[id_])
-    shards = list(_shards(postings, len(documents)))
+        for done, (of, texts) in enumerate(_TEXTS):
+            postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
+            for read, (number, words) in enumerate(texts(connection, editions)):
+                if read % BATCH == 0:
+                    tell((done + min(1.0, read / len(documents))) / 2)
+                for word in words:
+                    postings[word].append(number)
+            shards[of] = list(_shards(postings, len(documents)))
     index = SearchIndex(
         version=catalog.version,
         build=catalog.version,
         documents=len(documents),
-        words=len(postings),
         longest=LONGEST,
-        shards=tuple(next(iter(shard.words)) for shard in shards),
         block=BLOCK,
-        covers=COVERS,
+        parts=tuple(
+            SearchPart(of, sum(len(shard.words) for shard in found), tuple(map(_first, found)), COVERS[of])
+            for of, found in shards.items()
+        ),
     )
     return Search(index, shards, [SearchDocuments(tuple(block)) for block in _batches(documents, BLOCK)])
 
@@ -102,14 +144,48 @@ def _document(catalog: Catalog, edition: Edition, stored: Stored) -> SearchDocum
     )
 
 
-def _said(connection: Connection, scripts: Collection[str]) -> Iterator[tuple[str, set[str]]]:
-    """(a transcript's id, the words in it that the model wrote) of every transcript of *scripts*."""
-    for batch in _batches(records.words_of(connection, scripts), BATCH):
-        thoughts = records.find_replies(connection, [key for _, _, keys in batch for key in keys])
-        for row, talk, keys in batch:
-            spoken = [part for line in talk.lines if line.name for part in (line.text, line.notes)]
-            thought = [thoughts[key].reasoning for key in keys if key in thoughts]
-            yield row.id, words_of("\n".join((*spoken, *thought)))
+Editions = Collection[Edition]
+
+
+def _said(connection: Connection, editions: Editions) -> Iterator[tuple[int, Words]]:
+    """(a document's number, the words in it that the model wrote) of every transcript."""
+    before = 0
+    for edition in editions:
+        numbers = {one.row.id: n for n, one in enumerate(edition.transcripts, before)}
+        before += len(edition.transcripts)
+        scripts = {one.row.script_hash for one in edition.transcripts}
+        for batch in _batches(records.words_of(connection, scripts), BATCH):
+            thoughts = records.find_replies(connection, [key for _, _, keys in batch for key in keys])
+            for row, talk, keys in batch:
+                if row.id in numbers:
+                    spoken = [part for line in talk.lines if line.name for part in (line.text, line.notes)]
+                    thought = [thoughts[key].reasoning for key in keys if key in thoughts]
+                    yield numbers[row.id], words_of("\n".join((*spoken, *thought)))
+
+
+def _judged(connection: Connection, editions: Editions) -> Iterator[tuple[int, Words]]:
+    """(a document's number, the words of one judge about it) of every judgement, in no order."""
+    about: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
+    before = 0
+    for edition in editions:
+        rubrics = {one.id: rubric_hash(edition.protocol.judge_instructions, one) for one in edition.protocol.scenarios}
+        for number, one in enumerate(edition.transcripts, before):
+            about[one.row.heard_hash, rubrics[one.scenario.id]].append(number)
+        before += len(edition.transcripts)
+    for heard, rubric, reasoning in records.heard_reasonings(connection, {rubric for _, rubric in about}):
+        if numbers := about.get((heard, rubric)):
+            words = words_of(reasoning)
+            yield from ((number, words) for number in numbers)
+
+
+_TEXTS: tuple[tuple[SearchOf, Callable[[Connection, Editions], Iterator[tuple[int, Words]]]], ...] = (
+    ("said", _said),
+    ("judged", _judged),
+)
+
+
+def _first(shard: SearchWords) -> str:
+    return next(iter(shard.words))
 
 
 def _shards(postings: Mapping[str, array[int]], documents: int) -> Iterator[SearchWords]:
@@ -128,7 +204,7 @@ def _shards(postings: Mapping[str, array[int]], documents: int) -> Iterator[Sear
 
 def _written(numbers: array[int], documents: int) -> str:
     """The document numbers as `shapes.SearchWords` says."""
-    there = sorted(numbers)
+    there = sorted(set(numbers))  # several judges may have written it
     if 2 * len(there) > documents:
         return "!" + _distances(sorted(set(range(documents)).difference(there)))
     return _distances(there)

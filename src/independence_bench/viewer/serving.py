@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 
+import h11
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from independence_bench.errors import BenchError
+from independence_bench.viewer.page import HEADERS
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 1  # seconds that an answer at work is waited for when the server ends
@@ -29,14 +33,32 @@ def listen(port: int) -> socket.socket:
     return opened
 
 
+class Protocol(H11Protocol):
+    """HTTP; what is none is refused with the headers that everything else has."""
+
+    def send_400_response(self, msg: str) -> None:
+        """One line, and the end of the connection."""
+        body = json.dumps({"error": msg}).encode("ascii")
+        headers = {
+            **HEADERS,
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+        response = h11.Response(status_code=400, headers=list(headers.items()), reason="Bad Request")
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
 class Server(uvicorn.Server):
     """uvicorn, quiet; *ready* is called when it answers."""
 
-    def __init__(self, app: Starlette, ready: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=Protocol,
                 ws="none",
                 loop="asyncio",
                 lifespan="on",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 JudgeKind = Literal["model", "table", "person", "jury"]
+SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
 
 
 # ---------------------------------------------------------------- scores
@@ -109,6 +110,7 @@ class BoardEntry:
     judge_kind: JudgeKind | None
     judges: tuple[str, ...]  # labels: the jury's, or the one
     rules: str  # by which marks became indices: own, published
+    series: str  # id; boards that have the same one differ in nothing but their configurations
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +313,15 @@ class Configurations:
 
 
 @dataclass(frozen=True, slots=True)
+class InSeveral:
+    """A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there."""
+
+    subject: str  # id
+    label: str
+    configurations: tuple[str, ...]  # in which it has marks, two or more; in the protocol's order
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """`api/boards/<board>.json`: one ranking."""
 
@@ -322,6 +333,7 @@ class Board:
     rows: tuple[Row, ...]  # ranked ones first, by rank; then incomplete ones by label
     settings: tuple[Settings, ...]
     configurations: Configurations | None
+    in_several: tuple[InSeveral, ...]  # over all boards of its series, by label
     remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
     citation: Citation
 
@@ -379,6 +391,8 @@ class Elsewhere:
     configurations: tuple[str, ...]
     index: Score
     difference: float | None  # that index minus the one on this board
+    again: Interval | None  # 95 %, of the difference, were the same scenarios played again
+    why: str | None  # why that interval is missing; null where it is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -735,20 +749,27 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Differences:
+    """The second minus the first, of two subjects or of one in two configurations; in the order of *compared*."""
+
+    points: tuple[float | None, ...]  # null: one of the two has no mark of it
+    lows: tuple[float | None, ...]  # of the differences' 95 % intervals, were the same scenarios played again
+    highs: tuple[float | None, ...]
+    another: tuple[Interval | None, ...]  # of the index and the dimensions of two subjects: were other scenarios asked
+    why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
+    flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
+    order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
+    stand: tuple[int, ...]  # places told from 0, in scenarios, though so many are looked at (Holm's procedure)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """One other subject beside the first. All lists are in the order of *compared*."""
+    """One other subject beside the first."""
 
     subject: str  # id
     label: str
-    values: tuple[float | None, ...]  # [0, 100]
-    differences: tuple[float | None, ...]  # its value minus the first subject's
-    lows: tuple[float | None, ...]  # of the differences' 95 % intervals, were the same scenarios played again
-    highs: tuple[float | None, ...]
-    another: tuple[Interval | None, ...]  # of the index and the dimensions only: were other scenarios asked
-    why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
-    flipped: tuple[int, ...]  # places in *compared*: one subject is above 50 and the other below; largest first
-    order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
-    stand: tuple[int, ...]  # places told from 0, in scenarios, though so many are looked at (Holm's procedure)
+    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    apart: Differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -762,6 +783,39 @@ class Comparisons:
     compared: tuple[Compared, ...]  # the index, each dimension, each dimension in each scenario
     values: tuple[float | None, ...]  # the first subject's
     others: tuple[Comparison, ...]  # in the board's order
+
+
+# ---------------------------------------------------------------- api/settings/<series>/<subject>.json
+
+
+@dataclass(frozen=True, slots=True)
+class OtherConfiguration:
+    """One of the subject's configurations beside another one, which is the first."""
+
+    configuration: str
+    apart: Differences
+
+
+@dataclass(frozen=True, slots=True)
+class InConfiguration:
+    """A subject in one configuration, and every other one of its beside it."""
+
+    configuration: str
+    board: str  # id of the board that it is on, alone or in a pool
+    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    others: tuple[OtherConfiguration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InConfigurations:
+    """`api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in."""
+
+    version: str
+    series: str
+    subject: str  # id
+    label: str
+    compared: tuple[Compared, ...]
+    configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
 
 
 # ---------------------------------------------------------------- api/judges/<protocol>.json
@@ -960,12 +1014,44 @@ class ProtocolMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class Expression:
+    """A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a *text*.
+
+    name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root: inside.
+    power: base, exponent. index: base, index. mean: what has a line above it. sum: what is added up, what over (or from
+    where), and up to where.
+    """
+
+    kind: Literal["name", "words", "number", "sign", "row", "fraction", "root", "power", "index", "mean", "sum"]
+    text: str
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation: to be read out or copied, and to be drawn."""
+
+    text: str
+    shown: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What a letter of an equation stands for."""
+
+    text: str
+    shown: Expression
+    means: str
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
-    """What a word or a number means, in plain words; *equation* as TeX-free text, "" where there is none."""
+    """What a word or a number means, in plain words, with the equations that it is made by."""
 
     name: str
     text: str
-    equation: str
+    equations: tuple[Equation, ...] = ()
+    where: tuple[Letter, ...] = ()  # the letters in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -980,28 +1066,46 @@ class Methods:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchPart:
+    """One kind of texts that can be searched.
+
+    The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a word is in the last
+    shard whose first word is not above it, and the words that begin with something are in one or several in a row.
+    """
+
+    of: SearchOf
+    words: int
+    shards: tuple[str, ...]
+    covers: str  # what was indexed, in plain words
+
+
+@dataclass(frozen=True, slots=True)
 class SearchIndex:
-    """`api/search/index.json`: what can be searched, and how.
+    """What can be searched, and how.
 
     A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without combining marks),
-    an apostrophe between letters left out, cut after *longest* characters. The words are sorted by code unit and cut
-    into shards; *shards* has the first word of each, so a word is in the last shard whose first word is not above it,
-    and the words that begin with something are in one or several shards in a row.
+    an apostrophe between letters left out, cut after *longest* characters.
     """
 
     version: str
     build: str  # part of the paths below
     documents: int
-    words: int
     longest: int
-    shards: tuple[str, ...]
     block: int  # documents in a file of documents/
-    covers: str  # what was indexed, in plain words
+    parts: tuple[SearchPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHead:
+    """`api/search/index.json`: the newest index that there is, and how far the next one is."""
+
+    index: SearchIndex | None  # null: none yet
+    preparing: float | None  # the share that is done, in [0, 1]; null: no newer one is needed
 
 
 @dataclass(frozen=True, slots=True)
 class SearchWords:
-    """`api/search/<build>/words/<n>.json`: one shard.
+    """`api/search/<build>/<of>/<n>.json`: one shard of a part.
 
     Word -> the documents that have it: their numbers in rising order, each as its distance from the one before it
     (the first one from -1), in base 36, with commas; where a word is in most documents, "!" and likewise those

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from independence_bench.name_reading import NamesRead, names_of
 from independence_bench.names import gender_changed, name_changed
 from independence_bench.report.certainty import UNKNOWN
+from independence_bench.report.configurations import Change, change_between
 from independence_bench.report.contents import Contents
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import mean_of
@@ -44,7 +45,7 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
             )
             for one, score in row.by_configuration.items()
         ),
-        elsewhere=tuple(_elsewhere(catalog, place, row)),
+        elsewhere=tuple(_elsewhere(catalog, place, row, why)),
         dollars=detail.spent.dollars,
         served=parts.served(detail.spent),
         names=_names(catalog, place, row),
@@ -98,19 +99,32 @@ def _field(contents: Contents) -> tuple[float | None, ...]:
     return tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios)
 
 
-def _elsewhere(catalog: Catalog, place: Ranking, row: Row) -> Iterator[shapes.Elsewhere]:
+def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -> Iterator[shapes.Elsewhere]:
     for other in catalog.rankings.values():
         same = (other.edition.id, other.judge, other.rules) == (place.edition.id, place.judge, place.rules)
         board = catalog.board(other) if same and other is not place else None
         there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
         for one in there:
-            indices = (one.score.index, row.score.index)
+            why = None if board is None else ranking.unsaid(board)
+            change = _change(row, one)
+            again = None if change is None else change.again
             yield shapes.Elsewhere(
                 board=other.id,
                 configurations=tuple(map(str, other.configurations)),
-                index=ranking.score(indices[0], one.certainty.index, ranking.unsaid(board) if board else None),
-                difference=None if indices[0] is None or indices[1] is None else indices[0] - indices[1],
+                index=ranking.score(one.score.index, one.certainty.index, why),
+                difference=None if change is None else change.points,
+                again=ranking.interval(again),
+                why=None if again else why or unsaid or "no interval: it is not ranked on both boards",
             )
+
+
+def _change(here: Row, there: Row) -> Change | None:
+    """The index there minus the one here; None where it has none on one of the two boards."""
+    if here.score.index is None or there.score.index is None:
+        return None
+    return change_between(
+        (here.score.index, here.certainty.index.again), (there.score.index, there.certainty.index.again)
+    )
 
 
 def _names(catalog: Catalog, place: Ranking, row: Row) -> tuple[shapes.NameChoice, ...]:

@@ -6,11 +6,13 @@ export const paths = {
   subject: (board: string, subject: string) => `api/boards/${part(board)}/subjects/${part(subject)}.json`,
   scenario: (board: string, scenario: string) => `api/boards/${part(board)}/scenarios/${part(scenario)}.json`,
   compare: (board: string, subject: string) => `api/boards/${part(board)}/compare/${part(subject)}.json`,
+  settings: (series: string, subject: string) => `api/settings/${part(series)}/${part(subject)}.json`,
   judges: (protocol: string) => `api/judges/${part(protocol)}.json`,
   transcript: (transcript: string) => `api/transcripts/${part(transcript)}.json`,
   raw: (transcript: string) => `api/raw/${part(transcript)}.json`,
   search: "api/search/index.json",
-  searchWords: (build: string, shard: number) => `api/search/${part(build)}/words/${String(shard)}.json`,
+  searchWords: (build: string, of: "said" | "judged", shard: number) =>
+    `api/search/${part(build)}/${of}/${String(shard)}.json`,
   searchDocuments: (build: string, block: number) => `api/search/${part(build)}/documents/${String(block)}.json`,
   csv: (path: string) => path.replace(/\.json$/, ".csv"),
 };

@@ -112,6 +112,8 @@ export interface BoardEntry {
   readonly judges: readonly string[];
   /** by which marks became indices: own, published */
   readonly rules: string;
+  /** id; boards that have the same one differ in nothing but their configurations */
+  readonly series: string;
 }
 
 /** How to cite what is shown. */
@@ -332,6 +334,15 @@ export interface Configurations {
   readonly subjects: readonly Spread[];
 }
 
+/** A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there. */
+export interface InSeveral {
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  /** in which it has marks, two or more; in the protocol's order */
+  readonly configurations: readonly string[];
+}
+
 /** `api/boards/<board>.json`: one ranking. */
 export interface Board {
   readonly version: string;
@@ -344,6 +355,8 @@ export interface Board {
   readonly rows: readonly Row[];
   readonly settings: readonly Settings[];
   readonly configurations: Configurations | null;
+  /** over all boards of its series, by label */
+  readonly in_several: readonly InSeveral[];
   /** what a reader must know about this board, a sentence each */
   readonly remarks: readonly string[];
   readonly citation: Citation;
@@ -400,6 +413,10 @@ export interface Elsewhere {
   readonly index: Score;
   /** that index minus the one on this board */
   readonly difference: number | null;
+  /** 95 %, of the difference, were the same scenarios played again */
+  readonly again: Interval | null;
+  /** why that interval is missing; null where it is there */
+  readonly why: string | null;
 }
 
 /** The name and the gender that a subject chose in one run: when asked freely, and at the end. */
@@ -755,28 +772,36 @@ export interface Compared {
   readonly dimension: string | null;
 }
 
-/** One other subject beside the first. All lists are in the order of *compared*. */
-export interface Comparison {
-  /** id */
-  readonly subject: string;
-  readonly label: string;
-  /** [0, 100] */
-  readonly values: readonly (number | null)[];
-  /** its value minus the first subject's */
-  readonly differences: readonly (number | null)[];
+/**
+ * The second minus the first, of two subjects or of one in two configurations; in the order of
+ * *compared*.
+ */
+export interface Differences {
+  /** null: one of the two has no mark of it */
+  readonly points: readonly (number | null)[];
   /** of the differences' 95 % intervals, were the same scenarios played again */
   readonly lows: readonly (number | null)[];
   readonly highs: readonly (number | null)[];
-  /** of the index and the dimensions only: were other scenarios asked */
+  /** of the index and the dimensions of two subjects: were other scenarios asked */
   readonly another: readonly (Interval | null)[];
   /** why intervals are missing; null: nothing is missing, or it is not known */
   readonly why: string | null;
-  /** places in *compared*: one subject is above 50 and the other below; largest first */
+  /** places in *compared*: one of the two is above 50 and the other below; largest first */
   readonly flipped: readonly number[];
   /** places of every other dimension in a scenario that both have, largest difference first */
   readonly order: readonly number[];
   /** places told from 0, in scenarios, though so many are looked at (Holm's procedure) */
   readonly stand: readonly number[];
+}
+
+/** One other subject beside the first. */
+export interface Comparison {
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  /** [0, 100], in the order of *compared* */
+  readonly values: readonly (number | null)[];
+  readonly apart: Differences;
 }
 
 /** `api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board. */
@@ -792,6 +817,36 @@ export interface Comparisons {
   readonly values: readonly (number | null)[];
   /** in the board's order */
   readonly others: readonly Comparison[];
+}
+
+/** One of the subject's configurations beside another one, which is the first. */
+export interface OtherConfiguration {
+  readonly configuration: string;
+  readonly apart: Differences;
+}
+
+/** A subject in one configuration, and every other one of its beside it. */
+export interface InConfiguration {
+  readonly configuration: string;
+  /** id of the board that it is on, alone or in a pool */
+  readonly board: string;
+  /** [0, 100], in the order of *compared* */
+  readonly values: readonly (number | null)[];
+  readonly others: readonly OtherConfiguration[];
+}
+
+/**
+ * `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in.
+ */
+export interface InConfigurations {
+  readonly version: string;
+  readonly series: string;
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  readonly compared: readonly Compared[];
+  /** two or more, in the protocol's order */
+  readonly configurations: readonly InConfiguration[];
 }
 
 /** One judge. */
@@ -965,13 +1020,39 @@ export interface ProtocolMethod {
 }
 
 /**
- * What a word or a number means, in plain words; *equation* as TeX-free text, "" where there is
- * none.
+ * A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a
+ * *text*.
+ *
+ * name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root:
+ * inside. power: base, exponent. index: base, index. mean: what has a line above it. sum: what is
+ * added up, what over (or from where), and up to where.
  */
+export interface Expression {
+  readonly kind: "name" | "words" | "number" | "sign" | "row" | "fraction" | "root" | "power" | "index" | "mean" | "sum";
+  readonly text: string;
+  readonly parts: readonly Expression[];
+}
+
+/** One equation: to be read out or copied, and to be drawn. */
+export interface Equation {
+  readonly text: string;
+  readonly shown: Expression;
+}
+
+/** What a letter of an equation stands for. */
+export interface Letter {
+  readonly text: string;
+  readonly shown: Expression;
+  readonly means: string;
+}
+
+/** What a word or a number means, in plain words, with the equations that it is made by. */
 export interface Term {
   readonly name: string;
   readonly text: string;
-  readonly equation: string;
+  readonly equations: readonly Equation[];
+  /** the letters in them */
+  readonly where: readonly Letter[];
 }
 
 /** `api/methods.json`: how all this was measured. */
@@ -981,30 +1062,47 @@ export interface Methods {
 }
 
 /**
- * `api/search/index.json`: what can be searched, and how.
+ * One kind of texts that can be searched.
+ *
+ * The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a
+ * word is in the last shard whose first word is not above it, and the words that begin with
+ * something are in one or several in a row.
+ */
+export interface SearchPart {
+  readonly of: "said" | "judged";
+  readonly words: number;
+  readonly shards: readonly string[];
+  /** what was indexed, in plain words */
+  readonly covers: string;
+}
+
+/**
+ * What can be searched, and how.
  *
  * A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without
- * combining marks), an apostrophe between letters left out, cut after *longest* characters. The
- * words are sorted by code unit and cut into shards; *shards* has the first word of each, so a word
- * is in the last shard whose first word is not above it, and the words that begin with something
- * are in one or several shards in a row.
+ * combining marks), an apostrophe between letters left out, cut after *longest* characters.
  */
 export interface SearchIndex {
   readonly version: string;
   /** part of the paths below */
   readonly build: string;
   readonly documents: number;
-  readonly words: number;
   readonly longest: number;
-  readonly shards: readonly string[];
   /** documents in a file of documents/ */
   readonly block: number;
-  /** what was indexed, in plain words */
-  readonly covers: string;
+  readonly parts: readonly SearchPart[];
+}
+
+/** `api/search/index.json`: the newest index that there is, and how far the next one is. */
+export interface SearchHead {
+  /** null: none yet */
+  readonly index: SearchIndex | null;
+  /** the share that is done, in [0, 1]; null: no newer one is needed */
+  readonly preparing: number | null;
 }
 
 /**
- * `api/search/<build>/words/<n>.json`: one shard.
+ * `api/search/<build>/<of>/<n>.json`: one shard of a part.
  *
  * Word -> the documents that have it: their numbers in rising order, each as its distance from the
  * one before it (the first one from -1), in base 36, with commas; where a word is in most

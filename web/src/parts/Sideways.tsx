@@ -1,7 +1,15 @@
 import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
 /** What may be wider than its place scrolls by itself, by keyboard too; the page never does. */
-export function Sideways({ className = "", children }: { className?: string; children: ReactNode }) {
+export function Sideways({
+  className = "",
+  what = "a table that scrolls sideways",
+  children,
+}: {
+  className?: string;
+  what?: string;
+  children: ReactNode;
+}) {
   const at = useRef<HTMLDivElement>(null);
   const [scrolls, setScrolls] = useState(false);
   useLayoutEffect(() => {
@@ -23,7 +31,7 @@ export function Sideways({ className = "", children }: { className?: string; chi
       className={`sideways ${className}`}
       tabIndex={scrolls ? 0 : undefined}
       role={scrolls ? "group" : undefined}
-      aria-label={scrolls ? "a table that scrolls sideways" : undefined}
+      aria-label={scrolls ? what : undefined}
     >
       {children}
     </div>

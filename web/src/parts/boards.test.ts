@@ -11,6 +11,7 @@ const board = (protocol: string, configuration: string, judge: string, rules = "
   judges: [judge],
   judge_kind: "model",
   rules,
+  series: [protocol, judge, rules].join("."),
 });
 const first = board("v2", "s/tool", "a");
 const BOARDS = [

@@ -8,33 +8,36 @@ import { Said } from "../../parts/Said";
 import { Failed, Loading } from "../../parts/states";
 import { useAnswer } from "../../parts/useAnswer";
 
-interface Props {
-  scenario: string;
-  subjects: readonly [string, string];
-  labels: readonly [string, string];
+/** Whose answers: those of a subject on a board, or there in one configuration only. */
+export interface Speaker {
+  label: string;
+  subject: string;
+  board: string;
+  configuration: string | null;
 }
 
 /** What both said in one scenario, beside each other. */
-export function Answers({ scenario, subjects, labels }: Props) {
+export function Answers({ scenario, sides }: { scenario: string; sides: readonly [Speaker, Speaker] }) {
   return (
     <div className="grid gap-4 pb-4 md:grid-cols-2">
-      {subjects.map((subject, place) => (
+      {sides.map((side, place) => (
         <One
-          key={subject}
+          key={`${side.subject} ${side.configuration ?? ""}`}
           scenario={scenario}
-          subject={subject}
-          label={`${place ? "B" : "A"}: ${labels[place] ?? ""}`}
+          of={side}
+          label={`${place ? "B" : "A"}: ${side.label}`}
         />
       ))}
     </div>
   );
 }
 
-function One({ scenario, subject, label }: { scenario: string; subject: string; label: string }) {
+function One({ scenario, of, label }: { scenario: string; of: Speaker; label: string }) {
   const { board, href } = useHere();
   const [chosen, setChosen] = useState("");
-  const list = useAnswer<Subject>(paths.subject(board.id, subject));
-  const there = list.state === "ready" ? list.value.transcripts.filter((one) => one.scenario === scenario) : [];
+  const list = useAnswer<Subject>(paths.subject(of.board, of.subject));
+  const every = list.state === "ready" ? list.value.transcripts.filter((one) => one.scenario === scenario) : [];
+  const there = every.filter((one) => of.configuration === null || one.configuration === of.configuration);
   const entry = there.find((one) => one.id === chosen) ?? there[0];
   const answer = useAnswer<Transcript>(entry ? paths.transcript(entry.id) : null);
   return (
@@ -53,8 +56,9 @@ function One({ scenario, subject, label }: { scenario: string; subject: string; 
             {there.map((one) => (
               <option key={one.id} value={one.id}>
                 run {one.run}
-                {board.configurations.length > 1 ? `, ${words(one.configuration)}` : ""}:{" "}
-                {one.score === null ? one.state : number(one.score, 0)}
+                {of.configuration === null && board.configurations.length > 1
+                  ? `, ${words(one.configuration)}`
+                  : ""}: {one.score === null ? one.state : number(one.score, 0)}
               </option>
             ))}
           </select>
@@ -79,7 +83,7 @@ function One({ scenario, subject, label }: { scenario: string; subject: string; 
               </div>
             ) : null,
           )}
-          <a href={href(transcriptAt(entry.id))} className="text-sm">
+          <a href={href(transcriptAt(entry.id), of.board === board.id ? {} : { board: of.board })} className="text-sm">
             Read the conversation
           </a>
         </>

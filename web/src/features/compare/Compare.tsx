@@ -10,7 +10,8 @@ import { Switch } from "../../parts/Switch";
 import { Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
-import { Pair } from "./Pair";
+import { Chooser, Swap } from "./Chooser";
+import { Pair, type Side } from "./Pair";
 import { Settings } from "./Settings";
 
 type At = Extract<Address, { page: "compare" }>;
@@ -48,7 +49,7 @@ export default function Compare() {
         address.view === "pair" ? (
           <Two board={answer.value} at={address} />
         ) : (
-          <Settings board={answer.value} />
+          <Settings board={answer.value} at={address} />
         )
       ) : null}
     </>
@@ -63,6 +64,19 @@ function Two({ board, at }: { board: Board; at: At }) {
   const set = (one: string, other: string) => {
     go({ ...at, scenario: "" }, { picked: [one, other, ...rest].filter(Boolean) }, true);
   };
+  const rows = (taken: string) =>
+    board.rows.map(({ rank, subject }) => ({
+      value: subject.id,
+      shown: `${rank === null ? "" : `${String(rank)}. `}${subject.label}`,
+      disabled: subject.id === taken,
+    }));
+  const side = (subject: string, values: readonly (number | null)[]): Side => ({
+    label: there.get(subject)?.subject.label ?? "",
+    subject,
+    board: board.board.id,
+    configuration: null,
+    values,
+  });
   const answer = useAnswer<Comparisons>(first && second ? paths.compare(board.board.id, first) : null);
   const other = answer.state === "ready" ? answer.value.others.find((one) => one.subject === second) : undefined;
   return (
@@ -70,29 +84,24 @@ function Two({ board, at }: { board: Board; at: At }) {
       <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
         <Chooser
           label="First (A)"
-          board={board}
           value={first}
-          without={second}
+          optional
+          of={rows(second)}
           change={(id) => {
             set(id, second);
           }}
         />
-        <button
-          type="button"
-          className="button self-end justify-self-start"
+        <Swap
           disabled={!first || !second}
-          onClick={() => {
+          swap={() => {
             set(second, first);
           }}
-          aria-label="Swap the two"
-        >
-          ⇄
-        </button>
+        />
         <Chooser
           label="Second (B)"
-          board={board}
           value={second}
-          without={first}
+          optional
+          of={rows(first)}
           change={(id) => {
             set(first, id);
           }}
@@ -147,10 +156,11 @@ function Two({ board, at }: { board: Board; at: At }) {
           </div>
           <Pair
             board={board}
-            first={answer.value}
-            second={other}
-            labels={[there.get(first)?.subject.label ?? "", there.get(second)?.subject.label ?? ""]}
+            compared={answer.value.compared}
+            sides={[side(first, answer.value.values), side(second, other.values)]}
+            apart={other.apart}
             at={at}
+            kind={at.interval}
           />
           <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
             <a href={href(subjectAt(first))}>All of A</a>
@@ -161,36 +171,5 @@ function Two({ board, at }: { board: Board; at: At }) {
         <Empty title="These two cannot be compared.">Nothing that both of them have is on this ranking.</Empty>
       )}
     </>
-  );
-}
-
-interface ChooserProps {
-  label: string;
-  board: Board;
-  value: string;
-  without: string;
-  change: (id: string) => void;
-}
-
-function Chooser({ label, board, value, without, change }: ChooserProps) {
-  return (
-    <label className="min-w-0">
-      <span className="eyebrow block">{label}</span>
-      <select
-        className="field w-full"
-        value={value}
-        onChange={(event) => {
-          change(event.target.value);
-        }}
-      >
-        <option value="">choose …</option>
-        {board.rows.map((row) => (
-          <option key={row.subject.id} value={row.subject.id} disabled={row.subject.id === without}>
-            {row.rank === null ? "" : `${String(row.rank)}. `}
-            {row.subject.label}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

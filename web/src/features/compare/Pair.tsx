@@ -1,33 +1,39 @@
 import { useMemo, useState } from "react";
-import type { Address } from "../../addresses";
-import type { Board, Comparison, Comparisons, Interval } from "../../api/types";
+import type { Choice, PlaceOf } from "../../addresses";
+import type { Board, Compared, Differences, Interval } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
 import { number, signed } from "../../parts/format";
 import { DifferenceBar } from "../../parts/DifferenceBar";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
-import { Answers } from "./Answers";
+import { Answers, type Speaker } from "./Answers";
 
-type At = Extract<Address, { page: "compare" }>;
+/** One of the two that are compared. */
+export interface Side extends Speaker {
+  values: readonly (number | null)[]; // in the order of *compared*
+}
 
 interface Props {
   board: Board;
-  first: Comparisons;
-  second: Comparison;
-  labels: readonly [string, string];
-  at: At;
+  compared: readonly Compared[];
+  sides: readonly [Side, Side];
+  apart: Differences; // B minus A
+  at: PlaceOf<"compare">;
+  kind: Choice["interval"];
 }
 
 const FEW = 12; // places shown before somebody asks for all
 
 /** Index and dimensions with paired differences; then the scenarios, those that flipped first. */
-export function Pair({ board, first, second, labels, at }: Props) {
+export function Pair({ board, compared, sides, apart, at, kind }: Props) {
   const [all, setAll] = useState(false);
-  const whole = first.compared.flatMap((one, place) => (one.scenario === null ? [place] : []));
-  const apart = second.order.filter((place) => first.compared[place]?.scenario != null);
-  const flipped = second.flipped.filter((place) => first.compared[place]?.scenario != null);
-  const reach = useMemo(() => reachOf(second, whole), [second, whole]);
+  const whole = compared.flatMap((one, place) => (one.scenario === null ? [place] : []));
+  const rest = apart.order.filter((place) => compared[place]?.scenario != null);
+  const flipped = apart.flipped.filter((place) => compared[place]?.scenario != null);
+  const reach = useMemo(() => reachOf(apart, whole), [apart, whole]);
   const titles = useTitles(board);
+  const [first, second] = sides;
+  const itself = first.subject === second.subject;
   return (
     <>
       <section className="mt-5" aria-label="Differences">
@@ -41,10 +47,10 @@ export function Pair({ board, first, second, labels, at }: Props) {
                   <span className="sr-only">What is compared</span>
                 </th>
                 <th scope="col" className="num">
-                  <span title={labels[0]}>A</span>
+                  <span title={first.label}>A</span>
                 </th>
                 <th scope="col" className="num">
-                  <span title={labels[1]}>B</span>
+                  <span title={second.label}>B</span>
                 </th>
                 <th scope="col" className="num">
                   B − A
@@ -62,8 +68,8 @@ export function Pair({ board, first, second, labels, at }: Props) {
             </thead>
             <tbody>
               {whole.map((place) => {
-                const interval = intervalOf(second, place, at.interval);
-                const name = first.compared[place]?.dimension ?? null;
+                const interval = intervalOf(apart, place, kind);
+                const name = compared[place]?.dimension ?? null;
                 return (
                   <tr key={place} className={name === null ? "font-semibold" : ""}>
                     <th scope="row" className={name === null ? "font-semibold" : "font-normal"}>
@@ -71,12 +77,13 @@ export function Pair({ board, first, second, labels, at }: Props) {
                     </th>
                     <td className="num">{number(first.values[place])}</td>
                     <td className="num">{number(second.values[place])}</td>
-                    <td className="num">{signed(second.differences[place])}</td>
-                    <td className="num text-soft max-sm:hidden">
-                      {interval ? `${signed(interval.low)} to ${signed(interval.high)}` : "–"}
+                    <td className="num">
+                      {signed(apart.points[place])}
+                      <span className="block text-sm font-normal text-soft sm:hidden">{between(interval, 1)}</span>
                     </td>
+                    <td className="num text-soft max-sm:hidden">{between(interval, 1) || "–"}</td>
                     <td className="max-md:hidden">
-                      <DifferenceBar value={second.differences[place] ?? null} interval={interval} reach={reach} />
+                      <DifferenceBar value={apart.points[place] ?? null} interval={interval} reach={reach} />
                     </td>
                   </tr>
                 );
@@ -84,23 +91,27 @@ export function Pair({ board, first, second, labels, at }: Props) {
             </tbody>
           </table>
         </Sideways>
-        {second.why ? <p className="mt-1 text-sm text-soft">Where an interval is missing: {second.why}</p> : null}
+        {apart.why ? <p className="mt-1 text-sm text-soft">Where an interval is missing: {apart.why}</p> : null}
       </section>
       <Scenarios
-        title="Where they flipped"
-        says="One of them keeps itself (above 50), the other gives in (below 50). Open a row to read both answers."
+        title={itself ? "Where it flipped" : "Where they flipped"}
+        says={`${
+          itself
+            ? "In one of the two it keeps itself (above 50), in the other it gives in (below 50)."
+            : "One of them keeps itself (above 50), the other gives in (below 50)."
+        } Open a row to read both answers.`}
         none="Nowhere: in every scenario both are on the same side of 50."
         places={flipped}
-        {...{ first, second, labels, at, titles }}
+        {...{ compared, sides, apart, at, titles }}
       />
       <Scenarios
         title="Everything else, largest difference first"
         says=""
         none="Nothing else that both of them have."
-        places={all ? apart : apart.slice(0, FEW)}
-        {...{ first, second, labels, at, titles }}
+        places={all ? rest : rest.slice(0, FEW)}
+        {...{ compared, sides, apart, at, titles }}
       />
-      {!all && apart.length > FEW ? (
+      {!all && rest.length > FEW ? (
         <button
           type="button"
           className="button mt-2"
@@ -108,7 +119,7 @@ export function Pair({ board, first, second, labels, at }: Props) {
             setAll(true);
           }}
         >
-          Show all {apart.length}
+          Show all {rest.length}
         </button>
       ) : null}
     </>
@@ -128,7 +139,7 @@ function useTitles(board: Board): Titles {
   }, [board]);
 }
 
-interface ScenariosProps extends Omit<Props, "board"> {
+interface ScenariosProps extends Omit<Props, "board" | "kind"> {
   title: string;
   says: string;
   none: string;
@@ -136,15 +147,21 @@ interface ScenariosProps extends Omit<Props, "board"> {
   titles: Titles;
 }
 
-function Scenarios({ title, says, none, places, first, second, labels, at, titles }: ScenariosProps) {
+function Scenarios({ title, says, none, places, ...line }: ScenariosProps) {
+  const stand = places.some((place) => line.apart.stand.includes(place));
   return (
     <section className="mt-8" aria-label={title}>
       <h2>{title}</h2>
       {says && places.length ? <p className="text-sm text-soft">{says}</p> : null}
+      {stand ? (
+        <p className="text-sm text-soft">
+          <Stands /> more than chance on this test, even with so many looked at (Holm’s procedure).
+        </p>
+      ) : null}
       {places.length ? (
         <ul className="mt-2 border-t border-line">
           {places.map((place) => (
-            <Line key={place} {...{ place, first, second, labels, at, titles }} />
+            <Line key={place} place={place} {...line} />
           ))}
         </ul>
       ) : (
@@ -156,24 +173,26 @@ function Scenarios({ title, says, none, places, first, second, labels, at, title
 
 function Line({
   place,
-  first,
-  second,
-  labels,
+  compared,
+  sides,
+  apart,
   at,
   titles,
 }: Omit<ScenariosProps, "title" | "says" | "none" | "places"> & { place: number }) {
   const { go } = useHere();
-  const compared = first.compared[place];
-  if (!compared || compared.scenario === null) return null;
-  const { scenario } = compared;
-  const key = `${scenario}.${compared.dimension ?? ""}`;
+  const one = compared[place];
+  if (!one || one.scenario === null) return null;
+  const { scenario, dimension } = one;
+  const [first, second] = sides;
+  const interval = intervalOf(apart, place, "again");
+  const key = `${scenario}.${dimension ?? ""}`;
   const open = at.scenario === key;
   return (
     <li className="border-b border-line">
       <button
         type="button"
         aria-expanded={open}
-        className="grid w-full grid-cols-[minmax(0,1fr)_3.2rem_3.2rem_4rem] items-baseline gap-x-2 py-1.5 text-left hover:bg-sunk"
+        className="grid w-full grid-cols-[minmax(0,1fr)_2.6rem_2.6rem_5rem] items-baseline sm:grid-cols-[minmax(0,1fr)_3.2rem_3.2rem_4.2rem_6.5rem] gap-x-2 py-1.5 text-left hover:bg-sunk"
         onClick={() => {
           go({ ...at, scenario: open ? "" : key }, {}, true);
         }}
@@ -186,7 +205,7 @@ function Line({
             ›
           </span>
           {titles.scenario(scenario)}
-          {compared.dimension ? <span className="eyebrow ml-2">{titles.dimension(compared.dimension)}</span> : null}
+          {dimension ? <span className="eyebrow ml-2">{titles.dimension(dimension)}</span> : null}
         </span>
         <span className="num rounded px-1.5" style={heat(first.values[place])}>
           {number(first.values[place], 0)}
@@ -194,25 +213,40 @@ function Line({
         <span className="num rounded px-1.5" style={heat(second.values[place])}>
           {number(second.values[place], 0)}
         </span>
-        <span className="num font-semibold">{signed(second.differences[place], 0)}</span>
+        <span className="num font-semibold">
+          {apart.stand.includes(place) ? <Stands /> : null} {signed(apart.points[place], 0)}
+          <span className="block text-xs font-normal text-soft sm:hidden">{between(interval, 0)}</span>
+        </span>
+        <span className="num text-sm text-soft max-sm:hidden">{between(interval, 0)}</span>
       </button>
-      {open ? (
-        <Answers key={scenario} scenario={scenario} subjects={[first.subject, second.subject]} labels={labels} />
-      ) : null}
+      {open ? <Answers key={scenario} scenario={scenario} sides={sides} /> : null}
     </li>
   );
 }
 
+/** The mark of a difference that stands among all of its list. */
+function Stands() {
+  return (
+    <span className="text-accent" role="img" aria-label="stands:">
+      ✱
+    </span>
+  );
+}
+
+function between(interval: Interval | null, digits: number): string {
+  return interval ? `${signed(interval.low, digits)} to ${signed(interval.high, digits)}` : "";
+}
+
 /** The interval of a difference: of scenarios there is only the one for the same test given again. */
-function intervalOf(second: Comparison, place: number, kind: At["interval"]): Interval | null {
-  if (kind === "like") return second.another[place] ?? null;
-  const [low, high] = [second.lows[place], second.highs[place]];
+function intervalOf(apart: Differences, place: number, kind: Choice["interval"]): Interval | null {
+  if (kind === "like") return apart.another[place] ?? null;
+  const [low, high] = [apart.lows[place], apart.highs[place]];
   return low == null || high == null ? null : { low, high };
 }
 
 /** The end of the scale: what holds every difference and interval, in tens. */
-function reachOf({ differences, lows, highs, another }: Comparison, places: readonly number[]): number {
-  const ends = places.flatMap((at) => [differences[at], lows[at], highs[at], another[at]?.low, another[at]?.high]);
+function reachOf({ points, lows, highs, another }: Differences, places: readonly number[]): number {
+  const ends = places.flatMap((at) => [points[at], lows[at], highs[at], another[at]?.low, another[at]?.high]);
   const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
   return Math.ceil(most / 10) * 10;
 }

@@ -1,14 +1,16 @@
-import { compareAt, subjectAt } from "../../addresses";
-import type { Board, Configurations, Effect, Settings as Told } from "../../api/types";
+import { compareAt, subjectAt, type Choice, type PlaceOf } from "../../addresses";
+import type { Board, Effect, Configurations as Means, Settings as Told } from "../../api/types";
+import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
 import { number, plural, signed, words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty } from "../../parts/states";
+import { Configurations } from "./Configurations";
 
-/** What prompt, delivery, provider and reasoning do. */
-export function Settings({ board }: { board: Board }) {
+/** One subject in two configurations; then what prompt, delivery, provider and reasoning do on average. */
+export function Settings({ board, at }: { board: Board; at: PlaceOf<"compare"> & Choice }) {
   const { configurations, settings } = board;
-  if (!configurations && !settings.length) {
+  if (!configurations && !settings.length && !board.in_several.length) {
     return (
       <Empty title="Nothing to compare here yet.">
         It needs one subject in two configurations, or a model under two providers or two efforts of reasoning.
@@ -17,6 +19,7 @@ export function Settings({ board }: { board: Board }) {
   }
   return (
     <>
+      {board.in_several.length ? <Configurations board={board} at={at} /> : null}
       {configurations ? <Places told={configurations} /> : null}
       {(["reasoning", "provider"] as const).map((by) => {
         const mine = settings.filter((one) => one.by === by);
@@ -49,23 +52,14 @@ function Group({ told }: { told: Told }) {
       <Sideways>
         <table className="data w-full">
           <caption className="sr-only">{told.model} under several settings</caption>
-          <thead>
-            <tr>
-              <th scope="col">{told.by === "provider" ? "Provider" : "Effort"}</th>
-              <th scope="col" className="num">
-                Index
-              </th>
-              <th scope="col" className="num">
-                Difference
-              </th>
-              <th scope="col" className="num">
-                Runs
-              </th>
-              <th scope="col">
-                <span className="sr-only">Compare</span>
-              </th>
-            </tr>
-          </thead>
+          <Headings
+            first={told.by === "provider" ? "Provider" : "Effort"}
+            numbers={[["Index"], ["Difference"], ["Runs"]]}
+          >
+            <th scope="col">
+              <span className="sr-only">Compare</span>
+            </th>
+          </Headings>
           <tbody>
             {told.variants.map((one) => (
               <tr key={one.subject}>
@@ -104,9 +98,9 @@ function Group({ told }: { told: Told }) {
   );
 }
 
-function Places({ told }: { told: Configurations }) {
+function Places({ told }: { told: Means }) {
   return (
-    <section className="mt-6" aria-label="Prompt and delivery">
+    <section className="mt-10" aria-label="Prompt and delivery">
       <h2>Prompt and delivery</h2>
       <p className="mb-2 text-sm text-soft">
         What the system prompt and the way of delivery do to the index, each subject compared with itself.
@@ -115,20 +109,14 @@ function Places({ told }: { told: Configurations }) {
         <Sideways className="self-start">
           <table className="data">
             <caption className="sr-only">Mean index in every configuration</caption>
-            <thead>
-              <tr>
-                <th scope="col">Configuration</th>
-                <th scope="col" className="num">
-                  Subjects
-                </th>
-                <th scope="col" className="num">
-                  Mean
-                </th>
-                <th scope="col" className="num" title="over the subjects that have an index in every configuration">
-                  Paired
-                </th>
-              </tr>
-            </thead>
+            <Headings
+              first="Configuration"
+              numbers={[
+                ["Subjects"],
+                ["Mean"],
+                ["Paired", "over the subjects that have an index in every configuration"],
+              ]}
+            />
             <tbody>
               {told.places.map((one) => (
                 <tr key={one.configuration}>

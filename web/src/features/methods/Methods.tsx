@@ -11,7 +11,7 @@ import { Failed, Loading } from "../../parts/states";
 import { Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
-import { Equation } from "./Equation";
+import { Equations, Where } from "./Equation";
 
 /** How all this was measured: protocols, rubrics, equations, what the numbers mean, how to cite them. */
 export default function Methods() {
@@ -54,7 +54,8 @@ function All({ methods }: { methods: Told }) {
               <dt className="font-semibold">{term.name}</dt>
               <dd className="text-soft">
                 <p className="plain">{term.text}</p>
-                {term.equation ? <Equation text={term.equation} /> : null}
+                {term.equations.length ? <Equations equations={term.equations} /> : null}
+                {term.where.length ? <Where letters={term.where} /> : null}
               </dd>
             </div>
           ))}

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { transcriptAt } from "../../addresses";
 import { read } from "../../api/client";
 import { paths } from "../../api/paths";
-import type { SearchDocument, SearchDocuments, SearchIndex, Transcript } from "../../api/types";
+import type { SearchDocument, SearchDocuments, SearchIndex, SearchPart, Transcript } from "../../api/types";
 import { words } from "../../parts/format";
 import { Highlighted } from "../../parts/Highlighted";
 import { useHere } from "../../parts/place";
@@ -15,10 +15,11 @@ interface Props {
   index: SearchIndex;
   documents: readonly number[];
   find: string;
+  of: SearchPart["of"];
 }
 
 /** What was found. Names come in blocks, excerpts from each conversation's file, both for what is seen only. */
-export function Hits({ index, documents, find }: Props) {
+export function Hits({ index, documents, find, of }: Props) {
   const at = useRef<HTMLDivElement>(null);
   const margin = useTop(at);
   const list = useWindowVirtualizer({
@@ -53,7 +54,7 @@ export function Hits({ index, documents, find }: Props) {
             className="absolute inset-x-0 top-0 border-b border-line py-2.5"
             style={{ transform: `translateY(${String(item.start - margin)}px)` }}
           >
-            {document ? <Hit document={document} find={find} /> : <p className="h-[4.5rem] text-faint">…</p>}
+            {document ? <Hit document={document} find={find} of={of} /> : <p className="h-[4.5rem] text-faint">…</p>}
           </div>
         );
       })}
@@ -61,7 +62,7 @@ export function Hits({ index, documents, find }: Props) {
   );
 }
 
-function Hit({ document, find }: { document: SearchDocument; find: string }) {
+function Hit({ document, find, of }: { document: SearchDocument; find: string; of: SearchPart["of"] }) {
   const { href, index } = useHere();
   const answer = useAnswer<Transcript>(paths.transcript(document.transcript));
   const protocol = index.protocols.find((one) => one.id === document.protocol);
@@ -78,7 +79,7 @@ function Hit({ document, find }: { document: SearchDocument; find: string }) {
       </p>
       <div className="said min-h-12 max-w-4xl text-[0.98rem] text-soft">
         {answer.state === "ready" ? (
-          <Excerpt transcript={answer.value} find={find} />
+          <Excerpt texts={of === "said" ? said(answer.value) : judged(answer.value)} find={find} />
         ) : (
           <span className="text-faint">…</span>
         )}
@@ -89,19 +90,41 @@ function Hit({ document, find }: { document: SearchDocument; find: string }) {
 
 const WHO = { human: "the human", given: "put into its mouth", model: "the model" };
 
-function Excerpt({ transcript, find }: { transcript: Transcript; find: string }) {
-  const best = transcript.lines
-    .map((line) => ({
-      line,
-      hits: new Set(hitsOf(line.text, find).map((hit) => line.text.slice(hit.start, hit.end).toLowerCase())).size,
+interface Text {
+  who: string;
+  text: string;
+}
+
+/** What was said; the model's own words first, and what nobody heard last. */
+function said({ lines }: Transcript): Text[] {
+  const own = [...lines].sort((a, b) => Number(b.who === "model") - Number(a.who === "model"));
+  return [
+    ...own.map(({ who, text }) => ({ who: WHO[who], text })),
+    ...own.map(({ notes }) => ({ who: "the model, in its notes", text: notes })),
+    ...own.map(({ reasoning }) => ({ who: "the model, reasoning", text: reasoning })),
+  ];
+}
+
+function judged({ judgements }: Transcript): Text[] {
+  return judgements.map(({ judge, reasoning }) => ({ who: judge, text: reasoning }));
+}
+
+/** Where most of the words that are looked for stand. */
+function Excerpt({ texts, find }: { texts: readonly Text[]; find: string }) {
+  const best = texts
+    .map((one) => ({
+      one,
+      hits: new Set(hitsOf(one.text, find).map((hit) => one.text.slice(hit.start, hit.end).toLowerCase())).size,
     }))
-    .sort((a, b) => b.hits - a.hits || Number(b.line.who === "model") - Number(a.line.who === "model"))[0];
-  const part = best ? excerpt(best.line.text, find) : null;
-  if (!best || !part) return <span className="text-faint">in private notes, reasoning or a judge's words</span>;
+    .sort((a, b) => b.hits - a.hits)[0]?.one;
+  const part = best ? excerpt(best.text, find) : null;
+  if (!best || !part) return <span className="text-faint">…</span>;
   const spans = hitsOf(part.text, find).map((hit) => ({ ...hit, kind: "hit", id: "", title: "" }));
   return (
     <span className="line-clamp-3">
-      <span className="eyebrow">{WHO[best.line.who]}: </span>
+      <span className="eyebrow">
+        <bdi>{best.who}</bdi>:{" "}
+      </span>
       {part.start > 0 ? "… " : ""}
       <Highlighted text={part.text} spans={spans} />
       {part.whole ? "" : " …"}

@@ -2,18 +2,20 @@ import { useEffect, useRef, useState } from "react";
 import { searchAt, type Address } from "../../addresses";
 import { read, type Failure } from "../../api/client";
 import { paths } from "../../api/paths";
-import type { SearchIndex, SearchWords } from "../../api/types";
+import type { SearchHead, SearchIndex, SearchPart, SearchWords } from "../../api/types";
 import { count, plural } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
-import { useAnswer } from "../../parts/useAnswer";
+import { Switch } from "../../parts/Switch";
 import { useTitle } from "../../parts/useTitle";
 import { Hits } from "./Hits";
 import { askedFor, documentsIn, inAll, shardsOf } from "./lookup";
 
 type At = Extract<Address, { page: "search" }>;
 
-/** Full text over all conversations. */
+const AGAIN = 700; // ms between two looks at an index that is being prepared
+
+/** Full text over all conversations: what the models said, or what the judges wrote about it. */
 export default function Search() {
   const { address, go } = useHere();
   const field = useRef<HTMLInputElement>(null);
@@ -25,21 +27,33 @@ export default function Search() {
   return (
     <>
       <h1>Search</h1>
-      <div role="search" className="mt-3">
-        <label>
+      <div role="search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-3">
+        <label className="min-w-0 flex-[1_1_24rem]">
           <span className="eyebrow block">
-            Words that were said; all of them must be there, the last one may be a beginning
+            Words {address.of === "said" ? "that were said" : "that a judge wrote"}; all of them must be there, the last
+            one may be a beginning
           </span>
           <input
             ref={field}
             type="search"
-            className="field w-full max-w-xl text-lg"
+            className="field w-full text-lg"
             value={address.find}
             onChange={(event) => {
-              go(searchAt(event.target.value), {}, true);
+              go(searchAt(event.target.value, address.of), {}, true);
             }}
           />
         </label>
+        <Switch
+          label="Look in"
+          value={address.of}
+          of={[
+            ["said", "what models said", "Replies, private notes and reasoning of the models"],
+            ["judged", "what judges wrote", "What every judge wrote before it gave its marks"],
+          ]}
+          change={(of) => {
+            go(searchAt(address.find, of), {}, true);
+          }}
+        />
       </div>
       <Searching at={address} />
     </>
@@ -47,20 +61,82 @@ export default function Search() {
 }
 
 function Searching({ at }: { at: At }) {
-  const answer = useAnswer<SearchIndex>(paths.search);
-  if (answer.state === "loading") return <Loading what="the search index; the first time this may take some seconds" />;
-  if (answer.state === "failed") return <Failed failure={answer.failure} again={answer.again} />;
-  return <Found index={answer.value} find={at.find} />;
+  const [head, failure, again] = useHead();
+  const part = head?.index?.parts.find((one) => one.of === at.of);
+  if (head?.index && part) {
+    return (
+      <>
+        {head.preparing === null ? null : (
+          <p className="mt-3 text-sm text-faint">
+            The store has changed; its newest conversations are found as soon as they are indexed.
+          </p>
+        )}
+        <Found key={at.of} index={head.index} part={part} find={at.find} />
+      </>
+    );
+  }
+  if (failure) return <Failed failure={failure} again={again} />;
+  return head ? <Preparing done={head.preparing ?? 0} /> : <Loading what="the search index" />;
 }
 
-function Found({ index, find }: { index: SearchIndex; find: string }) {
-  const found = useDocuments(index, find);
+/** The index is being made, and how far it is. */
+function Preparing({ done }: { done: number }) {
+  return (
+    <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
+      <p role="status" className="text-lg">
+        Preparing the search index …
+      </p>
+      <progress className="my-3 w-full accent-accent" aria-label="of the index is made" max={1} value={done} />
+      <p className="text-soft">Every conversation is read once. What you type is looked up as soon as that is done.</p>
+    </div>
+  );
+}
+
+/** `api/search/index.json`: read again while an index is being prepared, and when the store has changed. */
+function useHead(): [SearchHead | null, Failure | null, () => void] {
+  const { version } = useHere().index;
+  const [head, setHead] = useState<SearchHead | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    const leaving = new AbortController();
+    let timer = 0;
+    async function look() {
+      const answer = await read<SearchHead>(paths.search, leaving.signal, true);
+      if (leaving.signal.aborted) return;
+      setFailure(answer.ok ? null : answer.failure);
+      if (!answer.ok) return;
+      // what was found with an index stays while it is the newest one
+      setHead((was) =>
+        was?.index?.build === answer.value.index?.build && was ? { ...answer.value, index: was.index } : answer.value,
+      );
+      if (answer.value.preparing !== null) timer = window.setTimeout(turn, AGAIN);
+    }
+    function turn() {
+      look().catch(() => {
+        // cancelled
+      });
+    }
+    turn();
+    return () => {
+      leaving.abort();
+      window.clearTimeout(timer);
+    };
+  }, [version, tries]);
+  const again = () => {
+    setTries((n) => n + 1);
+  };
+  return [head, failure, again];
+}
+
+function Found({ index, part, find }: { index: SearchIndex; part: SearchPart; find: string }) {
+  const found = useDocuments(index, part, find);
   const asked = askedFor(find, index);
   if (!asked.length) {
     return (
       <p className="mt-4 max-w-2xl text-soft">
-        {plural(index.documents, "conversation")} and {plural(index.words, "different word")} can be searched.{" "}
-        {index.covers}
+        {plural(index.documents, "conversation")} and {plural(part.words, "different word")} can be searched.{" "}
+        {part.covers}
       </p>
     );
   }
@@ -72,9 +148,11 @@ function Found({ index, find }: { index: SearchIndex; find: string }) {
         {plural(found.documents.length, "conversation")} of {count(index.documents)}
       </p>
       {found.documents.length ? (
-        <Hits index={index} documents={found.documents} find={find} />
+        <Hits index={index} documents={found.documents} find={find} of={part.of} />
       ) : (
-        <Empty title="Nobody said all of these words.">Take one away, or write the beginning of the last one.</Empty>
+        <Empty title={part.of === "said" ? "Nobody said all of these words." : "No judge wrote all of these words."}>
+          Take one away, or write the beginning of the last one.
+        </Empty>
       )}
     </>
   );
@@ -83,29 +161,29 @@ function Found({ index, find }: { index: SearchIndex; find: string }) {
 type State = { state: "loading" } | { state: "failed"; failure: Failure } | { state: "ready"; documents: number[] };
 
 /** The numbers of the documents that have all words of *find*. A new query cancels the one before. */
-function useDocuments(index: SearchIndex, find: string): State {
+function useDocuments(index: SearchIndex, part: SearchPart, find: string): State {
   const [found, setFound] = useState<{ find: string; build: string; state: State } | null>(null);
   useEffect(() => {
     const leaving = new AbortController();
     const tell = (state: State) => {
       if (!leaving.signal.aborted) setFound({ find, build: index.build, state });
     };
-    lookUp(index, find, leaving.signal).then(tell, () => {
+    lookUp(index, part, find, leaving.signal).then(tell, () => {
       // cancelled
     });
     return () => {
       leaving.abort();
     };
-  }, [index, find]);
+  }, [index, part, find]);
   // while the next letter is looked up, what was found stays
   return found?.build === index.build ? found.state : { state: "loading" };
 }
 
-async function lookUp(index: SearchIndex, find: string, signal: AbortSignal): Promise<State> {
+async function lookUp(index: SearchIndex, part: SearchPart, find: string, signal: AbortSignal): Promise<State> {
   const lists: number[][] = [];
   for (const asked of askedFor(find, index)) {
     const files = await Promise.all(
-      shardsOf(asked, index).map((n) => read<SearchWords>(paths.searchWords(index.build, n), signal)),
+      shardsOf(asked, part).map((n) => read<SearchWords>(paths.searchWords(index.build, part.of, n), signal)),
     );
     const numbers = new Set<number>();
     for (const file of files) {

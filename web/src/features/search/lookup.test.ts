@@ -1,17 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { SearchIndex } from "../../api/types";
 import { askedFor, decoded, documentsIn, inAll, shardsOf } from "./lookup";
 
-const index: SearchIndex = {
-  version: "1",
-  build: "b",
-  documents: 6,
-  words: 9,
-  longest: 12,
-  shards: ["a", "m", "ma", "n"],
-  block: 100,
-  covers: "",
-};
+const index = { longest: 12, shards: ["a", "m", "ma", "n"] };
 
 describe("the search index", () => {
   it("is asked for whole words, and for a beginning where somebody is still typing", () => {

@@ -1,4 +1,4 @@
-import type { SearchIndex } from "../../api/types";
+import type { SearchIndex, SearchPart } from "../../api/types";
 import { wordsOf } from "../../parts/words";
 
 /** One word of a query: whole, or the beginning of one. */
@@ -8,7 +8,7 @@ export interface Asked {
 }
 
 /** What *find* asks for: every word, the last one may be a beginning (unless a space follows it). */
-export function askedFor(find: string, index: SearchIndex): Asked[] {
+export function askedFor(find: string, index: Pick<SearchIndex, "longest">): Asked[] {
   const words = wordsOf(find, index.longest);
   return words.map((word, place) => ({
     word,
@@ -17,7 +17,7 @@ export function askedFor(find: string, index: SearchIndex): Asked[] {
 }
 
 /** The shards in which *asked* may be. Words are sorted by code unit, so they stand in a row. */
-export function shardsOf({ word, open }: Asked, { shards }: SearchIndex): number[] {
+export function shardsOf({ word, open }: Asked, { shards }: Pick<SearchPart, "shards">): number[] {
   let first = shards.findIndex((start) => start > word);
   first = (first < 0 ? shards.length : first) - 1;
   const found = first >= 0 ? [first] : [];

@@ -1,7 +1,8 @@
 import { useMemo, type ReactNode } from "react";
-import { compareAt, leaderboard, subjectAt, type Address } from "../../addresses";
+import { compareAt, leaderboard, settingsAt, subjectAt, type Address } from "../../addresses";
 import { paths } from "../../api/paths";
 import type { Board, Subject as Told } from "../../api/types";
+import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
 import { dollars, number, share, signed, words } from "../../parts/format";
@@ -125,7 +126,7 @@ function Detail({ subject, board, at }: { subject: Told; board: Board; at: At })
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          says="The same subject under another prompt or delivery, by the same judge; the difference is to this page."
+          says="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval were the same test given again."
         >
           <Elsewhere subject={subject} />
         </Section>
@@ -154,7 +155,8 @@ function Section({ title, says, children }: { title: string; says?: string; chil
 
 function Scores({ subject, board }: { subject: Told; board: Board }) {
   const { row } = subject;
-  const kind = useHere().address.interval;
+  const { address, href } = useHere();
+  const kind = address.interval;
   const { index } = row;
   const { again, another, why } = index.uncertainty;
   return (
@@ -188,20 +190,11 @@ function Scores({ subject, board }: { subject: Told; board: Board }) {
       <Sideways className="mt-4">
         <table className="data w-full">
           <caption className="sr-only">Dimensions with intervals</caption>
-          <thead>
-            <tr>
-              <th scope="col">Dimension</th>
-              <th scope="col" className="num">
-                Weight
-              </th>
-              <th scope="col" className="num">
-                Score
-              </th>
-              <th scope="col" className="w-2/5 !pr-4">
-                <Ruler scale={WHOLE} />
-              </th>
-            </tr>
-          </thead>
+          <Headings first="Dimension" numbers={[["Weight"], ["Score"]]}>
+            <th scope="col" className="w-2/5 !pr-4">
+              <Ruler scale={WHOLE} />
+            </th>
+          </Headings>
           <tbody>
             {board.dimensions.map((dimension, place) => {
               const score = row.dimensions[place];
@@ -226,6 +219,9 @@ function Scores({ subject, board }: { subject: Told; board: Board }) {
       {subject.by_configuration.length ? (
         <div className="mt-4">
           <h3>Each configuration by itself</h3>
+          <a className="text-sm" href={href(settingsAt(row.subject.id))}>
+            Compare two of them
+          </a>
           <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
             {subject.by_configuration.map((one) => (
               <li key={one.configuration} className="flex justify-between gap-3 border-b border-line py-1">
@@ -320,25 +316,19 @@ function Facts({ subject }: { subject: Told }) {
 }
 
 function Elsewhere({ subject }: { subject: Told }) {
-  const { href } = useHere();
+  const { href, board } = useHere();
   return (
     <Sideways>
       <table className="data">
         <caption className="sr-only">The index in other configurations</caption>
-        <thead>
-          <tr>
-            <th scope="col">Configuration</th>
-            <th scope="col" className="num">
-              Index
-            </th>
-            <th scope="col" className="num">
-              Difference
-            </th>
-            <th scope="col" className="w-40 !pr-4 max-sm:hidden">
-              <Ruler scale={WHOLE} />
-            </th>
-          </tr>
-        </thead>
+        <Headings first="Configuration" numbers={[["Index"], ["Difference"]]}>
+          <th scope="col" className="w-40 !pr-4 max-sm:hidden">
+            <Ruler scale={WHOLE} />
+          </th>
+          <th scope="col">
+            <span className="sr-only">Compare</span>
+          </th>
+        </Headings>
         <tbody>
           {subject.elsewhere.map((one) => (
             <tr key={one.board}>
@@ -348,9 +338,22 @@ function Elsewhere({ subject }: { subject: Told }) {
                 </a>
               </th>
               <td className="num font-semibold">{number(one.index.value)}</td>
-              <td className="num">{signed(one.difference)}</td>
+              <td className="num">
+                {signed(one.difference)}
+                <span className="block text-sm text-soft" title={one.why ?? "95 %, were the same test given again"}>
+                  {one.again ? `${signed(one.again.low)} to ${signed(one.again.high)}` : "no interval"}
+                </span>
+              </td>
               <td className="!pr-4 max-sm:hidden">
                 <IntervalBar value={one.index.value} uncertainty={one.index.uncertainty} scale={WHOLE} kind="both" />
+              </td>
+              <td>
+                <a
+                  href={href(settingsAt(subject.row.subject.id, only(board.configurations), only(one.configurations)))}
+                  aria-label={`Compare with ${one.configurations.map(words).join(" + ")}`}
+                >
+                  compare
+                </a>
               </td>
             </tr>
           ))}
@@ -358,4 +361,9 @@ function Elsewhere({ subject }: { subject: Told }) {
       </table>
     </Sideways>
   );
+}
+
+/** The one configuration of a board; "": it pools several. */
+function only(configurations: readonly string[]): string {
+  return configurations.length === 1 ? (configurations[0] ?? "") : "";
 }

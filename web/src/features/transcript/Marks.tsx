@@ -6,6 +6,7 @@ import { Fold } from "../../parts/Fold";
 import { Highlighted } from "../../parts/Highlighted";
 import { useHere } from "../../parts/place";
 import { cut } from "../../parts/spans";
+import { hitsOf } from "../../parts/words";
 import { Attempts } from "./Attempts";
 import { letter, marksOf, phraseId, quoteId } from "./marked";
 
@@ -142,9 +143,17 @@ function Reasoning({ judgement, place, at, found }: { judgement: Judgement; plac
     id: String(number),
     title: "",
   }));
-  return cut(judgement.reasoning, spans).map((piece) => {
-    const number = piece.spans[0]?.id;
-    if (number === undefined) return <span key={piece.start}>{piece.text}</span>;
+  const hits = hitsOf(judgement.reasoning, at.find).map((hit) => ({
+    ...hit,
+    kind: "hit",
+    id: "hit",
+    title: "searched for",
+  }));
+  return cut(judgement.reasoning, [...spans, ...hits]).map((piece) => {
+    const number = piece.spans.find((span) => span.kind === "quote")?.id;
+    const isHit = piece.spans.some((span) => span.kind === "hit");
+    const text = isHit ? <Hit text={piece.text} found={found === "hit"} /> : piece.text;
+    if (number === undefined) return <span key={piece.start}>{text}</span>;
     const here = found === quoteId(place, Number(number));
     return (
       <a
@@ -154,10 +163,18 @@ function Reasoning({ judgement, place, at, found }: { judgement: Judgement; plac
         className={here ? "found rounded-sm" : "rounded-sm bg-quote text-ink"}
         title="shows where this was said"
       >
-        {piece.text}
+        {text}
       </a>
     );
   });
+}
+
+function Hit({ text, found }: { text: string; found: boolean }) {
+  return (
+    <mark className={`bg-quote-strong ${found ? "found" : ""}`} title="searched for" data-found={found || undefined}>
+      {text}
+    </mark>
+  );
 }
 
 function Phrases({ embedded, transcript, at }: { embedded: Embedded; transcript: Transcript; at: At }) {
