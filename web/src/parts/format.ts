@@ -1,5 +1,7 @@
 /** Numbers and times as they are shown. Absent is a dash, never a zero. */
 
+import type { Interval } from "../api/types";
+
 export const ABSENT = "–";
 
 export function number(value: number | null | undefined, digits = 1): string {
@@ -10,6 +12,11 @@ export function signed(value: number | null | undefined, digits = 1): string {
   if (value == null || !Number.isFinite(value)) return ABSENT;
   const shown = Math.abs(value).toFixed(digits);
   return Number(shown) === 0 ? shown : `${value < 0 ? "−" : "+"}${shown}`;
+}
+
+/** The interval of a difference; "" where there is none. */
+export function between(interval: Interval | null, digits = 1): string {
+  return interval ? `${signed(interval.low, digits)} to ${signed(interval.high, digits)}` : "";
 }
 
 export function count(value: number | null | undefined): string {

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import type { Choice, PlaceOf } from "../../addresses";
 import type { Board, Compared, Differences, Interval } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { number, signed } from "../../parts/format";
+import { between, number, signed } from "../../parts/format";
 import { DifferenceBar } from "../../parts/DifferenceBar";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
@@ -79,9 +79,9 @@ export function Pair({ board, compared, sides, apart, at, kind }: Props) {
                     <td className="num">{number(second.values[place])}</td>
                     <td className="num">
                       {signed(apart.points[place])}
-                      <span className="block text-sm font-normal text-soft sm:hidden">{between(interval, 1)}</span>
+                      <span className="block text-sm font-normal text-soft sm:hidden">{between(interval)}</span>
                     </td>
-                    <td className="num text-soft max-sm:hidden">{between(interval, 1) || "–"}</td>
+                    <td className="num text-soft max-sm:hidden">{between(interval) || "–"}</td>
                     <td className="max-md:hidden">
                       <DifferenceBar value={apart.points[place] ?? null} interval={interval} reach={reach} />
                     </td>
@@ -231,10 +231,6 @@ function Stands() {
       ✱
     </span>
   );
-}
-
-function between(interval: Interval | null, digits: number): string {
-  return interval ? `${signed(interval.low, digits)} to ${signed(interval.high, digits)}` : "";
 }
 
 /** The interval of a difference: of scenarios there is only the one for the same test given again. */

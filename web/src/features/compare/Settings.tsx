@@ -1,8 +1,8 @@
 import { compareAt, subjectAt, type Choice, type PlaceOf } from "../../addresses";
-import type { Board, Effect, Configurations as Means, Settings as Told } from "../../api/types";
+import type { Board, Effect, Interval, Configurations as Means, Settings as Told } from "../../api/types";
 import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
-import { number, plural, signed, words } from "../../parts/format";
+import { between, number, plural, signed, words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty } from "../../parts/states";
 import { Configurations } from "./Configurations";
@@ -77,7 +77,10 @@ function Group({ told }: { told: Told }) {
                   ) : null}
                 </th>
                 <td className="num">{number(one.index)}</td>
-                <td className="num">{one === base ? "base" : signed(one.difference)}</td>
+                <td className="num">
+                  {one === base ? "base" : signed(one.difference)}
+                  {one === base ? null : <Sure interval={one.uncertainty.again} why={one.uncertainty.why} />}
+                </td>
                 <td className="num">{one.runs}</td>
                 <td className="num">
                   {base && one !== base ? (
@@ -95,6 +98,15 @@ function Group({ told }: { told: Told }) {
         </table>
       </Sideways>
     </article>
+  );
+}
+
+/** How far a difference is known, below it. */
+function Sure({ interval, why }: { interval: Interval | null; why: string | null }) {
+  return (
+    <span className="block text-sm text-soft" title={why ?? "95 %, were the same test given again"}>
+      {between(interval) || "no interval"}
+    </span>
   );
 }
 
@@ -137,7 +149,10 @@ function Places({ told }: { told: Means }) {
               <span>
                 {sentence(one)} <span className="eyebrow">{plural(one.subjects, "subject")}</span>
               </span>
-              <span className="num font-semibold">{signed(one.points)}</span>
+              <span className="num">
+                <span className="font-semibold">{signed(one.points)}</span>
+                <Sure interval={one.again} why={null} />
+              </span>
             </li>
           ))}
         </ul>

@@ -5,7 +5,7 @@ import type { Board, Subject as Told } from "../../api/types";
 import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { dollars, number, share, signed, words } from "../../parts/format";
+import { between, dollars, number, share, signed, words } from "../../parts/format";
 import { inFull, troubles } from "../../parts/Health";
 import { inWords, IntervalBar, Ruler, type Scale } from "../../parts/IntervalBar";
 import { useHere } from "../../parts/place";
@@ -341,7 +341,7 @@ function Elsewhere({ subject }: { subject: Told }) {
               <td className="num">
                 {signed(one.difference)}
                 <span className="block text-sm text-soft" title={one.why ?? "95 %, were the same test given again"}>
-                  {one.again ? `${signed(one.again.low)} to ${signed(one.again.high)}` : "no interval"}
+                  {between(one.again) || "no interval"}
                 </span>
               </td>
               <td className="!pr-4 max-sm:hidden">
