@@ -1,11 +1,25 @@
 import { useState } from "react";
 import { fileAt } from "../api/client";
+import { paths } from "../api/paths";
 import type { Citation } from "../api/types";
 import { Dialog } from "./Dialog";
 
+interface File {
+  title: string;
+  path: string;
+}
+
 interface Props {
-  files: readonly { title: string; path: string }[];
+  files: readonly File[];
   citation?: Citation;
+}
+
+/** An answer that is there as a table, too. */
+export function inBoth(path: string): readonly File[] {
+  return [
+    { title: "CSV", path: paths.csv(path) },
+    { title: "JSON", path },
+  ];
 }
 
 /** Take it with you: files to download, how to cite, and a link to exactly this view. */

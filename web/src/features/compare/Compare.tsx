@@ -7,7 +7,7 @@ import { IntervalSwitch } from "../../parts/IntervalSwitch";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { Switch } from "../../parts/Switch";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
 import { Chooser, Swap } from "./Chooser";
@@ -146,13 +146,7 @@ function Two({ board, at }: { board: Board; at: At }) {
       ) : other ? (
         <>
           <div className="mt-4">
-            <Take
-              files={[
-                { title: "CSV", path: paths.csv(paths.compare(board.board.id, first)) },
-                { title: "JSON", path: paths.compare(board.board.id, first) },
-              ]}
-              citation={board.citation}
-            />
+            <Take files={inBoth(paths.compare(board.board.id, first))} citation={board.citation} />
           </div>
           <Pair
             board={board}

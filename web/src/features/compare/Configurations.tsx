@@ -4,7 +4,7 @@ import type { Board, InConfigurations, InSeveral } from "../../api/types";
 import { words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { chosen } from "./chosen";
 import { Chooser, Swap } from "./Chooser";
@@ -86,13 +86,7 @@ function Two({ board, who, at }: { board: Board; who: InSeveral; at: At }) {
       {answer.state === "ready" ? (
         <>
           <div className="mt-4">
-            <Take
-              files={[
-                { title: "CSV", path: paths.csv(path) },
-                { title: "JSON", path },
-              ]}
-              citation={board.citation}
-            />
+            <Take files={inBoth(path)} citation={board.citation} />
           </div>
           <Compared board={board} told={answer.value} first={first} second={second} at={at} />
           <p className="mt-6 flex flex-wrap gap-x-5 text-sm">

@@ -8,7 +8,7 @@ import { count, mark, number, plural, share, signed, words } from "../../parts/f
 import { Grid, type Column } from "../../parts/Grid";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
 
@@ -65,12 +65,7 @@ function Panels({ judges, at }: { judges: Told; at: At }) {
         ) : (
           <p className="text-soft">{words(now.name)}</p>
         )}
-        <Take
-          files={[
-            { title: "CSV", path: paths.csv(path) },
-            { title: "JSON", path },
-          ]}
-        />
+        <Take files={inBoth(path)} />
       </div>
       <One key={now.name} panel={now.panel} />
     </div>

@@ -12,7 +12,7 @@ import { IntervalSwitch } from "../../parts/IntervalSwitch";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { Switch } from "../../parts/Switch";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
 import { forestColumns, heatColumns, tableColumns, type Told } from "./columns";
@@ -87,13 +87,7 @@ function Ranking({ board, at }: { board: Board; at: At }) {
           {plural(ranked.length, "subject")} ranked{incomplete.length ? `, ${String(incomplete.length)} apart` : ""}
           {rows.length < board.rows.length ? ` (of ${String(board.rows.length)})` : ""}
         </p>
-        <Take
-          files={[
-            { title: "CSV", path: paths.csv(path) },
-            { title: "JSON", path },
-          ]}
-          citation={board.citation}
-        />
+        <Take files={inBoth(path)} citation={board.citation} />
       </div>
       {at.view === "forest" ? <ForestLegend /> : null}
       {ranked.length ? (

@@ -11,7 +11,7 @@ import { Said } from "../../parts/Said";
 import { Script } from "../../parts/Script";
 import { fits, sortRows } from "../../parts/sorting";
 import { Empty, Failed, Loading } from "../../parts/states";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
 import { Cards } from "./Cards";
@@ -123,12 +123,7 @@ function All({ scenario, at }: { scenario: Told; at: At }) {
           {answers.length < scenario.answers.length ? ` of ${String(scenario.answers.length)}` : ""}
         </p>
         <div className="ml-auto pb-1.5">
-          <Take
-            files={[
-              { title: "CSV", path: paths.csv(path) },
-              { title: "JSON", path },
-            ]}
-          />
+          <Take files={inBoth(path)} />
         </div>
       </div>
       {answers.length ? (

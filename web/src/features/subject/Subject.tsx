@@ -11,7 +11,7 @@ import { inWords, IntervalBar, Ruler, type Scale } from "../../parts/IntervalBar
 import { useHere } from "../../parts/place";
 import { Rank } from "../../parts/Standing";
 import { Failed, Loading } from "../../parts/states";
-import { Take } from "../../parts/Take";
+import { inBoth, Take } from "../../parts/Take";
 import { useAnswer } from "../../parts/useAnswer";
 import { useTitle } from "../../parts/useTitle";
 import { HeatMap } from "./HeatMap";
@@ -96,13 +96,7 @@ function Detail({ subject, board, at }: { subject: Told; board: Board; at: At })
       </div>
       <BoardChooser />
       <div className="mt-3">
-        <Take
-          files={[
-            { title: "CSV", path: paths.csv(path) },
-            { title: "JSON", path },
-          ]}
-          citation={board.citation}
-        />
+        <Take files={inBoth(path)} citation={board.citation} />
       </div>
 
       <div className="mt-5 grid gap-8 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
