@@ -1,4 +1,4 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useLayoutEffect, useSyncExternalStore } from "react";
 
 export interface Key {
   key: string; // as KeyboardEvent.key says
@@ -12,7 +12,8 @@ const watchers = new Set<() => void>();
 
 /** Keys that work on this page, and stand in the list that `?` shows. */
 export function useKeys(keys: readonly Key[]): void {
-  useEffect(() => {
+  // before what they belong to is seen: a key pressed at that moment would do what the page before had it do
+  useLayoutEffect(() => {
     const mine = Symbol("keys");
     here.set(mine, keys);
     tell();
