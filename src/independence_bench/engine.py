@@ -33,9 +33,11 @@ from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
 from independence_bench.throttle import Room
+from independence_bench.together import together
 
 # conversations of one subject that are under way or wait for a place: enough to choose the longest from
 SMALLEST_WINDOW = 256
+STARTED_TOGETHER = 32  # of those; to make all of them ready at once takes longer than a commit
 
 
 class Engine:
@@ -85,8 +87,7 @@ class Engine:
                     _Player(self, commits, buyer, progress, progress.subject.hash in unknown)
                     for progress in self.report.subjects
                 ]
-                for player in players:
-                    await player.plan()
+                await together(player.plan() for player in players)  # beside each other they share a commit
                 async with asyncio.TaskGroup() as group:
                     for player in players:
                         group.create_task(player.play_all(slots))
@@ -146,8 +147,10 @@ class _Player:
             window = min(len(left), max(SMALLEST_WINDOW, 8 * self.order.calls_at_once))
             upcoming = iter(left)
             async with asyncio.TaskGroup() as group:
-                for _ in range(window):
+                for started in range(1, window + 1):
                     group.create_task(self._work_off(upcoming))
+                    if started % STARTED_TOGETHER == 0:
+                        await asyncio.sleep(0)  # the first calls go out while the others are made ready
             self.beginnings.clear()
             self.progress.state = "stopped" if self.stopped or self.engine.report.stopped else "done"
 
