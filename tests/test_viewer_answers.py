@@ -451,6 +451,23 @@ def test_tables_for_spreadsheets_have_no_formula(answers: Answers) -> None:
     assert {len(row) for row in rows} == {len(rows[0])}
 
 
+def test_all_scenarios_are_a_table_of_what_the_board_says(answers: Answers) -> None:
+    """A line each; what is not known is an empty cell, and never 0."""
+    board = first_board(answers)
+    scenarios = read(answers, f"boards/{board}.json")["scenarios"]
+    table = answers.get(f"boards/{board}/scenarios.csv")
+    assert table is not None
+    lines = list(csv.DictReader(io.StringIO(table.decode("utf-8-sig"), newline="")))
+
+    assert [line["scenario"] for line in lines] == [one["id"] for one in scenarios]
+    for line, one in zip(lines, scenarios, strict=True):
+        for name in ("points", "difficulty", "ceiling", "floor", "discrimination", "share"):
+            assert line[name] == "" if one[name] is None else float(line[name]) == pytest.approx(one[name])
+        ends = one["share_interval"]
+        assert line["share_low"] == "" if ends is None else float(line["share_low"]) == pytest.approx(ends["low"])
+    assert answers.get("boards/nothing/scenarios.csv") is None
+
+
 def test_only_so_many_are_compared_where_that_is_offered(answers: Answers) -> None:
     """A site of a large store says how many, and has no file for the others."""
     few = replace(answers, offer=Offer(True, False, 1, ()))

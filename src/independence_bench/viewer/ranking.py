@@ -73,6 +73,21 @@ def board_table(answer: shapes.Board) -> bytes:
     return csv_bytes(head, [_line(row) for row in answer.rows])
 
 
+def scenarios_table(answer: shapes.Board) -> bytes:
+    """`api/boards/<board>/scenarios.csv`: a line a scenario."""
+    head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
+    head += [name for one in ("discrimination", "share") for name in (one, f"{one}_low", f"{one}_high")]
+    return csv_bytes(
+        [*head, "verdicts"],
+        [
+            (one.id, one.title, one.experiment, one.points, one.difficulty, one.ceiling, one.floor,
+             one.discrimination, *_ends(one.discrimination_interval), one.share, *_ends(one.share_interval),
+             "; ".join(one.verdicts))
+            for one in answer.scenarios
+        ],
+    )  # fmt: skip
+
+
 def _line(row: shapes.Row) -> list[Cell]:
     health, subject = row.health, row.subject
     return [
@@ -90,8 +105,11 @@ def _line(row: shapes.Row) -> list[Cell]:
 
 
 def _with_ends(score: shapes.Score) -> tuple[Cell, Cell, Cell]:
-    ends = score.uncertainty.again
-    return (score.value, ends.low if ends else None, ends.high if ends else None)
+    return (score.value, *_ends(score.uncertainty.again))
+
+
+def _ends(interval: shapes.Interval | None) -> tuple[Cell, Cell]:
+    return (interval.low, interval.high) if interval else (None, None)
 
 
 def rows_by_id(catalog: Catalog, ranking: Ranking, board: Board) -> dict[str, shapes.Row]:

@@ -77,6 +77,7 @@ class Answers:
             return
         inside = f"boards/{place.id}"
         yield from _both(inside)
+        yield f"{inside}/scenarios.csv"
         for scenario in place.edition.by_scenario:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(rows_of(board)):
@@ -129,6 +130,14 @@ def _board(answers: Answers, board: str, kind: str) -> Given:
         return _both_forms(answers, board, kind, lambda: ranking.board_answer(catalog, place), ranking.board_table)
 
     return catalog.kept(f"{board}.{kind}", made)
+
+
+def _all_scenarios(answers: Answers, board: str) -> Given:
+    """What a board says of its scenarios, as a table; as JSON it is a part of the board."""
+    catalog, place = answers.catalog, answers.catalog.rankings.get(board)
+    if place is None:
+        return None
+    return _both_forms(answers, board, "csv", lambda: ranking.board_answer(catalog, place), ranking.scenarios_table)
 
 
 def _on_board(
@@ -218,6 +227,7 @@ ROUTES: tuple[tuple[re.Pattern[str], Answer], ...] = tuple(
             lambda answers, id_: _written(reading.raw_answer(answers.catalog, id_)) if answers.offer.raw else None,
         ),
         (rf"boards/{ID}{KIND}", _board),
+        (rf"boards/{ID}/scenarios\.csv", _all_scenarios),
         (rf"boards/{ID}/subjects/{ID}{KIND}", _SUBJECTS),
         (rf"boards/{ID}/scenarios/{ID}{KIND}", _SCENARIOS),
         (rf"boards/{ID}/compare/{ID}{KIND}", _compared),

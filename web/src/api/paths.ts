@@ -5,6 +5,7 @@ export const paths = {
   board: (board: string) => `api/boards/${part(board)}.json`,
   subject: (board: string, subject: string) => `api/boards/${part(board)}/subjects/${part(subject)}.json`,
   scenario: (board: string, scenario: string) => `api/boards/${part(board)}/scenarios/${part(scenario)}.json`,
+  scenarios: (board: string) => `api/boards/${part(board)}/scenarios.csv`,
   compare: (board: string, subject: string) => `api/boards/${part(board)}/compare/${part(subject)}.json`,
   settings: (series: string, subject: string) => `api/settings/${part(series)}/${part(subject)}.json`,
   judges: (protocol: string) => `api/judges/${part(protocol)}.json`,

@@ -3,6 +3,7 @@ import { fileAt } from "../api/client";
 import { paths } from "../api/paths";
 import type { Citation } from "../api/types";
 import { Dialog } from "./Dialog";
+import { useHere } from "./place";
 
 interface File {
   title: string;
@@ -11,7 +12,7 @@ interface File {
 
 interface Props {
   files: readonly File[];
-  citation?: Citation;
+  citation?: Citation; // of all that is here where it is left out
 }
 
 /** An answer that is there as a table, too. */
@@ -23,7 +24,9 @@ export function inBoth(path: string): readonly File[] {
 }
 
 /** Take it with you: files to download, how to cite, and a link to exactly this view. */
-export function Take({ files, citation }: Props) {
+export function Take({ files, citation: one }: Props) {
+  const { index } = useHere();
+  const citation = one ?? index.citation;
   const [cites, setCites] = useState(false);
   const [copied, setCopied] = useState("");
   const copy = (what: string, text: string) => {
@@ -43,17 +46,15 @@ export function Take({ files, citation }: Props) {
           {title}
         </a>
       ))}
-      {citation ? (
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => {
-            setCites(true);
-          }}
-        >
-          Cite
-        </button>
-      ) : null}
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => {
+          setCites(true);
+        }}
+      >
+        Cite
+      </button>
       <button
         type="button"
         className="quiet"
@@ -66,7 +67,7 @@ export function Take({ files, citation }: Props) {
       <span role="status" className="text-faint">
         {copied === "link" ? "link copied" : ""}
       </span>
-      {cites && citation ? (
+      {cites ? (
         <Dialog
           title="How to cite"
           close={() => {

@@ -95,7 +95,6 @@ function All({ methods }: { methods: Told }) {
               { title: "Methods as JSON", path: paths.methods },
               { title: "Index as JSON", path: paths.index },
             ]}
-            citation={index.citation}
           />
         </div>
       </section>

@@ -137,7 +137,13 @@ function All({ board }: { board: Board }) {
           />
         </Sideways>
         <div className="mt-3">
-          <Take files={[{ title: "JSON", path }]} citation={board.citation} />
+          <Take
+            files={[
+              { title: "CSV", path: paths.scenarios(board.board.id) },
+              { title: "JSON", path },
+            ]}
+            citation={board.citation}
+          />
         </div>
       </div>
       <Field scenarios={board.scenarios} />
