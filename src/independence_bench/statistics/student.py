@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 # Above FEW + FAR x distance^2 degrees of freedom the normal distribution is near enough: eight digits and more.
 FEW, FAR = 12.0, 4.0
-SERIES = 50.0  # argument from which on the ratio of two gamma functions is taken from its series
+_SERIES = 50.0  # argument from which on the ratio of two gamma functions is taken from its series
 _PRECISION = 1e-12
 _TERMS = 500  # of the fraction: about the root of the degrees are needed
 _STEPS = 100
@@ -26,8 +26,9 @@ _TINY = 1e-300
 
 
 def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
-    """The chance of being *distance* or farther from 0, on either side: in [0, 1]. *degrees* > 0; by numpy's rules of
-    broadcasting.
+    """The chance of being *distance* or farther from 0, on either side: in [0, 1]; arrays are broadcast.
+
+    *distance* is finite, *degrees* > 0.
     """
     t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
     near = df > FEW + FAR * t * t
@@ -39,9 +40,9 @@ def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
 
 
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
-    """Below which lies *share*, in (0, 1). *degrees* > 0.
+    """Below which lies *share*, in (0, 1); arrays are broadcast. *degrees* > 0.
 
-    Halley's method for the logarithm of the tail by the logarithm of the distance, a curve that falls and is concave.
+    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by the logarithm of the distance, a curve that falls and is concave.
     """
     below, df = np.broadcast_arrays(np.asarray(share, np.float64), np.asarray(degrees, np.float64))
     outside = 2 * np.minimum(below, 1 - below)
@@ -73,10 +74,10 @@ def _gamma_ratio(a: Floats) -> Floats:
 
     NIST Digital Library of Mathematical Functions, 5.11.13.
     """
-    whole = np.maximum(a, SERIES)
+    whole = np.maximum(a, _SERIES)
     series = np.log(whole) / 2 - 1 / (8 * whole) + 1 / (192 * whole**3) - 1 / (640 * whole**5)
-    exact = [math.lgamma(one + 0.5) - math.lgamma(one) for one in np.minimum(a, SERIES).ravel()]
-    return np.where(a > SERIES, series, np.array(exact).reshape(a.shape))
+    exact = [math.lgamma(one + 0.5) - math.lgamma(one) for one in np.minimum(a, _SERIES).ravel()]
+    return np.where(a > _SERIES, series, np.array(exact).reshape(a.shape))
 
 
 def _fraction(t: Floats, degrees: Floats) -> Floats:
