@@ -42,7 +42,8 @@ def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     """Below which lies *share*, in (0, 1); arrays are broadcast. *degrees* > 0.
 
-    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by the logarithm of the distance, a curve that falls and is concave.
+    Raises StatisticsError for a *share* of 0 or 1. Halley's method for the logarithm of the tail by the logarithm of
+    the distance, a curve that falls and is concave.
     """
     below, df = np.broadcast_arrays(np.asarray(share, np.float64), np.asarray(degrees, np.float64))
     outside = 2 * np.minimum(below, 1 - below)
