@@ -466,7 +466,7 @@ def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]
     rubrics = {rubric for _, rubric in material.places}
     by_key = {one.key: one for of in material.given.values() for one in of.values()}
     found = []
-    for key, reasoning in records.reasonings(connection, rubrics):
+    for key, _, _, reasoning in records.reasonings(connection, rubrics):
         if key in by_key:
             judgement = replace(by_key[key], reasoning=reasoning)
             where = (judgement.heard_hash, judgement.rubric_hash)

@@ -277,22 +277,12 @@ JUDGEMENTS = Shelf(find_judgements, keep_judgements)
 # ---------------------------------------------------------------- all words, one after the other
 
 
-def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(key, reasoning) of every valid judgement by the given rubric hashes, one after the other."""
-    wanted = select(judgements.c.key, judgements.c.reasoning).where(
-        judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid"
-    )
+def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
+    """(key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric hashes, one by one."""
+    columns = (judgements.c.key, judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reasoning)
+    wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid")
     for row in connection.execute(wanted.execution_options(yield_per=1000)):
-        yield row[0], row[1]
-
-
-def heard_reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str, str]]:
-    """(heard hash, rubric hash, reasoning) of every valid judgement by the given rubric hashes, one after the other."""
-    wanted = select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reasoning).where(
-        judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid"
-    )
-    for row in connection.execute(wanted.execution_options(yield_per=1000)):
-        yield row[0], row[1], row[2]
+        yield row[0], row[1], row[2], row[3]
 
 
 def words_of(

@@ -172,7 +172,7 @@ def _judged(connection: Connection, editions: Editions) -> Iterator[tuple[int, W
         for number, one in enumerate(edition.transcripts, before):
             about[one.row.heard_hash, rubrics[one.scenario.id]].append(number)
         before += len(edition.transcripts)
-    for heard, rubric, reasoning in records.heard_reasonings(connection, {rubric for _, rubric in about}):
+    for _, heard, rubric, reasoning in records.reasonings(connection, {rubric for _, rubric in about}):
         if numbers := about.get((heard, rubric)):
             words = words_of(reasoning)
             yield from ((number, words) for number in numbers)
