@@ -683,13 +683,20 @@ def test_a_key_in_the_reason_of_a_failed_connection_is_taken_out() -> None:
     assert KEY not in repr(fault)
 
 
-@pytest.mark.parametrize("key", ["none", "EMPTY", "ollama", "content", "e"])
-def test_a_local_servers_dummy_key_takes_no_words_out_of_a_reply(serve: Serve, key: str) -> None:
-    """Local servers want any word for a key; it is no secret, and a model may well say it."""
+@pytest.mark.parametrize("key", ["none", "EMPTY", "ollama", "e"])
+def test_a_local_servers_placeholder_takes_no_words_out_of_a_reply(serve: Serve, key: str) -> None:
+    """What everybody is told to write for a key is no secret, and a model may well say it."""
     words = "There is none. EMPTY as it is, ollama is content with it."
     server = serve(always(Answer(completion(words))))
 
     assert answered(server, dialect="local", key=key).content == words
+
+
+def test_a_short_key_is_taken_out_of_a_reply(serve: Serve) -> None:
+    """Six characters are a secret as sixty are."""
+    server = serve(always(Answer(completion("Your key is hunter2x, hunter2x."))))
+
+    assert answered(server, dialect="local", key="hunter2x").content == "Your key is [key], [key]."
 
 
 def test_a_key_is_read_from_the_environment_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -708,6 +715,9 @@ def test_a_key_is_read_from_the_environment_and_checked(monkeypatch: pytest.Monk
         with pytest.raises(EndpointUnusable) as raised:
             read_key(paid)
         assert odd not in str(raised.value)
+    monkeypatch.setenv("SOME_KEY", "content")
+    with pytest.raises(EndpointUnusable, match="give the server another key"):
+        read_key(local)
 
 
 def closed_port() -> int:

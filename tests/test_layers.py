@@ -16,7 +16,7 @@ PACKAGE = "independence_bench"
 LAYERS = """
     __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
     statistics.__init__  dataset.__init__  audit.__init__  viewer.__init__
-    errors  hashing  shown
+    errors  hashing  shown  redaction  unpacking
     yaml_files
     protocol
     protocol_files  subject
@@ -221,7 +221,14 @@ def test_help_loads_nothing_heavy() -> None:
     assert "independence_bench.cli.main" in loaded
     assert not {"aiohttp", "sqlalchemy", "numpy", "pydantic", "rich", "yaml", "xllamacpp"} & loaded
     ours = {name for name in loaded if name.startswith(PACKAGE)}
-    assert ours == {PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.cli.main", f"{PACKAGE}.errors", f"{PACKAGE}.shown"}
+    assert ours == {
+        PACKAGE,
+        f"{PACKAGE}.cli",
+        f"{PACKAGE}.cli.main",
+        f"{PACKAGE}.errors",
+        f"{PACKAGE}.redaction",
+        f"{PACKAGE}.shown",
+    }
 
 
 def test_the_pure_middle_knows_no_http_and_no_database() -> None:

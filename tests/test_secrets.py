@@ -380,6 +380,48 @@ def test_a_proxys_password_is_nowhere(somebody: Somebody) -> None:
     assert b64encode(f"me:{KEY}".encode()).rstrip(b"=") not in printed + traces(somebody.folder)
 
 
+def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) -> None:
+    """In its refusal, in the errors that are stored and exported, as it stands in the address and as it is sent."""
+    somebody.key = "hunter2"
+    sent = b64encode(b"me:hunter2").decode()
+
+    def refuse(path: str, _key: str) -> Said:
+        if path.endswith("/models"):
+            return Said(body({"data": []}))
+        said = f"407 for http://me:hunter2@proxy:1 {sent}: wrong"
+        return Said(body({"error": {"message": said}}), f"407 Proxy {said}", (f"Proxy-Authenticate: {said}",))
+
+    with Indiscreet(refuse).serving() as proxy:
+        somebody.prepare("http://models.invalid/v1")
+        (somebody.folder / ".env").write_text("SCRIPTED_KEY=sk-or-v1-other\n", encoding="utf-8")
+        address = proxy.url.removesuffix("/v1").replace("http://", "http://me:hunter2@")
+        somebody.environment = {"HTTP_PROXY": address}
+
+        code, printed = somebody.run()
+        exported = somebody.aib("export", "out")[1]
+
+        assert any(path.endswith("/chat/completions") for path in proxy.paths), "the proxy was asked"
+    assert code == 1
+    assert b"407" in printed
+    somebody.assert_clean(printed, exported)
+    assert sent.rstrip("=").encode() not in printed + exported + traces(somebody.folder)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql:me:{}@host", "postgres:/me:{}@host/x", "pg:me:{}@host", "PostgreSQL:{}"]
+)
+def test_a_mistyped_address_of_a_database_is_not_repeated(somebody: Somebody, address: str) -> None:
+    """It is no path, and there may be a password in it."""
+    somebody.key = "hunter2"
+    somebody.environment = {"AIB_STORE": address.format("hunter2")}
+
+    code, printed = somebody.aib("leaderboard")
+
+    assert code == 1
+    assert b"two slashes" in printed
+    assert b"hunter2" not in printed
+
+
 def test_the_password_of_a_database_is_nowhere(somebody: Somebody) -> None:
     """In the user's part and in the query of its address."""
     somebody.environment = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{closed_port()}/x?password={KEY}"}

@@ -16,6 +16,16 @@ from independence_bench.chat import Completion, Fault, Kind, ToolCall, Usage
 
 Json = Mapping[str, Any]
 
+# The names in a reply. What is called like one of them cannot be taken out of it without breaking it.
+FIELDS = frozenset(
+    {
+        *("provider", "choices", "message", "content", "refusal", "reasoning", "reasoning_content", "tool_calls"),
+        *("reasoning_details", "function", "arguments", "finish_reason", "prompt_tokens", "completion_tokens"),
+        *("total_tokens", "reasoning_tokens", "cached_tokens", "cost_details", "completion_tokens_details"),
+        *("prompt_tokens_details", "upstream_inference_cost", "is_byok", "metadata", "provider_name", "assistant"),
+        *("length", "object", "created", "system_fingerprint", "logprobs"),
+    }
+)
 LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import io
 import ipaddress
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,9 +26,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure
-from independence_bench.completion import one_line, read_completion
+from independence_bench.completion import FIELDS, one_line, read_completion
 from independence_bench.errors import EndpointUnusable
 from independence_bench.hashing import content_hash
+from independence_bench.redaction import KNOWN, SENT
 from independence_bench.subject import Endpoint
 
 CONNECT = 30.0  # seconds to get a connection
@@ -40,7 +39,6 @@ LARGEST_REPLY = 16 * 1024 * 1024  # bytes after decompression
 LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
-SHORTEST_SECRET = 16  # characters; below, a key is a word that some local server wants, and models say words
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,8 @@ class Client:
         """*connect* is how many seconds a connection may take."""
         self.endpoint = endpoint
         self._connect = connect
-        self._secret = _secret(key) if key and len(key) >= SHORTEST_SECRET else None
+        SENT.learn(key)
+        SENT.learn_proxies(os.environ)
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
         self._login = {"Authorization": f"Bearer {key}"} if key else {}
         self._models: Mapping[str, ModelInfo] | None = None
@@ -143,7 +142,7 @@ class Client:
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        return read_completion(self._without_key(data), answer.status, retry_after, seconds)
+                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
                     fault = Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
                 else:
                     # followed, it would carry the key and the prompt to wherever the answer points
@@ -156,7 +155,7 @@ class Client:
             fault = Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             unsent = isinstance(error, aiohttp.ClientConnectorError)
-            fault = Fault(Kind.CONNECTION, self._say(error), unsent=unsent)
+            fault = Fault(Kind.CONNECTION, _say(error), unsent=unsent)
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:
@@ -168,11 +167,11 @@ class Client:
                 data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EndpointUnusable(
-                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {self._say(error)}; "
+                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {_say(error)}; "
                 "check the address and that the server runs"
             ) from None
         try:
-            return json.loads(self._without_key(data)) if data else None
+            return json.loads(SENT.redacted(data)) if data else None
         except (ValueError, RecursionError):
             return None
 
@@ -193,12 +192,9 @@ class Client:
         except EndpointUnusable:
             return {}
 
-    def _without_key(self, data: bytes) -> bytes:
-        return self._secret.sub(b"[key]", data) if self._secret else data
 
-    def _say(self, error: BaseException) -> str:
-        said = self._without_key(str(error).encode("utf-8", "replace")).decode()
-        return one_line(said, 200) or type(error).__name__
+def _say(error: BaseException) -> str:
+    return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
 
 
 def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[str, str]) -> Completion | Fault:
@@ -226,23 +222,6 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
     )
 
 
-def _secret(key: str) -> re.Pattern[bytes]:
-    """*key* as it may stand in a body: plain, or with any character escaped for JSON (even twice), HTML or a URL."""
-    return re.compile(b"".join(_written(character) for character in key))
-
-
-def _written(c: str) -> bytes:
-    forms = [
-        rb"\\*" + re.escape(c.encode()),
-        rb"\\+u(?i:%04x)" % ord(c),
-        rb"%%(?:25)*(?i:%02x)" % ord(c),
-        rb"&#(?:0*%d|(?i:x0*%x));" % (ord(c), ord(c)),
-    ]
-    if (named := html.escape(c)) != c:
-        forms.insert(0, re.escape(named.encode()))
-    return b"(?:" + b"|".join(forms) + b")"
-
-
 def _proxy(url: str) -> str | None:
     """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
     parts = urlsplit(url)
@@ -267,6 +246,11 @@ def read_key(endpoint: Endpoint) -> str | None:
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
+    if key in FIELDS:
+        raise EndpointUnusable(
+            f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot be kept out of what is "
+            "stored; give the server another key"
+        )
     return key
 
 

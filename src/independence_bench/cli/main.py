@@ -7,11 +7,14 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
 
 import click
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
+from independence_bench.redaction import KNOWN
 from independence_bench.shown import label_text
 
 # name -> (module, help): here, so that `aib --help` imports nothing
@@ -92,12 +95,34 @@ def cli() -> None:
             raise WrongUse(f".env cannot be read ({error}); save it as UTF-8 text") from error
 
 
+class _Door:
+    """A stream to the terminal: what is written to it holds no secret that the process knows, tracebacks included."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write *text* without secrets."""
+        self._stream.write(KNOWN.redacted_text(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of *lines* without secrets."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def main() -> None:
     """Run `aib`. Known failures are one line on stderr: exit code 1, or 2 for wrong use."""
-    stdout = sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no word for a character shows a question mark
+    KNOWN.learn_proxies(os.environ)
+    sys.stdout, sys.stderr = cast(TextIO, _Door(sys.stdout)), cast(TextIO, _Door(sys.stderr))
+    stdout = sys.stdout
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -107,7 +132,7 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except BenchError as error:
-        sys.stderr.write(f"aib: {label_text(' '.join(str(error).split()))}\n")
+        sys.stderr.write(f"aib: {label_text(KNOWN.redacted_message(' '.join(str(error).split())))}\n")
         code = error.exit_code
     except SystemExit:
         # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure

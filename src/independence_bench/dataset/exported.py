@@ -93,20 +93,20 @@ def import_export(path: Path, store: Store) -> Imported:
     return summary
 
 
-def _rows(path: Path, sheet: Sheet, summary: Imported) -> Iterator[tuple[str, Row]]:
-    """Where it stands, and the row, for each good row of *sheet*."""
+def _rows(path: Path, sheet: Sheet, summary: Imported) -> Iterator[tuple[int, tuple[str, Row]]]:
+    """Its size, where it stands, and the row, for each good row of *sheet*."""
     file = find_file(path, sheet.name)
     if file is None:
         summary.note(f"{sheet.name}: there is no such file")
         return
-    for where, given in read_file(file):
+    for found in read_file(file):
         try:
-            if isinstance(given, ValueError):
-                raise given
-            yield where, read_row(sheet, given)
+            if isinstance(found.value, ValueError):
+                raise found.value
+            yield found.size, (found.where, read_row(sheet, found.value))
         except ValueError as error:
             summary.counts[sheet.name].refused += 1
-            summary.note(f"{where}: {error}")
+            summary.note(f"{found.where}: {error}")
 
 
 class _Desk:

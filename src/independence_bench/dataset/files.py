@@ -25,11 +25,12 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from independence_bench.errors import WrongUse
+from independence_bench.unpacking import LARGEST_TOTAL, Allowance, TooLarge
 
 LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
-LARGEST_TOTAL = 2_000_000_000  # bytes of a tar when it is unpacked; the known one has 100 million
 MOST_FILES = 200_000
-NOT_A_FILE, TOO_LARGE, UNREADABLE = "a link or a device, not followed", "too large", "cannot be read"
+NOT_A_FILE = "a link, a device or a sparse file, not read"
+TOO_LARGE, UNREADABLE = "too large", "cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,13 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
     files = Files()
     try:
         with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
+            allowance = Allowance()
             for number, member in enumerate(tar):
                 if number >= MOST_FILES:
                     files.cut = f"it holds more than {MOST_FILES:,} files"
                     break
                 if not member.isdir():
-                    _unpack(files, tar, member, kept)
+                    _unpack(files, tar, member, kept, allowance)
     except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueError, OverflowError) as error:
         if not files.found:
             raise WrongUse(f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar") from error
@@ -124,12 +126,15 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
     return files
 
 
-def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: IO[bytes]) -> None:
+def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: IO[bytes], allowance: Allowance) -> None:
+    """Write one member behind the others. Raises TooLarge where all of them together are too much."""
     parts = PurePosixPath(member.name).parts
-    source = tar.extractfile(member) if member.isreg() and member.size <= LARGEST_FILE else None
+    plain = member.isreg() and not member.issparse()  # a sparse file is a claim of any size in a few bytes
+    source = tar.extractfile(member) if plain and member.size <= LARGEST_FILE else None
     if source is None:
-        files.refused.append((member.name, TOO_LARGE if member.isreg() else NOT_A_FILE))
+        files.refused.append((member.name, TOO_LARGE if plain else NOT_A_FILE))
         return
+    allowance.take(member.size)
     start = kept.seek(0, os.SEEK_END)
     kept.write(source.read())
     files.found.append(File(parts, _piece(kept, start, kept.tell() - start)))
@@ -171,7 +176,7 @@ class _Bounded:
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
         if place > LARGEST_TOTAL:
-            raise tarfile.ReadError(f"unpacked it would be larger than {LARGEST_TOTAL:,} bytes")
+            raise TooLarge(LARGEST_TOTAL)
         return self.stream.seek(place, whence)
 
     def tell(self) -> int:

@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 
 from independence_bench.chat import Kind, Usage
+from independence_bench.redaction import KNOWN, SENT
 from independence_bench.store.tables import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
@@ -227,9 +228,9 @@ _TOLD = tuple(name for name in Ended.__dataclass_fields__ if name not in ("usage
 
 
 def _ending(attempt: int, ended: Ended) -> dict[str, Any]:
-    told = {name: getattr(ended, name) for name in _TOLD}
+    told = {name: getattr(ended, name) for name in _TOLD} | {"message": KNOWN.redacted_message(ended.message)}
     used = {name: getattr(ended.usage, name) for name in Usage.__dataclass_fields__}
-    return told | used | {"attempt": attempt, "raw": pack(ended.raw)}
+    return told | used | {"attempt": attempt, "raw": pack(SENT.redacted_text(ended.raw))}
 
 
 def mark_lost(connection: Connection, now: float) -> int:

@@ -7,6 +7,7 @@ that comes to nothing leaves none behind.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -146,10 +147,15 @@ def _place(address: str, wait: float) -> Place:
         return PostgresDatabase(address, wait)
     if divided and kind != "sqlite":
         raise StoreError("the store's address is not one; write the path of a file, or postgresql://user@host/database")
+    if not divided and _MISTYPED.match(address):  # not a path: it may hold a password, so it is not repeated
+        raise StoreError("the store's address is not one; write postgresql://user@host/database, with two slashes")
     path = rest.partition("?")[0].removeprefix("/") if divided else address
     if path in ("", ":memory:"):
         raise StoreError("a store in memory would be lost with the command; name a file with --store")
     return SqliteFile(path, wait)
+
+
+_MISTYPED = re.compile(r"(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
 def _say_begin(engine: Engine, reading: str, writing: str) -> None:

@@ -7,6 +7,7 @@ one moment and wait for nobody. Knows nothing of what is in the tables.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from independence_bench.errors import StoreError
+from independence_bench.redaction import KNOWN
 
 DRIVER = "postgresql+psycopg"
 LOCK = 0x41494231  # "AIB1": the advisory lock of whoever writes
@@ -137,9 +139,14 @@ class PostgresDatabase:
 
 def _read(address: str) -> URL:
     """*address* with our driver. Its errors never repeat it: there may be a password in any part of it."""
+    KNOWN.learn_address(address)
+    KNOWN.learn(os.environ.get("PGPASSWORD"))
     if address.count("@") > 1:
         raise StoreError("the store's address has more than one @; write %40 for an @ inside a name or a password")
     try:
-        return make_url(address).set(drivername=DRIVER)
+        url = make_url(address).set(drivername=DRIVER)
+        for password in url.normalized_query.get("password", ()):
+            KNOWN.learn(password)
+        return url
     except (ArgumentError, ValueError):
         raise StoreError("the store's address cannot be read; write postgresql://user@host/database") from None

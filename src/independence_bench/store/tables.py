@@ -41,6 +41,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 
 from independence_bench.errors import StoreError
+from independence_bench.unpacking import TooLarge, inflate
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -254,8 +255,8 @@ def pack(text: str) -> bytes:
 def unpack(blob: bytes) -> str:
     """The text of a blob. Raises StoreError where it is damaged."""
     try:
-        return zlib.decompress(blob).decode("utf-8", "surrogatepass")
-    except (zlib.error, UnicodeDecodeError, TypeError) as error:
+        return inflate(blob).decode("utf-8", "surrogatepass")
+    except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
         raise Damaged(error) from None
 
 

@@ -1,0 +1,165 @@
+"""Time by size: every pattern and parser that foreign text meets, on text that is made to keep it busy.
+
+    python torture/linear.py [--size CHARACTERS] [--pairs] [NAME]...
+
+Each is given text of one character, sign or word over and over, and of two of them in turn, and must take less than a
+second of CPU for the whole size (`LIMIT`). Patterns are found by looking: every compiled pattern in every module of the
+package. Parsers are listed below. Exit code 1 where one takes longer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, permutations
+from typing import Any
+
+import independence_bench
+from independence_bench.completion import one_line, read_completion, split_thoughts
+from independence_bench.endpoint import _read_models
+from independence_bench.protocol_files import load
+from independence_bench.redaction import Secrets
+from independence_bench.shown import harmless
+from independence_bench.verdict import parse_verdict
+
+SIZE = 200_000
+LIMIT = 1.0  # seconds of CPU
+SHARES = (256, 64, 16, 4, 1)  # parts of the size, one after the other: the whole of what is slow may take hours
+SHORTEST = 500  # characters, below which a time is only that of a call
+MOST_TOLD = 4  # inputs, of each pattern
+# matched whole, against names that are never longer than so many characters
+SHORT = {"dataset.published._FOLDER[0]": 250}
+ASCII = [chr(n) for n in range(0x20, 0x7F)]
+SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
+WORDS = [
+    *("<think>", "</think>", "<|im_end|>", "<tool_call>", "</tool_call>", "```", "```json\n", "\n```", "...", "[…]"),
+    *("I am ", "I'm ", "My name is ", "name", "Nova ", "Nova", "**", "**Nova**", "not ", "no ", "female", "they/them"),
+    *("{{", "}}", "{{ a", "---\n", "\\u00", "\\ud800", "%25", "&#0", "&#x", "&amp;", '{"', '":', '",', '\\"', "://"),
+    *('"arguments": ', "a_", "> ", "- ", "1. ", "Lines that begin with ", "Your marks are about "),
+]
+LIKELY = [*SIGNS, *WORDS, *"aA0 .,:;'\"\\{}[]()<>*_-/%&#|!?"]
+
+
+def patterns() -> dict[str, Callable[[str], object]]:
+    """Every compiled pattern of the package by its place, as a function that looks for all that it matches."""
+    found: dict[str, Callable[[str], object]] = {}
+    for info in pkgutil.walk_packages(independence_bench.__path__, "independence_bench."):
+        if info.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(info.name)
+        for name, value in vars(module).items():
+            for number, pattern in enumerate(_patterns_in(value)):
+                found[f"{info.name.partition('.')[2]}.{name}[{number}]"] = _looking(pattern)
+    return found
+
+
+def _patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _patterns_in(one)
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _patterns_in(one)
+
+
+def _looking(pattern: re.Pattern[Any]) -> Callable[[str], object]:
+    def look(text: str) -> None:
+        given = text.encode("utf-8", "surrogatepass") if isinstance(pattern.pattern, bytes) else text
+        for _ in pattern.finditer(given):
+            pass
+        pattern.fullmatch(given)
+
+    return look
+
+
+def parsers() -> dict[str, Callable[[str], object]]:
+    """What reads replies, lists, judges' replies and errors, each from the text that a stranger chose."""
+
+    secrets = Secrets()
+    secrets.learn("sk-or-v1-0123456789abcdef0123456789abcdef")
+    protocol = load("v2")
+    marks = protocol.scenarios[0].marks
+    return {
+        "body": lambda text: read_completion(_data(text), 200, None),
+        "error body": lambda text: read_completion(_data(text), 400, None),
+        "reply": lambda text: _replied(text),
+        "error message": lambda text: read_completion(json.dumps({"error": {"message": text}}).encode(), 502, None),
+        "thoughts": split_thoughts,
+        "judge's reply": lambda text: parse_verdict(text, marks),
+        "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
+        "models": lambda text: _read_models({"data": [{"id": text, "root": text}]}),
+        "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
+        "shown": harmless,
+        "one line": one_line,
+    }
+
+
+def _data(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _replied(text: str) -> object:
+    return read_completion(json.dumps({"choices": [{"message": {"content": text}}]}).encode(), 200, None)
+
+
+def seconds(look: Callable[[str], object], text: str) -> float:
+    """Of CPU that *look* takes for *text*."""
+    begun = time.process_time()
+    look(text)
+    return time.process_time() - begun
+
+
+def inputs(pairs: bool) -> Iterator[str]:
+    """What is repeated."""
+    ones = [*ASCII, *SIGNS, *WORDS]
+    yield from ones
+    yield from ("".join(pair) for pair in permutations(ones if pairs else LIKELY, 2))
+
+
+def slow_inputs(look: Callable[[str], object], size: int, pairs: bool) -> Iterator[tuple[str, float, int]]:
+    """What *look* takes longer for than `LIMIT` allows, the seconds that it took, and for how many characters."""
+    for piece in inputs(pairs):
+        text = (piece * (size // len(piece) + 1))[:size]
+        for share in SHARES:
+            part = text[: size // share]
+            took = seconds(look, part)
+            allowed = LIMIT * max(len(part), SHORTEST) / SIZE
+            if took > allowed:  # what was an accident is not so three times
+                took = min(took, *(seconds(look, part) for _ in range(3)))
+            if took > allowed:
+                yield piece, took, len(part)
+                break
+            if took * share**2 < LIMIT:  # even growing with the square, the whole takes less
+                break
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try all of them, and say which are slow on what."""
+    parser = argparse.ArgumentParser(description="Time by size of every pattern and parser.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names (default: all)")
+    parser.add_argument("--size", type=int, default=SIZE, help=f"characters (default: {SIZE:,})")
+    parser.add_argument("--pairs", action="store_true", help="any two characters in turn, not only the likely ones")
+    chosen = parser.parse_args(arguments)
+    looks = {**patterns(), **parsers()}
+    slow = 0
+    for name, look in looks.items():
+        if chosen.names and not any(part in name for part in chosen.names):
+            continue
+        found = list(islice(slow_inputs(look, SHORT.get(name, chosen.size), chosen.pairs), MOST_TOLD))
+        slow += bool(found)
+        print(f"{name}: {f'{len(found)} inputs are slow' if found else 'linear'}", flush=True)
+        for piece, took, many in found:
+            print(f"  {took:.3f} s of CPU for {many:,} characters of {piece!r}", flush=True)
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
