@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 from scripted import KEY, Answer, ScriptedModel, completion, failure
 
-from independence_bench import endpoint as endpoint_module
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
-from independence_bench.endpoint import Client, ModelInfo, read_key
+from independence_bench.endpoint import Client, ModelInfo, largest_reply, read_key
 from independence_bench.errors import EndpointUnusable
 from independence_bench.subject import ChatModel, Dialect, Endpoint, Reasoning
 
@@ -422,15 +421,26 @@ def test_a_redirect_is_not_followed(serve: Serve, status: int) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Encoding": "gzip"}])
-def test_an_oversize_reply_is_broken_and_not_read_to_its_end(serve: Serve, headers: dict[str, str]) -> None:
+def test_an_oversize_reply_is_a_fault_of_its_own_and_not_read_to_its_end(serve: Serve, headers: dict[str, str]) -> None:
     """Neither a flood nor a small body that unpacks to one may fill the memory."""
-    body = b" " * (endpoint_module.LARGEST_REPLY + 1)
+    body = b" " * 1_000_001
 
     fault = failed(serve(always(Answer(body, headers=headers))))
 
-    assert fault.kind is Kind.BROKEN
-    assert "16,777,216" in fault.message
+    assert fault.kind is Kind.TOO_LARGE
+    assert fault.message == "over 1 MB; AIB_MAX_REPLY_MB sets the limit"
     assert fault.raw == ""
+
+
+def test_how_large_a_reply_may_be_can_be_set(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a model that thinks in books; what is no size is one line."""
+    monkeypatch.setenv("AIB_MAX_REPLY_MB", "2.5")
+    words = "word " * 400_000
+    assert answered(serve(always(Answer(completion(words))))).content == words
+
+    for odd in ("0", "-1", "nan", "17", "much"):
+        with pytest.raises(EndpointUnusable, match=r"AIB_MAX_REPLY_MB is .*; write megabytes, above 0 and at most 16"):
+            largest_reply({"AIB_MAX_REPLY_MB": odd})
 
 
 # ---------------------------------------------------------------- pins

@@ -50,7 +50,9 @@ def test_what_is_never_asked_again(kind: Kind, reach: Reach) -> None:
     assert end.reach is reach
 
 
-@pytest.mark.parametrize(("kind", "reach"), [(Kind.BROKEN, Reach.REPLY), (Kind.WRONG_PROVIDER, Reach.MODEL)])
+@pytest.mark.parametrize(
+    ("kind", "reach"), [(Kind.BROKEN, Reach.REPLY), (Kind.TOO_LARGE, Reach.REPLY), (Kind.WRONG_PROVIDER, Reach.MODEL)]
+)
 def test_a_reply_that_cannot_be_used_gets_three_tries(kind: Kind, reach: Reach) -> None:
     """Two waits of 1 and 2 seconds at most; a broken reply is the model's, a wrong provider nobody's answer."""
     waits, end = ask_until_given_up(kind)
@@ -120,7 +122,7 @@ def test_every_kind_of_failure_has_its_row() -> None:
     """Whatever goes wrong ends sometime, and none is forgotten."""
     ends = {kind: ask_until_given_up(kind)[1].reach for kind in Kind}
 
-    assert len(ends) == 10
+    assert len(ends) == 11
     assert set(ends.values()) == set(Reach)
 
 

@@ -385,7 +385,7 @@ EXPECTED: dict[str, Kind | str] = {
     "usage-strings": OK,
     "wrong-provider": Kind.WRONG_PROVIDER,
     "huge": OK,
-    "gzip-bomb": Kind.BROKEN,
+    "gzip-bomb": Kind.TOO_LARGE,
     "redirect": Kind.BAD_REQUEST,
 }
 QUICK = Latency(0.0, scale=0.02)  # of the waits inside a body that drips

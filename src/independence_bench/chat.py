@@ -210,11 +210,15 @@ class Kind(StrEnum):
     CONNECTION = "connection failed"
     TIMEOUT = "timed out"
     BROKEN = "broken reply"  # a 200 that is not an answer
+    TOO_LARGE = "reply too large"  # it was not read to its end
     WRONG_PROVIDER = "wrong provider"
     REFUSED_PROMPT = "prompt refused by moderation"
     BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this subject cannot work like this
     UNAUTHORIZED = "key refused"  # 401
     NO_CREDITS = "out of credits"  # 402
+
+
+UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, and it is no answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,10 @@ from independence_bench.subject import Endpoint
 CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
 WHOLE = 1200.0  # seconds for one attempt in all
-LARGEST_REPLY = 16 * 1024 * 1024  # bytes after decompression
+LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
+LARGEST_SETTING = 16  # MB
+MAX_REPLY = "AIB_MAX_REPLY_MB"  # environment variable
+MEGABYTE = 1_000_000
 LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
@@ -66,6 +69,7 @@ class Client:
         """*connect* is how many seconds a connection may take."""
         self.endpoint = endpoint
         self._connect = connect
+        self._largest = largest_reply(os.environ)
         SENT.learn(key)
         SENT.learn_proxies(os.environ)
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
@@ -138,12 +142,13 @@ class Client:
             headers = {**self._login, "Content-Type": "application/json"}
             async with self._session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
                 if not 300 <= answer.status < 400:
-                    data = await _read(answer, LARGEST_REPLY)
+                    data = await _read(answer, self._largest)
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
                         return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
-                    fault = Fault(Kind.BROKEN, f"a reply of over {LARGEST_REPLY:,} bytes", answer.status)
+                    larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
+                    fault = Fault(Kind.TOO_LARGE, larger, answer.status)
                 else:
                     # followed, it would carry the key and the prompt to wherever the answer points
                     fault = Fault(
@@ -230,6 +235,21 @@ def _proxy(url: str) -> str | None:
         if host == "localhost" or ipaddress.ip_address(host).is_loopback:
             return None
     return None if proxy_bypass(host) else getproxies().get(parts.scheme)
+
+
+def largest_reply(variables: Mapping[str, str]) -> int:
+    """Bytes that a reply may have after decompression, as *variables*, an environment, say; else `LARGEST_REPLY`.
+
+    Raises EndpointUnusable for what is no number above 0 and up to `LARGEST_SETTING` (of megabytes).
+    """
+    told = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
+    try:
+        megabytes = float(told)
+    except ValueError:
+        megabytes = 0.0
+    if not 0 < megabytes <= LARGEST_SETTING:
+        raise EndpointUnusable(f"{MAX_REPLY} is {told[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
+    return max(1, int(megabytes * MEGABYTE))
 
 
 def read_key(endpoint: Endpoint) -> str | None:

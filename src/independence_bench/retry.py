@@ -8,7 +8,7 @@
       an error inside a 200)
     timed out                                6 tries in all         the call fails; the next run tries it again
     connection failed                        for 15 minutes         the endpoint is left alone
-    broken reply                             3 tries in all         the reply is invalid, with the reason
+    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
     cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
                                                                     was said by then
     wrong provider                           3 tries in all         the subject (or judge) is stopped
@@ -90,7 +90,7 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
             raise GaveUp(Reach.MODEL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
-        case Kind.BROKEN:
+        case Kind.BROKEN | Kind.TOO_LARGE:
             tries.broken += 1
             if tries.broken >= policy.broken:
                 raise GaveUp(Reach.REPLY, f"{describe(fault)} ({tries.broken} tries)")

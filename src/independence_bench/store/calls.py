@@ -29,7 +29,7 @@ from sqlalchemy import (
     update,
 )
 
-from independence_bench.chat import Kind, Usage
+from independence_bench.chat import UNUSABLE, Usage
 from independence_bench.redaction import KNOWN, SENT
 from independence_bench.store.tables import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
 
@@ -110,7 +110,7 @@ def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
 
 
 def _tried(connection: Connection, outcomes: Sequence[tuple[int, str | None]]) -> Tried:
-    broken = sum(outcome == Kind.BROKEN for _, outcome in outcomes)
+    broken = sum(outcome in UNUSABLE for _, outcome in outcomes)
     cut_off = [attempt for attempt, outcome in outcomes if outcome == CUT_OFF]
     if not cut_off:
         return Tried(broken)
