@@ -28,6 +28,7 @@ LAYERS = """
     statistics.student
     statistics.intervals
     statistics.dispersion  statistics.ranking  statistics.judging  statistics.items  statistics.paired
+    statistics.questions
     statistics.leaving_out  statistics.planning
     statistics.adaptive
     brief  plan

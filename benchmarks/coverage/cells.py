@@ -224,7 +224,7 @@ def _pairs_p(
     low, high = differences(one, other, NEAR)
     candidates = np.nonzero((low > 0) | (high < 0))
     p = np.ones(one.mean.shape)
-    more = min(RANKING_DEGREES, len(boards[0].mean))
+    more = min(RANKING_DEGREES, len(boards[0].mean)) if question == "again" else 0
     p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
     return p
 

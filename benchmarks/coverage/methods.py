@@ -23,7 +23,7 @@ from independence_bench.statistics.dispersion import (
     scores_again,
     scores_another,
 )
-from independence_bench.statistics.intervals import Scores, differences, intervals
+from independence_bench.statistics.intervals import Scores, differences, intervals, no_narrower
 from independence_bench.statistics.judging import judge_noise, pairs_with_judges, with_judges
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +66,10 @@ def _cut(measured: Measured, part: slice) -> Measured:
 
 def stacked(scores: Sequence[Scores]) -> Scores:
     """The scores of several boards as one array, [boards, subjects]."""
-    return Scores(*(np.array([getattr(one, f.name) for one in scores]) for f in fields(Scores)))
+    mean, dispersion, degrees, added, added_degrees = (
+        np.array(arrays) for arrays in zip(*(one.arrays() for one in scores), strict=True)
+    )
+    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared)
 
 
 def ours(boards: Sequence[Measured], question: str, deviations: Sequence[Floats] = ()) -> Limits | None:
@@ -75,10 +78,11 @@ def ours(boards: Sequence[Measured], question: str, deviations: Sequence[Floats]
     found = [find(board) for board in boards]
     if any(one is None for one in found):
         return None
+    least = ours(boards, "again", deviations) if question == "another" else None
     sure = [one for one in found if one is not None]
     if len(deviations):
         sure = [with_judges(one, judge_noise(away, one.mean)) for one, away in zip(sure, deviations, strict=True)]
-    return intervals(stacked(sure))
+    return no_narrower(intervals(stacked(sure)), least)
 
 
 def our_differences(
@@ -94,11 +98,12 @@ def our_differences(
     found = [find(board, one, other) for board in boards]
     if any(sides is None for sides in found):
         return None
+    least = our_differences(boards, "again", first, second, judges) if question == "another" else None
     sure = [sides for sides in found if sides is not None]
     if len(judges):
         noises = [judge_noise(away, board.mean) for away, board in zip(judges, boards, strict=True)]
         sure = [pairs_with_judges(*sides, noise) for sides, noise in zip(sure, noises, strict=True)]
-    return differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure]))
+    return no_narrower(differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least)
 
 
 # ---------------------------------------------------------------- the same test again: competitors

@@ -17,26 +17,11 @@ import numpy as np
 
 from independence_bench.protocol import Configuration, Dimension, Protocol
 from independence_bench.scoring import Marks, Slot
-from independence_bench.statistics.dispersion import (
-    Design,
-    Measured,
-    measure,
-    pairs_again,
-    pairs_another,
-    scores_again,
-    scores_another,
-)
-from independence_bench.statistics.intervals import (
-    Floats,
-    Interval,
-    Scores,
-    differences,
-    intervals,
-    p_values,
-    smallest_seen,
-)
-from independence_bench.statistics.judging import JudgeNoise, judge_noise, pairs_with_judges, with_judges
-from independence_bench.statistics.ranking import RANKING_DEGREES, Standing, pairs_of, standings
+from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
+from independence_bench.statistics.intervals import Floats, Interval, Limits
+from independence_bench.statistics.judging import JudgeNoise, judge_noise
+from independence_bench.statistics.questions import limits_of, ranking_p, told_apart
+from independence_bench.statistics.ranking import Standing, pairs_of, standings
 
 RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
 INDEX = "index"  # beside the names of dimensions
@@ -158,23 +143,16 @@ class Sureness:
 
     def _uncertainties(self, name: str) -> list[Uncertainty]:
         one = self.measures[name]
-        again = _intervals(scores_again(one.measured), one)
-        another = _intervals(scores_another(one.measured), one)
-        return [Uncertainty(a, b) for a, b in zip(again, another, strict=True)]
+        unknown: list[Interval | None] = [None] * len(one.measured.mean)
+        again, another = limits_of(one.measured, one.noise)
+        both = (unknown if limits is None else _in_unit(limits, one.unit) for limits in (again, another))
+        return [Uncertainty(a, b) for a, b in zip(*both, strict=True)]
 
     def _standings(self) -> list[list[Standing] | None]:
         one = self.measures[INDEX]
         mean = one.measured.mean
-        found: list[list[Standing] | None] = []
-        first, second = pairs_of(len(mean))
-        for pairs in (pairs_again, pairs_another):
-            sides = pairs(one.measured, first, second)
-            if sides is None:
-                found.append(None)
-            else:
-                more = min(RANKING_DEGREES, len(mean))
-                found.append(standings(mean.tolist(), p_values(*pairs_with_judges(*sides, one.noise), more)))
-        return found
+        every = ranking_p(one.measured, one.noise, *pairs_of(len(mean)))
+        return [None if p is None else standings(mean.tolist(), p) for p in every]
 
 
 def measure_board(
@@ -232,17 +210,12 @@ def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], mo
     """The same for many pairs at once: a hundred take little longer than one."""
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     found: list[list[tuple[Interval | None, float | None, float | None]]] = []
-    for pairs in (pairs_again, pairs_another):
-        sides = pairs(of_one.measured, one, other)
-        if sides is None:
+    for told in told_apart(of_one.measured, of_one.noise, one, other, more):
+        if told is None:
             found.append([(None, None, None)] * len(one))
             continue
-        sides = pairs_with_judges(*sides, of_one.noise)
-        low, high = differences(*sides)
-        columns = (low.tolist(), high.tolist(), smallest_seen(*sides).tolist(), p_values(*sides, more).tolist())
-        found.append(
-            [(Interval(a, b).scaled(of_one.unit), s * of_one.unit, p) for a, b, s, p in zip(*columns, strict=True)]
-        )
+        columns = _in_unit(told.limits, of_one.unit), (told.seen * of_one.unit).tolist(), told.p.tolist()
+        found.append(list(zip(*columns, strict=True)))
     mean = of_one.measured.mean
     apart = (mean[one] - mean[other]) * of_one.unit
     return [
@@ -318,8 +291,5 @@ def _deviations(design: Design, jury: Sequence[Floats], judges: Sequence[Sequenc
     )
 
 
-def _intervals(scores: Scores | None, one: Measure) -> list[Interval | None]:
-    if scores is None:
-        return [None] * len(one.measured.mean)
-    low, high = intervals(with_judges(scores, one.noise))
-    return [Interval(a, b).scaled(one.unit) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
+    return [Interval(a, b).scaled(unit) for a, b in zip(*(one.tolist() for one in limits), strict=True)]

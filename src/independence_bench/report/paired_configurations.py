@@ -29,7 +29,7 @@ from independence_bench.report.configurations import Index, change_between, orde
 from independence_bench.report.paired import Compared, all_compared, values_of
 from independence_bench.report.rows import Board, Row
 from independence_bench.statistics.dispersion import scores_again
-from independence_bench.statistics.intervals import Interval, Scores, intervals, p_values, smallest_seen
+from independence_bench.statistics.intervals import Interval, Scores, intervals, joined, p_values, smallest_seen
 from independence_bench.statistics.judging import with_judges
 
 NOT_OURS = "no intervals: they are worked out by our own rules only"
@@ -154,9 +154,7 @@ def _values(place: Place, row: Row) -> dict[Compared, float]:
 def _column(place: Place, every: Sequence[Compared], number: int) -> Scores:
     """Of one subject: all of *every*, one after the other."""
     at = np.array([number])
-    parts = [place.scores[one].at(at) for one in every]
-    columns = zip(*((p.mean, p.dispersion, p.degrees, p.added, p.added_degrees) for p in parts), strict=True)
-    return Scores(*map(np.concatenate, columns))
+    return joined([place.scores[one].at(at) for one in every])
 
 
 def _indices(scores: Scores) -> list[Index]:

@@ -220,7 +220,8 @@ def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.N
     """For pairs of subjects, by number: both sides of their differences under *another test like it*.
 
     Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that
-    of the difference, over the rooms of both together. None where a dimension that counts has a single scenario.
+    of the difference, over the rooms of both together. Who has fewer runs than the others has the noise of the missing
+    ones on its side. None where a dimension that counts has a single scenario.
     """
     own = measured.another
     if own is None:
@@ -236,5 +237,8 @@ def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.N
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
     dispersion = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    one, other = (plain_scores(measured.mean[n], dispersion, _degrees_another(own)[n]) for n in (first, second))
+    more, degrees_of_one = _fewer_runs(measured), _degrees_another(own)
+    one, other = (
+        plain_scores(measured.mean[n], dispersion + more[n], degrees_of_one[n], shared=True) for n in (first, second)
+    )
     return one, other

@@ -11,6 +11,7 @@ one promises points beyond 100 or, at the end itself, nothing at all. Every func
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +76,8 @@ def score_limits(mean: float | Floats, dispersion: float | Floats, critical: flo
 class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
-    *degrees* and *added_degrees* say how much is behind the two.
+    *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
+    the other side of it has the very same one, so that its degrees count once.
     """
 
     mean: Floats  # [0, 1]
@@ -83,18 +85,37 @@ class Scores:
     degrees: Floats
     added: Floats  # a variance on top, which the ends do not know of: that of judges; 0: none
     added_degrees: Floats
+    shared: bool = False
 
     def at(self, which: npt.NDArray[np.intp]) -> Scores:
         """Those of these numbers, in their order."""
-        return Scores(*(array[which] for array in self._arrays()))
+        mean, dispersion, degrees, added, added_degrees = (array[which] for array in self.arrays())
+        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared)
 
-    def _arrays(self) -> tuple[Floats, ...]:
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """All of it, in the order of its fields."""
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees
 
 
-def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats) -> Scores:
+def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats, shared: bool = False) -> Scores:
     """Scores without any variance on top."""
-    return Scores(mean, dispersion, degrees, np.zeros_like(mean), np.ones_like(mean))
+    return Scores(mean, dispersion, degrees, np.zeros_like(mean), np.ones_like(mean), shared)
+
+
+def joined(parts: Sequence[Scores]) -> Scores:
+    """All of *parts*, at least one, one after the other."""
+    mean, dispersion, degrees, added, added_degrees = (
+        np.concatenate(arrays) for arrays in zip(*(part.arrays() for part in parts), strict=True)
+    )
+    return Scores(mean, dispersion, degrees, added, added_degrees, parts[0].shared)
+
+
+Limits = tuple[Floats, Floats]
+
+
+def no_narrower(limits: Limits, than: Limits | None) -> Limits:
+    """Low and high that hold both intervals: whatever varies in *than* varies in *limits*, too, and more besides."""
+    return limits if than is None else (np.minimum(limits[0], than[0]), np.maximum(limits[1], than[1]))
 
 
 def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
@@ -163,12 +184,17 @@ def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple
 
 
 def _shared_degrees(first: Scores, second: Scores) -> Floats:
-    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as its variance is."""
-    parts = []
-    for side in (first, second):
-        below, above, added = _reach(side, 2.0)
-        parts += [(below**2 + above**2, side.degrees), (2 * added, side.added_degrees)]
-    return _satterthwaite(*parts)
+    """Each side counts by the squares of its distances to its limits, which at an end are not 0 as its variance is.
+
+    What both sides have from one estimate counts as one: a dispersion that they share, and what the judges, who are
+    the same for both, add.
+    """
+    (below, above, added), (below_other, above_other, added_other) = _reach(first, 2.0), _reach(second, 2.0)
+    one, other = below**2 + above**2, below_other**2 + above_other**2
+    judges = (2 * (added + added_other), np.minimum(first.added_degrees, second.added_degrees))
+    if first.shared and second.shared:
+        return _satterthwaite((one + other, np.minimum(first.degrees, second.degrees)), judges)
+    return _satterthwaite((one, first.degrees), (other, second.degrees), judges)
 
 
 def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
