@@ -18,12 +18,13 @@ from rich.console import Console
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load
 from independence_bench.report.certainty import INDEX, measure_board, measure_scenarios, measured_apart
-from independence_bench.report.comparisons import Spent, compare_efforts, price_indices
+from independence_bench.report.comparisons import compare_efforts, price_indices
 from independence_bench.report.configurations import compare_configurations
 from independence_bench.report.paired import SideBySide, rows_apart, set_side_by_side, standing_out
 from independence_bench.report.paired_configurations import NOT_OURS, InSeveral, compare_in_configurations, how_sure
 from independence_bench.report.paired_view import paired_values, paired_view, statement
 from independence_bench.report.rows import Board, Health, Row
+from independence_bench.report.spent import Spent
 from independence_bench.report.terminal import configurations_view, printed
 from independence_bench.scoring import Marks, Slot, score_run, score_subject
 from independence_bench.statistics.paired import linear_limits
@@ -291,7 +292,7 @@ def test_points_for_a_dollar_have_the_indexs_interval() -> None:
     board = simulated()
     row = board.ranked[0]
 
-    (price, *_) = price_indices([row], {row.subject.hash: Spent(2.0)})
+    (price, *_) = price_indices([row], {row.subject.hash: Spent(1.5, 0.5)})
 
     assert row.certainty.index.again is not None
     assert price.uncertainty.again == row.certainty.index.again.scaled(2)

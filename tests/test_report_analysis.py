@@ -14,12 +14,13 @@ from independence_bench.name_reading import NamesRead
 from independence_bench.names import Choice
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load
-from independence_bench.report.comparisons import Spent, compare_efforts, compare_providers, price_indices
+from independence_bench.report.comparisons import compare_efforts, compare_providers, price_indices
 from independence_bench.report.configurations import Effect, compare_configurations
 from independence_bench.report.contents import Contents, main_board, read_contents
 from independence_bench.report.naming import Named, count_names, unique_names
-from independence_bench.report.rows import Board, Health, Row
+from independence_bench.report.rows import Board, Health, Row, boards
 from independence_bench.report.scenarios import RunMarks, measure_scenarios, worth_of_marks
+from independence_bench.report.spent import Spent
 from independence_bench.scoring import SubjectScore
 from independence_bench.store.database import open_store
 from independence_bench.subject import ChatModel, Reasoning
@@ -162,7 +163,7 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
         row(10.0, provider="hot", temperature=1.0),
         row(5.0, "acme/two"),
     ]
-    spent = {rows[1].subject.hash: Spent(0.1, (("Acme", 5), ("Other", 2)))}
+    spent = {rows[1].subject.hash: Spent(0.1, served=(("Acme", 5), ("Other", 2)))}
 
     (compared,) = compare_providers(board(load("v2"), *rows), spent)
 
@@ -203,18 +204,26 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
 
 
 def test_index_per_dollar() -> None:
-    """80 points for $0.40 in two runs: 80 / 0.2 = 400; free first, unknown last."""
-    dear, cheap, free, unknown = (row(index, f"acme/{index:g}") for index in (90.0, 80.0, 20.0, 70.0))
-    cheap = replace(cheap, score=replace(cheap.score, runs=2))
-    spent = {dear.subject.hash: Spent(9.0), cheap.subject.hash: Spent(0.4), free.subject.hash: Spent(0.0)}
+    """80 points for $0.40 in two runs, 0.30 of them the judge's: 80 / 0.2 = 400; a free subject is divided by what
+    its judge took; equal quotients, free ones and unknown prices by index, the last two apart.
+    """
+    given = {90.0: (8.0, 1.0), 80.0: (0.1, 0.3), 20.0: (0.0, 0.1), 45.0: (4.0, 0.5), 30.0: (0.0, 0.0), 60.0: (0.0, 0.0)}
+    rows = {index: row(index, f"acme/{index:g}") for index in (*given, 70.0, 75.0)}
+    rows[80.0] = replace(rows[80.0], score=replace(rows[80.0].score, runs=2))
+    spent = {rows[index].subject.hash: Spent(*costs) for index, costs in given.items()}
+    spent[rows[70.0].subject.hash] = Spent(0.0, None)
 
-    prices = price_indices([dear, unknown, cheap, free], spent)
+    prices = price_indices(list(rows.values()), spent)
 
-    assert [(p.index, p.dollars_per_run, p.index_per_dollar) for p in prices] == [
-        (20.0, 0.0, None),
-        (80.0, 0.2, pytest.approx(400.0)),
-        (90.0, 9.0, 10.0),
-        (70.0, None, None),
+    assert [(p.index, p.dollars_per_run, p.index_per_dollar, p.free) for p in prices] == [
+        (80.0, pytest.approx(0.2), pytest.approx(400.0), False),
+        (20.0, 0.1, pytest.approx(200.0), False),
+        (90.0, 9.0, 10.0, False),
+        (45.0, 4.5, 10.0, False),
+        (60.0, 0.0, None, True),
+        (30.0, 0.0, None, True),
+        (75.0, None, None, False),
+        (70.0, None, None, False),
     ]
 
 
@@ -395,7 +404,9 @@ def test_names_of_the_main_board_count(bench: Benches) -> None:
 
 
 def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
-    """Seven replies a run at $0.002, two runs; a rejected attempt is paid for too; judges are apart."""
+    """Seven replies a run at $0.002, two runs; a rejected attempt is paid for too; the judge takes $0.0005, four times
+    a run.
+    """
     seen: list[int] = []
 
     def script(asked: Asked) -> Answer:
@@ -411,11 +422,12 @@ def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
     report = contents(made)
 
     (detail,) = report.details
-    assert detail.spent == Spent(pytest.approx(15 * 0.002), (("Acme", 14),))
+    assert detail.spent == Spent(pytest.approx(15 * 0.002), pytest.approx(8 * 0.0005), (("Acme", 14),))
     assert detail.scored == {"drift": (2, 2), "changed": (2, 2), "own_voice": (2, 2), "resistance": (4, 4)}
     (price,) = report.prices
-    assert price.dollars_per_run == pytest.approx(0.015)
-    assert price.index_per_dollar == pytest.approx(price.index / 0.015)
+    assert price.replies_per_run == pytest.approx(0.015)
+    assert price.dollars_per_run == pytest.approx(0.017)
+    assert price.index_per_dollar == pytest.approx(price.index / 0.017)
     assert report.spending.replies == pytest.approx(0.03)
     assert report.spending.judgements == pytest.approx(8 * 0.0005)
     assert report.updated is not None
@@ -438,6 +450,29 @@ def test_a_price_that_was_not_told_makes_the_sum_unknown(bench: Benches) -> None
     assert report.details[0].spent.dollars is None
     assert (report.prices[0].dollars_per_run, report.prices[0].index_per_dollar) == (None, None)
     assert report.spending.unpriced == 1
+
+
+def test_a_row_is_charged_with_the_judge_that_it_is_of(bench: Benches) -> None:
+    """Four judgements a run at $0.0005, or at $0.01 by the other judge; with both as a jury, the two together."""
+
+    def script(asked: Asked) -> Answer:
+        return verdict(asked, cost=0.01) if asked.model == "judge/dear" else by_model(asked)
+
+    made = bench(script)
+    one = made.subject("acme/one")
+    made.play(one)
+    made.play(one, judge="judge/dear")
+
+    with open_store(made.store) as store:
+        found = boards(store, made.protocol) + boards(store, made.protocol, jury=(JUDGE, "judge/dear"))
+        prices = {board.judge: read_contents(store, made.protocol, [board]).prices[0] for board in found}
+
+    assert [price.replies_per_run for price in prices.values()] == [pytest.approx(7 * 0.002)] * 3
+    assert {judge: price.judging_per_run for judge, price in prices.items()} == {
+        made.judge().label: pytest.approx(0.002),
+        made.judge("judge/dear").label: pytest.approx(0.04),
+        found[-1].judge: pytest.approx(0.042),
+    }
 
 
 def test_the_main_board_is_by_the_judge_that_ranks_most(bench: Benches) -> None:

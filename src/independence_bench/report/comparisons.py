@@ -12,17 +12,10 @@ from dataclasses import dataclass, replace
 from independence_bench.report.certainty import INDEX, UNKNOWN, Apart, Uncertainty
 from independence_bench.report.paired import rows_apart, standing_out
 from independence_bench.report.rows import Board, Row
+from independence_bench.report.spent import Spent
 from independence_bench.subject import ChatModel, Reasoning
 
 NOT_PINNED = "not pinned"
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a subject's replies cost, attempts that were thrown away included, and who served them."""
-
-    dollars: float | None = None  # None: not known, or not of all of them
-    served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,29 +120,42 @@ def _minus(one: float | None, other: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a ranked subject's index costs. Judges are not in it: they cost the same whoever is judged."""
+    """What a ranked subject's index costs, in dollars of one run. None: not known."""
 
     label: str
     index: float
-    dollars_per_run: float | None  # None: not known
-    index_per_dollar: float | None  # index / dollars of one run; None: not known, or free
+    replies_per_run: float | None
+    judging_per_run: float | None  # what the board's judge took for it
+    dollars_per_run: float | None  # both together
+    index_per_dollar: float | None  # index / dollars_per_run; None: not known, or free
     uncertainty: Uncertainty = UNKNOWN  # of the points for a dollar: the index's, what it cost being known
+
+    @property
+    def free(self) -> bool:
+        """Whether neither its replies nor its judge cost anything: no number of points is bought with nothing."""
+        return self.dollars_per_run == 0
 
 
 def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Price]:
-    """The ranked subjects by points of the index for a dollar of one run: free ones first, unknown prices last."""
+    """The ranked subjects by points of the index for a dollar of one run, then free ones, then unknown prices.
+
+    Equal ones, and those without a quotient, by their index.
+    """
     prices = []
     for row in ranked:
         if row.score.index is None:
             continue
-        dollars = spent.get(row.subject.hash, Spent()).dollars
-        per_run = None if dollars is None else dollars / row.score.runs
+        mine = spent.get(row.subject.hash, Spent())
+        replies, judging, whole = (
+            None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total)
+        )
         points, uncertainty = None, UNKNOWN
-        if per_run:
-            points, uncertainty = row.score.index / per_run, row.certainty.index.scaled(1 / per_run)
-        prices.append(Price(row.label, row.score.index, per_run, points, uncertainty))
+        if whole:
+            points, uncertainty = row.score.index / whole, row.certainty.index.scaled(1 / whole)
+        prices.append(Price(row.label, row.score.index, replies, judging, whole, points, uncertainty))
     return sorted(prices, key=_dearness)
 
 
-def _dearness(price: Price) -> tuple[bool, bool, float, str]:
-    return price.dollars_per_run is None, bool(price.dollars_per_run), -(price.index_per_dollar or 0.0), price.label
+def _dearness(price: Price) -> tuple[bool, bool, float, float, str]:
+    unknown = price.dollars_per_run is None
+    return unknown, price.free, -(price.index_per_dollar or 0.0), -price.index, price.label

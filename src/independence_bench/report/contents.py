@@ -7,21 +7,16 @@ The same store gives the same contents: no clock, no order that is not fixed.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
-
-from sqlalchemy import Connection
 
 from independence_bench.errors import WrongUse
 from independence_bench.name_reading import NamesRead
-from independence_bench.plan import script_hash
 from independence_bench.protocol import Protocol
 from independence_bench.report.comparisons import (
     Comparison,
     Price,
-    Spent,
     compare_efforts,
     compare_providers,
     price_indices,
@@ -31,10 +26,9 @@ from independence_bench.report.naming import NameCount, Named, count_names
 from independence_bench.report.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import Complexity, RunMarks, measure_board
-from independence_bench.scoring import Slot
-from independence_bench.store import calls, consumption, records
-from independence_bench.store.calls import ANSWERED, CUT_OFF, Spending
-from independence_bench.store.consumption import Try
+from independence_bench.report.spent import Spent, read_spent
+from independence_bench.store import calls, consumption
+from independence_bench.store.calls import Spending
 from independence_bench.store.database import Store
 
 
@@ -108,7 +102,7 @@ def read_contents(
     rows = (*main.ranked, *main.incomplete)
     with store.reading() as connection:
         marks = _marks(main)
-        spent = _spent(connection, main)
+        spent = read_spent(connection, main)
         spending = calls.spending(connection)
         typical = read_prices(connection, together)
         updated = consumption.newest(connection)
@@ -159,49 +153,10 @@ def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
 # ---------------------------------------------------------------- what the rows rest on
 
 
-def _slots(board: Board) -> dict[str, list[Slot]]:
-    """Script hash -> the slots of the board that a transcript of it fills."""
-    found: dict[str, list[Slot]] = defaultdict(list)
-    for configuration in board.configurations:
-        for scenario in board.protocol.scenarios:
-            found[script_hash(board.protocol, configuration, scenario)].append((configuration, scenario.id))
-    return found
-
-
 def _marks(board: Board) -> dict[str, RunMarks]:
     """Subject hash -> the marks behind its row; {} in it where nothing is judged."""
     rows = (*board.ranked, *board.incomplete)
     return {row.subject.hash: {run: row.marks.get(run, {}) for run in row.runs} for row in rows}
-
-
-def _spent(connection: Connection, board: Board) -> dict[str, Spent]:
-    """Subject hash -> what the replies in its transcripts cost; a reply that several of them share counts once."""
-    runs = {row.subject.hash: set(row.runs) for row in (*board.ranked, *board.incomplete)}
-    scripts = _slots(board).keys()
-    keys = records.reply_keys(connection, scripts)
-    asked: dict[str, dict[str, None]] = defaultdict(dict)
-    for played in records.transcript_rows(connection, scripts):
-        counted = runs.get(played.subject_hash)
-        # who was excluded has no runs any more, and was paid for all the same
-        if counted is not None and (not counted or played.run in counted):
-            asked[played.subject_hash] |= dict.fromkeys(keys[played.id])
-    tries: dict[str, list[Try]] = defaultdict(list)
-    for one in consumption.reply_tries(connection):
-        tries[one.key].append(one)
-    return {
-        subject: _sum([one for key in mine for one in tries.get(key, ())], len(mine)) for subject, mine in asked.items()
-    }
-
-
-def _sum(tries: Sequence[Try], replies: int) -> Spent:
-    """What *tries* cost together: not known where a reply came without a price, or is there without an attempt."""
-    came = [one for one in tries if one.outcome in (ANSWERED, CUT_OFF)]
-    known = len({one.key for one in tries}) == replies and all(one.cost is not None for one in came)
-    served = Counter(one.provider for one in came if one.provider)
-    return Spent(
-        fsum(one.cost or 0.0 for one in tries) if known else None,
-        tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
-    )
 
 
 def _scored(board: Board, row: Row, marks: RunMarks) -> dict[str, tuple[int, int]]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.report.comparisons import Comparison, Spent, Variant
+from independence_bench.report.comparisons import Comparison, Variant
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.json import apart_values, board_values
 from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import reliability_values
+from independence_bench.report.spent import Spent
 
 DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
 
@@ -25,7 +26,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "configurations": asdict(contents.configurations) if contents.configurations else None,
         "providers": _comparisons(contents.providers),
         "reasoning_efforts": _comparisons(contents.efforts),
-        "index_per_dollar": [asdict(price) for price in contents.prices],
+        "index_per_dollar": [asdict(price) | {"free": price.free} for price in contents.prices],
         "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
         "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
         "scenarios": [asdict(facts) for facts in contents.complexity.scenarios],
@@ -65,4 +66,4 @@ def _detail(detail: Detail) -> dict[str, Any]:
 
 
 def _spent(spent: Spent) -> dict[str, Any]:
-    return {"dollars": spent.dollars, "served": dict(spent.served)}
+    return {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}

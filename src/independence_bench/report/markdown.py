@@ -292,20 +292,26 @@ def _prices(contents: Contents) -> Iterable[str]:
         [
             code(p.label),
             number(p.index, 1),
-            _dollars(p.dollars_per_run),
-            _per_dollar(p.dollars_per_run, p.index_per_dollar),
+            *(_dollars(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+            _points(p.index_per_dollar),
             _between_points(p.uncertainty.again),
             _between_points(p.uncertainty.another),
         ]
         for p in contents.prices
+        if not p.free
     ]
-    yield table(["Subject", "Index", "Dollars a run", "Points a dollar", "Again", "Another"], rows, left=(0,))
-    yield (
-        "Dollars a run: what the replies of one run cost, attempts that were thrown away included and judges not; a "
-        "dash: not known for all of them. Points a dollar: the index divided by that; again, another: the index's "
-        "intervals at 95 % divided by the same, the price being what it was. A cheap subject leads here however it "
-        "behaves."
-    )
+    if rows:
+        head = ["Subject", "Index", "Replies", "Judge", "Dollars a run", "Points a dollar", "Again", "Another"]
+        yield table(head, rows, left=(0,))
+        yield (
+            f"Dollars a run: what the replies of one run cost, and what {_judge(contents.main)} took for marking them, "
+            "attempts that were thrown away included; a dash: not known for all of them. Points a dollar: the index "
+            "divided by both together; again, another: the index's intervals at 95 % divided by the same, the price "
+            "being what it was. A cheap subject leads here however it behaves."
+        )
+    if free := [[code(p.label), number(p.index, 1)] for p in contents.prices if p.free]:
+        yield "Free, and judged for nothing, so that there is no number of points a dollar; by index:"
+        yield table(["Subject", "Index"], free, left=(0,))
 
 
 def _judges(contents: Contents) -> Iterable[str]:
@@ -536,7 +542,7 @@ def _detail(protocol: Protocol, detail: Detail) -> Iterable[str]:
         yield _marks(protocol, detail)
     else:
         yield f"No marks: {prose(', '.join(row.missing[:1]))}."
-    facts = [f"Dollars: {_dollars(detail.spent.dollars)}"]
+    facts = [f"Dollars: replies {_dollars(detail.spent.dollars)}, judge {_dollars(detail.spent.judging)}"]
     if detail.spent.served:
         facts.append(f"served by {_served(detail.spent.served)}")
     yield "; ".join(facts) + "."
@@ -583,8 +589,8 @@ def _dollars(dollars: float | None) -> str:
     return "–" if dollars is None else "free" if dollars == 0 else money(dollars)
 
 
-def _per_dollar(dollars: float | None, points: float | None) -> str:
-    return "free" if dollars == 0 else "–" if points is None else f"{points:,.{1 if points < 100 else 0}f}"
+def _points(points: float | None) -> str:
+    return "–" if points is None else f"{points:,.{1 if points < 100 else 0}f}"
 
 
 def _between_points(interval: Interval | None) -> str:

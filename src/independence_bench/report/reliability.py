@@ -22,6 +22,7 @@ from independence_bench.protocol import Configuration, Mark, Protocol, Scenario
 from independence_bench.report.jury import find_jury
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import Worth, worth_of_marks
+from independence_bench.report.spent import CAME, NOT_BOUGHT
 from independence_bench.scoring import Marks, Slot
 from independence_bench.statistics.components import Components, Floats, jackknife, variance_components
 from independence_bench.statistics.composite import Composite, composite_components
@@ -36,11 +37,8 @@ from independence_bench.statistics.decision import (
     sources_of,
 )
 from independence_bench.store import consumption, participants, records
-from independence_bench.store.calls import ANSWERED, CUT_OFF
 
 TARGET = 0.8
-CAME = (ANSWERED, CUT_OFF)
-NOT_BOUGHT = ("table", "person")  # kinds of judges
 TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same brings
 
 

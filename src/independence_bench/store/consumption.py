@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import Connection, and_, func, select
 
@@ -23,7 +24,7 @@ def newest(connection: Connection) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """An attempt at a reply that has ended, as far as it is money."""
+    """An attempt that has ended, as far as it is money."""
 
     key: str  # of the call
     outcome: str
@@ -31,12 +32,12 @@ class Try:
     provider: str | None  # that served it, by its own word
 
 
-def reply_tries(connection: Connection) -> list[Try]:
-    """Every attempt at a reply of a subject that has ended, in order."""
+def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> list[Try]:
+    """Every attempt at a call of that kind that has ended, in order."""
     wanted = (
         select(attempts.c.call_key, attempts.c.outcome, attempts.c.cost, attempts.c.served_provider)
         .join(calls, calls.c.key == attempts.c.call_key)
-        .where(calls.c.kind == "reply", attempts.c.outcome.is_not(None))
+        .where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
         .order_by(attempts.c.id)
     )
     return [Try(*row) for row in connection.execute(wanted)]

@@ -9,9 +9,9 @@ from math import fsum
 from independence_bench import __version__
 from independence_bench.protocol import Ask, Dimension, Mark, Protocol, Says
 from independence_bench.protocol import Scenario as Played
-from independence_bench.report.comparisons import Spent
 from independence_bench.report.judges import family_of
 from independence_bench.report.scenarios import Worth
+from independence_bench.report.spent import Spent
 from independence_bench.subject import ChatModel
 from independence_bench.viewer.catalog import Catalog, Edition, Ranking, series_id, subject_id
 from independence_bench.viewer.shapes import (

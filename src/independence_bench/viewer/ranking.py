@@ -68,7 +68,8 @@ def board_table(answer: shapes.Board) -> bytes:
     """`api/boards/<board>.csv`: a line a row."""
     head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
     head += [name for one in answer.dimensions for name in (one.name, f"{one.name}_low", f"{one.name}_high")]
-    head += ["invalid_share", "cut_off_share", "reasoned_share", "dollars_per_run", "index_per_dollar"]
+    head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
+    head += ["judging_dollars_per_run", "dollars_per_run", "index_per_dollar"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
     return csv_bytes(head, [_line(row) for row in answer.rows])
 
@@ -98,7 +99,7 @@ def _line(row: shapes.Row) -> list[Cell]:
         row.runs,
         *(cell for one in row.dimensions for cell in _with_ends(one)),
         *(health.invalid_share, health.cut_off_share, health.reasoned_share),
-        *(row.dollars_per_run, row.index_per_dollar),
+        *(row.replies_dollars_per_run, row.judging_dollars_per_run, row.dollars_per_run, row.index_per_dollar),
         *(subject.model, subject.endpoint, subject.provider, subject.reasoning, subject.temperature, subject.hash),
         "; ".join(row.missing),
     ]
@@ -148,6 +149,8 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> tuple[shapes.Ro
                     for one in board.protocol.dimensions
                 ),
                 health=_health(row),
+                replies_dollars_per_run=price.replies_per_run if price else None,
+                judging_dollars_per_run=price.judging_per_run if price else None,
                 dollars_per_run=price.dollars_per_run if price else None,
                 index_per_dollar=price.index_per_dollar if price else None,
                 per_dollar_uncertainty=uncertainty(price.uncertainty if price else UNKNOWN, None),

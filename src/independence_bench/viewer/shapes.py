@@ -191,7 +191,9 @@ class Row:
     run_indices: tuple[RunIndex, ...]
     dimensions: tuple[Score, ...]  # in the order of the board's dimensions
     health: Health
-    dollars_per_run: float | None  # null: not known
+    replies_dollars_per_run: float | None  # null: not known
+    judging_dollars_per_run: float | None  # what this board's judge took for it; null: not known
+    dollars_per_run: float | None  # both together; null: not known
     index_per_dollar: float | None  # points for a dollar of one run; null: not known, or free
     per_dollar_uncertainty: Uncertainty
     scenarios: tuple[float | None, ...]  # mean share of its points in each scenario, in the board's order
@@ -442,7 +444,7 @@ class Subject:
     field: tuple[float | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
     by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
     elsewhere: tuple[Elsewhere, ...]
-    dollars: float | None  # all runs, attempts that were thrown away included; null: not known
+    dollars: float | None  # all runs, replies and judge, attempts that were thrown away included; null: not known
     served: tuple[Served, ...]
     names: tuple[NameChoice, ...]
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario

@@ -46,7 +46,7 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
             for one, score in row.by_configuration.items()
         ),
         elsewhere=tuple(_elsewhere(catalog, place, row, why)),
-        dollars=detail.spent.dollars,
+        dollars=detail.spent.total,
         served=parts.served(detail.spent),
         names=_names(catalog, place, row),
         transcripts=entries,

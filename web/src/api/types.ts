@@ -202,6 +202,10 @@ export interface Row {
   readonly dimensions: readonly Score[];
   readonly health: Health;
   /** null: not known */
+  readonly replies_dollars_per_run: number | null;
+  /** what this board's judge took for it; null: not known */
+  readonly judging_dollars_per_run: number | null;
+  /** both together; null: not known */
   readonly dollars_per_run: number | null;
   /** points for a dollar of one run; null: not known, or free */
   readonly index_per_dollar: number | null;
@@ -471,7 +475,7 @@ export interface Subject {
   /** empty unless the board is a pool */
   readonly by_configuration: readonly ConfigurationScore[];
   readonly elsewhere: readonly Elsewhere[];
-  /** all runs, attempts that were thrown away included; null: not known */
+  /** all runs, replies and judge, attempts that were thrown away included; null: not known */
   readonly dollars: number | null;
   readonly served: readonly Served[];
   readonly names: readonly NameChoice[];

@@ -166,7 +166,7 @@ function prices(): Column<Row>[] {
     {
       id: "cost",
       title: "$ a run",
-      hint: "What the replies of one run cost, judges not included",
+      hint: "What one run cost: its replies, and this judge for marking them",
       align: "right",
       up: true,
       className: "max-2xl:hidden",
@@ -176,10 +176,10 @@ function prices(): Column<Row>[] {
     {
       id: "value",
       title: "Index / $",
-      hint: "Points of the index for a dollar of one run",
+      hint: "Points of the index for a dollar of one run, replies and judge together; what costs nothing stands below",
       align: "right",
       className: "max-lg:hidden",
-      value: (row) => (row.dollars_per_run === 0 ? Infinity : row.index_per_dollar),
+      value: (row) => (row.dollars_per_run === 0 ? -1 : row.index_per_dollar),
       show: (row) =>
         row.dollars_per_run === 0
           ? "free"

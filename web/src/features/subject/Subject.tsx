@@ -286,7 +286,10 @@ function Facts({ subject }: { subject: Told }) {
     ["Reasoning", `${facts.reasoning}; ${share(health.reasoned_share)} of its replies came with some`],
     ["Temperature", String(facts.temperature)],
     ["Limit", facts.max_tokens ? `${facts.max_tokens.toLocaleString("en-US")} tokens a reply` : "not known"],
-    ["Cost", `${dollars(row.dollars_per_run)} a run, ${dollars(subject.dollars)} in all`],
+    [
+      "Cost",
+      `${dollars(row.dollars_per_run)} a run (replies ${dollars(row.replies_dollars_per_run)}, judge ${dollars(row.judging_dollars_per_run)}), ${dollars(subject.dollars)} in all`,
+    ],
     ["Index per dollar", row.dollars_per_run === 0 ? "free" : number(row.index_per_dollar, 0)],
     ["Runs", String(row.runs)],
     ["Data", trouble.length ? trouble.join(", ") : "clean"],

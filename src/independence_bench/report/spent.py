@@ -1,0 +1,122 @@
+"""What the rows of a board have cost: the replies of each subject, and what the board's judge took for marking them.
+
+Reads the store's attempts; formats nothing. What was thrown away was paid for and counts. A cost is absent (None) where
+an answer came whose price nobody told; what was bought from nobody (the embedded judge, a person) costs 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from sqlalchemy import Connection
+
+from independence_bench.brief import rubric_hash
+from independence_bench.plan import script_hash
+from independence_bench.report.rows import Board
+from independence_bench.store import consumption, participants, records
+from independence_bench.store.calls import ANSWERED, CUT_OFF
+from independence_bench.store.consumption import Try
+from independence_bench.store.records import TranscriptRow
+
+NOT_BOUGHT = ("person", "table")  # judges whose marks cost nothing
+CAME = (ANSWERED, CUT_OFF)  # outcomes that somebody is paid for
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
+
+    dollars: float | None = None  # its replies
+    judging: float | None = None  # the judgements of them by the board's judge, or by all of its jury
+    served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
+
+    @property
+    def total(self) -> float | None:
+        """Replies and judgements together."""
+        return None if self.dollars is None or self.judging is None else self.dollars + self.judging
+
+
+def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
+    rubrics = _rubrics(board)
+    played = _counted(connection, board, rubrics)
+    replies = _by_key(consumption.tries(connection, "reply"))
+    judgements = _by_key(consumption.tries(connection, "judgement"))
+    keys = records.reply_keys(connection, rubrics)
+    given, bought = _judgements(connection, board, {one for of in rubrics.values() for one in of})
+    found = {}
+    for subject, mine in played.items():
+        said = dict.fromkeys(key for one in mine for key in keys[one.id])
+        to_mark = dict.fromkeys((one.heard_hash, rubric) for one in mine for rubric in rubrics[one.script_hash])
+        marked = dict.fromkeys(key for heard in to_mark for key in given.get(heard, ()))
+        judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
+        found[subject] = Spent(
+            dollars_of([replies.get(key, ()) for key in said]),
+            None if board.judge is None else judging,
+            _served(replies.get(key, ()) for key in said),
+        )
+    return found
+
+
+def dollars_of(answers: Iterable[Sequence[Try]]) -> float | None:
+    """What *answers* cost, each with all its tries; None where one has no try, or came without a price."""
+    costs = []
+    for tries in answers:
+        if not tries or any(one.cost is None and one.outcome in CAME for one in tries):
+            return None
+        costs += [one.cost or 0.0 for one in tries]
+    return fsum(costs)
+
+
+def _rubrics(board: Board) -> dict[str, set[str]]:
+    """Script hash -> the rubrics by which transcripts of it are marked."""
+    protocol, found = board.protocol, defaultdict(set)
+    for scenario in protocol.scenarios:
+        for configuration in board.configurations:
+            rubric = rubric_hash(protocol.judge_instructions, scenario)
+            found[script_hash(protocol, configuration, scenario)].add(rubric)
+    return found
+
+
+def _counted(connection: Connection, board: Board, scripts: Collection[str]) -> dict[str, list[TranscriptRow]]:
+    """Subject hash -> the transcripts of its row."""
+    runs = {row.subject.hash: set(row.runs) for row in (*board.ranked, *board.incomplete)}
+    found: dict[str, list[TranscriptRow]] = defaultdict(list)
+    for played in records.transcript_rows(connection, scripts):
+        counted = runs.get(played.subject_hash)
+        # who was excluded has no runs any more, and was paid for all the same
+        if counted is not None and (not counted or played.run in counted):
+            found[played.subject_hash].append(played)
+    return found
+
+
+def _judgements(
+    connection: Connection, board: Board, rubrics: Collection[str]
+) -> tuple[dict[tuple[str, str], list[str]], set[str]]:
+    """(heard and rubric -> keys of what the board's judge, or its jury, made of it; those keys that were bought)."""
+    names = board.jurors or (board.judge,)
+    judges = {hash_ for hash_, label in participants.stored_judges(connection).items() if label in names}
+    specs = participants.judge_specs(connection)
+    given: dict[tuple[str, str], list[str]] = defaultdict(list)
+    bought = set()
+    for one in records.judgement_rows(connection, rubrics):
+        if one.judge_hash in judges:
+            given[one.heard_hash, one.rubric_hash].append(one.key)
+            if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:
+                bought.add(one.key)
+    return given, bought
+
+
+def _by_key(tries: Iterable[Try]) -> Mapping[str, Sequence[Try]]:
+    found: dict[str, list[Try]] = defaultdict(list)
+    for one in tries:
+        found[one.key].append(one)
+    return found
+
+
+def _served(answers: Iterable[Sequence[Try]]) -> tuple[tuple[str, int], ...]:
+    served = Counter(one.provider for tries in answers for one in tries if one.provider and one.outcome in CAME)
+    return tuple(sorted(served.items(), key=lambda item: (-item[1], item[0])))
