@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from independence_bench.audit.rereading import Words, model_lines, verdict_in, words_in
 from independence_bench.brief import rubric_hash
-from independence_bench.chat import Kind
+from independence_bench.chat import UNUSABLE
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.plan import every_configuration, script_hash
@@ -163,7 +163,7 @@ def _compare(body: ReplyBody, read: Words | str, bodies: Bodies) -> None:
     """What the raw body says beside what is stored of it."""
     if body.outcome == REPLACED:
         bodies.replaced.setdefault(body.key, []).append(read if isinstance(read, str) else read[0])
-    elif not isinstance(read, str) and body.outcome == Kind.BROKEN:
+    elif not isinstance(read, str) and body.outcome in UNUSABLE:
         bodies.thrown_away[body.key] = read[0]
     if body.state is None:
         return

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from independence_bench.brief import rubric_hash
-from independence_bench.chat import Kind
+from independence_bench.chat import UNUSABLE
 from independence_bench.embedded import is_table_judge
 from independence_bench.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol import Configuration, Protocol
@@ -140,7 +140,7 @@ def boards(
         stored = records.transcript_rows(connection, scripts)
         begun = participants.begun_runs(connection, protocol.name)
         judgements = records.judgement_rows(connection, set(rubrics.values()))
-        unusable = consumption.unusable_replies(connection, Kind.BROKEN, scripts)
+        unusable = consumption.unusable_replies(connection, UNUSABLE, scripts)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement

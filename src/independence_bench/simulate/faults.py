@@ -23,7 +23,7 @@ from independence_bench.simulate.judge import read_fields
 from independence_bench.simulate.wire import Asked, Made, error_body, tool_call
 
 MIXED = "mixed"  # stands for every fault that a client should survive by asking again
-HUGE = 10 * 1024 * 1024  # bytes
+HUGE = 900_000  # bytes; larger ones are not read
 BOMB = 64 * 1024 * 1024  # bytes after decompression
 RETRY_AFTER = "1"  # seconds
 ELSEWHERE = "http://elsewhere.invalid/v1/chat/completions"
@@ -312,7 +312,7 @@ FAULTS: Mapping[str, Fault] = {
     "usage-negative": Fault("usage below zero", _usage(lambda value: -1 - value), "always", told=False),
     "usage-strings": Fault("usage as strings", _usage(str), "always", told=False),
     "wrong-provider": Fault("served by another than the pinned one", _wrong_provider, fits=_pinned),
-    "huge": Fault("a reply of 10 MB", _huge, "subject", passing=False),
+    "huge": Fault("a reply of nearly 1 MB", _huge, "subject", passing=False),
     "gzip-bomb": Fault("64 MB in a few kB", _bomb, told=False, passing=False),
     "redirect": Fault("307 to another host", _redirect, paid=False, passing=False),
     "judge-prose": Fault("a verdict in prose", _verdict(_prose), fits=_judged),

@@ -123,14 +123,14 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     return {rubric: float(mean) for rubric, mean in found}
 
 
-def unusable_replies(connection: Connection, broken: str, scripts: Collection[str]) -> dict[str, int]:
-    """Transcript id -> how many of its replies had to be asked for again, or were given up, because they ended as
-    *broken*; transcripts without any are left out.
+def unusable_replies(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
+    """Transcript id -> how many of its replies had to be asked for again, or were given up, because they ended as one
+    of *broken*; transcripts without any are left out.
     """
     found = connection.execute(
         select(attempts.c.call_key)
         .join(calls, calls.c.key == attempts.c.call_key)
-        .where(attempts.c.outcome == broken, calls.c.kind == "reply")
+        .where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply")
         .distinct()
     )
     spoiled = set(found.scalars())
