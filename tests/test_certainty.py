@@ -220,3 +220,28 @@ def test_several_judges_widen_and_one_does_not() -> None:
         assert judged.standing is not None
         assert judged.standing.rank_low <= plain.standing.rank_low
         assert judged.standing.rank_high >= plain.standing.rank_high
+
+
+def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
+    """Two judges alike, and a third who takes a tenth of the scale off and lacks every second scenario.
+
+    Of five, it marks two in resistance and three in stability. Pairs of judges that are 0, 0.1 and 0.1 apart, over parts
+    of 1, p and p of the score: severity is (p + p) x 0.1^2 / 2 over 1 + 2p.
+    """
+    of_two = board(V2, V2.configurations, (4, 4, 4), (0.4, 0.5, 0.6), seed=4)
+    of_third = [
+        {
+            run: {
+                slot: {name: mark - (V2.mark(name).high - V2.mark(name).low) / 10 for name, mark in marks.items()}
+                for slot, marks in list(slots.items())[::2]
+            }
+            for run, slots in subject.items()
+        }
+        for subject in of_two
+    ]
+    measures = measure_board(V2, V2.configurations, of_two, [of_two, of_two, of_third]).measures
+
+    for name, part in (("resistance", 0.4), ("stability", 0.6)):
+        noise = measures[name].noise
+        assert noise is not None
+        assert (noise.severity, noise.taste) == (pytest.approx(part * 0.01 / (1 + 2 * part)), pytest.approx(0))

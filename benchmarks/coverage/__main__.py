@@ -124,6 +124,15 @@ def judges(grid: Grid, rng: Generator) -> Found:
             yield from of_judges(test, rng, grid.draws, subjects, 5, jury)
 
 
+def incomplete_juries(grid: Grid, rng: Generator) -> Found:
+    """The index under all judges, where the third of three has marked half of the transcripts."""
+    test = whole_index(models())
+    jury = Jury(3, SEVERITY.severity, SEVERITY.taste, SEVERITY.slips)
+    for subjects in (20, 3):
+        for runs in (2, 5):
+            yield from of_judges(test, rng, grid.draws, subjects, runs, jury, lacking=0.5)
+
+
 SECTIONS: dict[str, Callable[[Grid, Generator], Found]] = {
     "marks": marks,
     "small": small,
@@ -132,6 +141,7 @@ SECTIONS: dict[str, Callable[[Grid, Generator], Found]] = {
     "differences": differences,
     "ranking": ranking,
     "judges": judges,
+    "incomplete-juries": incomplete_juries,
 }
 
 

@@ -20,6 +20,7 @@ from methods import (
 
 from independence_bench.statistics.dispersion import Measured, pairs_again, pairs_another
 from independence_bench.statistics.intervals import differences, p_values
+from independence_bench.statistics.judging import panel
 from independence_bench.statistics.ranking import RANKING_DEGREES, holm, pairs_of
 
 OURS = "ours"
@@ -47,6 +48,7 @@ class Cell:
     width: float  # mean, of a score in [0, 1]
     oracle: float  # width of the central 95 % of (estimate - truth)
     judges: int = 0  # who mark; 0: the marks are taken as they are
+    lacking: float = 0.0  # what part of the last judge's marks is missing
 
     @property
     def ratio(self) -> float:
@@ -229,16 +231,24 @@ def _pairs_p(
     return p
 
 
-def of_judges(test: Test, rng: Generator, draws: int, subjects: int, runs: int, jury: Jury) -> Iterator[Cell]:
-    """Intervals for the score under the mean of all judges that there could be."""
+def of_judges(
+    test: Test, rng: Generator, draws: int, subjects: int, runs: int, jury: Jury, lacking: float = 0.0
+) -> Iterator[Cell]:
+    """Intervals for the score under the mean of all judges that there could be.
+
+    *lacking*: what part of its transcripts the last judge has not marked, at random.
+    """
     played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES), jury=jury)
     assert played.by_judge is not None
-    boards = measured_boards(test.design, played.shares)
-    scores = np.einsum("dk,mnjrdk->mnjr", test.design.weights, played.by_judge).mean(axis=3)
-    away = np.moveaxis(scores - scores.mean(axis=0), 0, -1)  # [draws, subjects, judges]
+    marks = played.by_judge
+    if lacking:
+        none = rng.random((*marks.shape[1:4], 1, marks.shape[-1])) < lacking
+        marks[-1] = np.where(none, np.nan, marks[-1])
+    boards = measured_boards(test.design, np.nanmean(marks, axis=0))
+    panels = [panel(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)]
     mean = means_of(boards)
     for question in QUESTIONS:
-        limits = ours(boards, question, list(away) if jury.judges > 1 else ())
+        limits = ours(boards, question, panels if jury.judges > 1 else ())
         if limits is None:
             continue
         truth = played.truth(question)
@@ -246,9 +256,8 @@ def of_judges(test: Test, rng: Generator, draws: int, subjects: int, runs: int, 
         oracle = central(mean - truth)
         for n, place in enumerate(PLACES):
             at = (place, subjects, test.design.weights.shape[1], runs, OURS, draws)
-            yield Cell(
-                "index", question, *at, float(coverage[n]), float(width[n]), float(oracle[n]), judges=jury.judges
-            )
+            found = (float(coverage[n]), float(width[n]), float(oracle[n]))
+            yield Cell("index", question, *at, *found, judges=jury.judges, lacking=lacking)
 
 
 def marks_of(models: dict[str, MarkModel], names: Sequence[str], scenarios: Sequence[int]) -> Iterator[Test]:

@@ -24,7 +24,7 @@ from independence_bench.statistics.dispersion import (
     scores_another,
 )
 from independence_bench.statistics.intervals import Scores, differences, intervals, no_narrower
-from independence_bench.statistics.judging import judge_noise, pairs_with_judges, with_judges
+from independence_bench.statistics.judging import Panel, judge_noise, with_judges
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator
@@ -72,16 +72,16 @@ def stacked(scores: Sequence[Scores]) -> Scores:
     return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared)
 
 
-def ours(boards: Sequence[Measured], question: str, deviations: Sequence[Floats] = ()) -> Limits | None:
-    """[draws, subjects] of *boards*; None where the package shows none. *deviations*: of the judges, if several."""
+def ours(boards: Sequence[Measured], question: str, panels: Sequence[Panel] = ()) -> Limits | None:
+    """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if several."""
     find = scores_again if question == "again" else scores_another
     found = [find(board) for board in boards]
     if any(one is None for one in found):
         return None
-    least = ours(boards, "again", deviations) if question == "another" else None
+    least = ours(boards, "again", panels) if question == "another" else None
     sure = [one for one in found if one is not None]
-    if len(deviations):
-        sure = [with_judges(one, judge_noise(away, one.mean)) for one, away in zip(sure, deviations, strict=True)]
+    if panels:
+        sure = [with_judges(one, judge_noise(of, one.mean)) for one, of in zip(sure, panels, strict=True)]
     return no_narrower(intervals(stacked(sure)), least)
 
 
@@ -90,7 +90,6 @@ def our_differences(
     question: str,
     first: Sequence[int],
     second: Sequence[int],
-    judges: Sequence[Floats] = (),
 ) -> Limits | None:
     """[draws, pairs]: of subjects *first* minus *second*; None where the package shows none."""
     find = pairs_again if question == "again" else pairs_another
@@ -98,11 +97,8 @@ def our_differences(
     found = [find(board, one, other) for board in boards]
     if any(sides is None for sides in found):
         return None
-    least = our_differences(boards, "again", first, second, judges) if question == "another" else None
+    least = our_differences(boards, "again", first, second) if question == "another" else None
     sure = [sides for sides in found if sides is not None]
-    if len(judges):
-        noises = [judge_noise(away, board.mean) for away, board in zip(judges, boards, strict=True)]
-        sure = [pairs_with_judges(*sides, noise) for sides, noise in zip(sure, noises, strict=True)]
     return no_narrower(differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least)
 
 

@@ -72,7 +72,8 @@ def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
         "index": lambda one: one.test == "index" and not one.judges,
         "published subjects": lambda one: one.test == "published subjects",
         "differences": lambda one: one.test == "difference",
-        "several judges": lambda one: one.judges > 1,
+        "several judges": lambda one: one.judges > 1 and not one.lacking,
+        "incomplete juries": lambda one: one.lacking > 0,
     }
     for kind, belongs in kinds.items():
         for question, title in TITLES.items():
@@ -94,6 +95,7 @@ def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]
     yield from _ends(cells)
     yield from _usual(cells)
     yield from _one_judge(cells)
+    yield from _incomplete(cells)
 
 
 def _counted(cell: Cell) -> str:
@@ -209,7 +211,7 @@ def _usual(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _one_judge(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.judges]
+    mine = [one for one in cells if one.judges and not one.lacking]
     if not mine:
         return
     yield "## Judges\n"
@@ -229,6 +231,19 @@ def _one_judge(cells: Sequence[Cell]) -> Iterator[str]:
             rows.append((f"{title}, {subjects} subjects", *row))
     columns = (f"{number} judge{'s' if number > 1 else ''}" for number in sorted({one.judges for one in mine}))
     yield from markdown(("low / middle / ceiling (widths / oracle)", *columns), rows)
+
+
+def _incomplete(cells: Sequence[Cell]) -> Iterator[str]:
+    mine = [one for one in cells if one.lacking]
+    if not mine:
+        return
+    yield "The same where the last of three judges has marked half of the transcripts:\n"
+    rows = []
+    for subjects, runs in sorted({(one.subjects, one.runs) for one in mine}):
+        some = [one for one in mine if (one.subjects, one.runs) == (subjects, runs)]
+        row = (_three([one for one in some if one.question == question]) for question in TITLES)
+        rows.append((f"{subjects} subjects, {runs} runs", *row))
+    yield from markdown(("low / middle / ceiling (widths / oracle)", *TITLES.values()), rows)
 
 
 def _three(cells: Sequence[Cell]) -> str:

@@ -19,7 +19,7 @@ from independence_bench.protocol import Configuration, Dimension, Protocol
 from independence_bench.scoring import Marks, Slot
 from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.statistics.intervals import Floats, Interval, Limits
-from independence_bench.statistics.judging import JudgeNoise, judge_noise
+from independence_bench.statistics.judging import JudgeNoise, judge_noise, panel
 from independence_bench.statistics.questions import limits_of, ranking_p, told_apart
 from independence_bench.statistics.ranking import Standing, pairs_of, standings
 
@@ -170,12 +170,12 @@ def measure_board(
         slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
         shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
         of_judges = [
-            [_shares(protocol, slots, marks, list(whole)) for marks, whole in zip(mine, subjects, strict=True)]
-            for mine in by_judge
+            np.array([_shares(protocol, slots, mine[n], list(whole)) for mine in by_judge])
+            for n, whole in enumerate(subjects)
         ]
         for name, design in designs(protocol, configurations).items():
             measured = measure(design, shares)
-            noise = judge_noise(_deviations(design, shares, of_judges), measured.mean) if of_judges else None
+            noise = judge_noise(panel(design.weights, of_judges), measured.mean) if by_judge else None
             measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
     return Sureness(protocol, measures, max(len(by_judge), 1))
 
@@ -276,19 +276,6 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
 
 def _span(protocol: Protocol, names: Sequence[str]) -> float:
     return sum(protocol.mark(name).high - protocol.mark(name).low for name in names)
-
-
-def _deviations(design: Design, jury: Sequence[Floats], judges: Sequence[Sequence[Floats]]) -> Floats:
-    """[subjects, judges]: a judge's score minus the jury's, over the transcripts that it has marked."""
-    return np.array(
-        [
-            [
-                float(np.einsum("dk,rdk->", design.weights, np.nan_to_num(mine[n] - whole))) / len(whole)
-                for mine in judges
-            ]
-            for n, whole in enumerate(jury)
-        ]
-    )
 
 
 def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:

@@ -53,7 +53,7 @@ def told_apart(
     for pairs in (pairs_again, pairs_another):
         sides = pairs(measured, first, second)
         if sides is not None:
-            sides = pairs_with_judges(*sides, noise)
+            sides = pairs_with_judges(*sides, noise, first, second)
         found.append(sides and Told(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
     again, another = found
     if again is None or another is None:
@@ -75,8 +75,8 @@ def ranking_p(
     """
     again, another = pairs_again(measured, first, second), pairs_another(measured, first, second)
     more = min(RANKING_DEGREES, len(measured.mean))
-    p_again = None if again is None else p_values(*pairs_with_judges(*again, noise), more)
-    p_another = None if another is None else p_values(*pairs_with_judges(*another, noise))
+    p_again = None if again is None else p_values(*pairs_with_judges(*again, noise, first, second), more)
+    p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
     if p_again is not None and p_another is not None:
         p_another = np.maximum(p_another, p_again)
     return p_again, p_another
