@@ -225,8 +225,8 @@ def test_several_judges_widen_and_one_does_not() -> None:
 def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
     """Two judges alike, and a third who takes a tenth of the scale off and lacks every second scenario.
 
-    Of five, it marks two in resistance and three in stability. Pairs of judges that are 0, 0.1 and 0.1 apart, over parts
-    of 1, p and p of the score: severity is (p + p) x 0.1^2 / 2 over 1 + 2p.
+    Of five, it marks two in resistance and three in stability. Pairs of judges are 0, 0.1 and 0.1 apart, over parts of
+    1, p and p of the score: severity is (p + p) x 0.1^2 / 2 over 1 + 2p.
     """
     of_two = board(V2, V2.configurations, (4, 4, 4), (0.4, 0.5, 0.6), seed=4)
     of_third = [
