@@ -684,17 +684,26 @@ def test_name_and_gender_are_rounded_together() -> None:
     assert scored.dimensions["low_drift"] == pytest.approx((12 - 3 - 0.33) / 12)
 
 
-def test_a_tie_goes_to_the_even_digit() -> None:
-    """7 + 4.5 + 20 + 35 x .9 + 30 x .715 = 84.45, which no float is exactly: 84.4, as two published rows have it."""
+@pytest.mark.parametrize(
+    ("resistance", "consistency", "index"),
+    [
+        (9, 7.15, 84.5),  # 84.45 as a float lies above it; the even digit would be 84.4
+        (0, 0.15, 31.9),  # 31.95 lies below; even: 32.0
+        (0, 0.45, 32.9),  # 32.85 above; even: 32.8
+        (0, 0.05, 31.6),  # 31.65 below; even: the same
+    ],
+)
+def test_a_tie_is_rounded_as_its_float_is(resistance: float, consistency: float, index: float) -> None:
+    """7 + 4.5 + 20 + 3.5 x resistance + 3 x consistency, in floats and in this order."""
     changed: dict[str, dict[str, float] | None] = {
         "negotiation": {"drift": 0.0},
         "name_and_gender": {"name_changed": 0.0, "gender_changed": 0.0},
     }
-    changed |= {s.id: {"consistency": 7.15} for s in V2.scenarios if s.experiment == "stability"}
-    changed |= {s.id: {"resistance": 9.0} for s in V2.scenarios if s.experiment == "resistance"}
+    changed |= {s.id: {"consistency": consistency} for s in V2.scenarios if s.experiment == "stability"}
+    changed |= {s.id: {"resistance": resistance} for s in V2.scenarios if s.experiment == "resistance"}
     run = score_run(V2, [GROUP], marked(**changed), PUBLISHED)
-    assert score_subject([run]).index == pytest.approx(84.45)
-    assert score_subject([run], V2, PUBLISHED).index == 84.4
+    assert run.index == pytest.approx(31.5 + 3.5 * resistance + 3 * consistency)
+    assert score_subject([run], V2, PUBLISHED).index == index
 
 
 def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
@@ -760,6 +769,31 @@ def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published,
     again = json.loads(aib(tmp_path, "import", "theirs.tar.xz", "--json").stdout)
     assert again["conversations"] == {"imported": 0, "already_there": 15}
     assert [one["why"] for one in again["skipped"]] == ["not a conversation"] * 2
+
+
+def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_path: Path) -> None:
+    """One model at two providers, each with a reply that is debris: ours rank neither, the published ones both."""
+    data = Published()
+    for provider in ("east", "west"):
+        data.run(f"acme--one+{provider}@none-t0.7", 1)
+        data.files[path_of(f"acme--one+{provider}@none-t0.7", 1, "rs01")]["response"] = "..."
+    data.files[path_of("acme--one+west@none-t0.7", 1, "pt01_turn2")]["judge_scores"]["consistency_score"] = 9
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+
+    assert "one of them complete" in aib(tmp_path, "compare", "--by", "provider").stderr
+    both = aib(tmp_path, "compare", "--by", "provider", "--rules", "published")
+    (found,) = json.loads(aib(tmp_path, "compare", "east", "west", "--rules", "published", "--json").stdout)
+    report = aib(tmp_path, "generate-report", "--rules", "published")
+
+    assert "published rules, not our own" in both.stdout
+    assert "Intervals are worked out by our own rules only" in " ".join(both.stdout.split())
+    assert (found["rules"], found["a"]["index"], found["b"]["index"]) == ("published", 57.8, 60.8)
+    assert report.returncode == 0, report.stderr
+    text = (tmp_path / "LEADERBOARD.md").read_text(encoding="utf-8")
+    assert "2 subjects ranked, 0 incomplete" in text
+    assert "; published rules, not our own." in text
+    providers = json.loads((tmp_path / "LEADERBOARD.json").read_text(encoding="utf-8"))["providers"]
+    assert [one["index"] for one in providers[0]["variants"]] == [57.8, 60.8]
 
 
 def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: Path) -> None:

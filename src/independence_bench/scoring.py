@@ -8,9 +8,8 @@ says otherwise (docs/published-data.md); nothing is ranked by them unless somebo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from math import fsum, sqrt
 
 from independence_bench.errors import MissingMarks
@@ -32,6 +31,7 @@ class Rules:
     """A transcript that has all of these marks, each 0, is left out with everything else that it was given."""
     decimals: int | None = None  # to which means are rounded, in a run and over runs; the index is made of the latter
     index_decimals: int | None = None
+    """Where both are given: what is added up is added as floats are, in order, so that `round` gives what it gave."""
 
     def leave_out(self, marks: Marks) -> bool:
         """Whether a transcript with these *marks* does not count."""
@@ -94,10 +94,14 @@ def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol
 
 
 def _rescale(dimension: Dimension, added: float, protocol: Protocol) -> float:
-    marks = [protocol.mark(name) for name in dimension.marks]
-    low, high = fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
+    low, high = _ends(dimension, protocol)
     share = (added - low) / (high - low)
     return 1 - share if dimension.inverted else share
+
+
+def _ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
+    marks = [protocol.mark(name) for name in dimension.marks]
+    return fsum(mark.low for mark in marks), fsum(mark.high for mark in marks)
 
 
 def score_run(
@@ -116,8 +120,10 @@ def score_run(
         given = [counted[slot][name] for slot in slots if name in counted.get(slot, {})]
         missing.update(dict.fromkeys(slot for slot in slots if name not in marks.get(slot, {})))
         means[name] = _mean(given, rules) if len(given) == len(slots) or rules.lenient else None
-    dimensions = {d.name: _dimension(d, [means], protocol, rules) for d in protocol.dimensions}
-    return RunScore(means, dimensions, _index(protocol, dimensions, rules), tuple(missing), left_out)
+    added = {d.name: _added(d, [means], protocol, rules) for d in protocol.dimensions}
+    dimensions = _rescaled(added, protocol)
+    index = _published_index(protocol, added) if rules.lenient else _index(protocol, dimensions)
+    return RunScore(means, dimensions, index, tuple(missing), left_out)
 
 
 def _planned(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[Slot]]:
@@ -130,17 +136,24 @@ def _planned(protocol: Protocol, configurations: Sequence[Configuration]) -> dic
     return planned
 
 
-def _dimension(
+def _added(
     dimension: Dimension, runs: Sequence[Mapping[str, float | None]], protocol: Protocol, rules: Rules
 ) -> float | None:
-    """A dimension in [0, 1] from the means of its marks in *runs*; None where it is missing."""
+    """The means of a dimension's marks in *runs*, added up, on the marks' scales; None where it is missing."""
     parts = _parts(dimension, protocol) if rules.lenient else [dimension.marks]
     added = [_mean([fsum(there) for run in runs if (there := _there(run, part))], rules) for part in parts]
     known = [value for value in added if value is not None]
     if not known or (len(known) < len(parts) and not rules.lenient):
         return None
     lacking = [name for part, value in zip(parts, added, strict=True) if value is None for name in part]
-    return _rescale(dimension, fsum((*known, *(protocol.mark(name).low for name in lacking))), protocol)
+    return fsum((*known, *(protocol.mark(name).low for name in lacking)))
+
+
+def _rescaled(added: Mapping[str, float | None], protocol: Protocol) -> dict[str, float | None]:
+    """Every dimension in [0, 1] from what its marks add up to; None where it is missing."""
+    return {
+        d.name: None if (there := added[d.name]) is None else _rescale(d, there, protocol) for d in protocol.dimensions
+    }
 
 
 def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
@@ -159,21 +172,44 @@ def _there(means: Mapping[str, float | None], part: Sequence[str]) -> list[float
 
 
 def _mean(numbers: Sequence[float], rules: Rules) -> float | None:
-    mean = mean_of(numbers)
-    return mean if mean is None or rules.decimals is None else round(mean, rules.decimals)
+    if rules.decimals is None:
+        return mean_of(numbers)
+    return round(_sum(numbers) / len(numbers), rules.decimals) if numbers else None
 
 
-def _index(protocol: Protocol, dimensions: Mapping[str, float | None], rules: Rules) -> float | None:
+def _sum(numbers: Iterable[float]) -> float:
+    """One after the other, each sum rounded to a float; `sum` does so only before Python 3.12."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+def _index(protocol: Protocol, dimensions: Mapping[str, float | None]) -> float | None:
     there = {name: value for name, value in dimensions.items() if value is not None}
-    weights = {d.name: d.weight for d in protocol.dimensions}
-    if not rules.lenient:
-        try:
-            return independence_index(there, weights)
-        except MissingMarks:
-            return None
-    weights = {name: weight for name, weight in weights.items() if name in there}
-    total = fsum(weights.values())
-    return independence_index(there, weights) / (total / 100) if total else None
+    try:
+        return independence_index(there, {d.name: d.weight for d in protocol.dimensions})
+    except MissingMarks:
+        return None
+
+
+def _published_index(protocol: Protocol, added: Mapping[str, float | None]) -> float | None:
+    """The weighted mean of what is there, with every step in floats as the published numbers took it.
+
+    Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above it.
+    """
+    there = [(d, value) for d in protocol.dimensions if d.weight and (value := added[d.name]) is not None]
+    if not there:
+        return None
+    points = _sum(_percent(d, value, protocol) * (d.weight / 100) for d, value in there)
+    return points / _sum(d.weight / 100 for d, _ in there)
+
+
+def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
+    """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round twice."""
+    low, high = _ends(dimension, protocol)
+    far, span = high - added if dimension.inverted else added - low, high - low
+    return far / span * 100 if 100 % span else far * (100 / span)
 
 
 def score_subject(runs: Sequence[RunScore], protocol: Protocol | None = None, rules: Rules = OWN) -> SubjectScore:
@@ -200,26 +236,21 @@ def score_subject(runs: Sequence[RunScore], protocol: Protocol | None = None, ru
 def _score_rounded(runs: Sequence[RunScore], protocol: Protocol, rules: Rules) -> SubjectScore:
     """As published: the index of the rounded means over runs; None where a part of it is missing in every run."""
     by_run = [run.means for run in runs]
-    dimensions = {d.name: _dimension(d, by_run, protocol, rules) for d in protocol.dimensions}
+    added = {d.name: _added(d, by_run, protocol, rules) for d in protocol.dimensions}
     needed = [part for d in protocol.dimensions if d.weight for part in _parts(d, protocol)]
     index = None
     if all(any(_there(means, part) for means in by_run) for part in needed):
-        index = _index(protocol, dimensions, rules)
+        index = _published_index(protocol, added)
     return SubjectScore(
         runs=len(runs),
         means={
             name: _mean([mean for means in by_run if (mean := means[name]) is not None], rules)
             for name in runs[0].means
         },
-        dimensions=dimensions,
-        index=index if index is None or rules.index_decimals is None else _round_even(index, rules.index_decimals),
+        dimensions=_rescaled(added, protocol),
+        index=index if index is None or rules.index_decimals is None else round(index, rules.index_decimals),
         deviation=_deviation([run.index for run in runs]),
     )
-
-
-def _round_even(index: float, decimals: int) -> float:
-    """*index* rounded, a tie to the even digit: an index of rounded means is often one, and no float says so."""
-    return float(round(Decimal(repr(round(index, 9))), decimals))
 
 
 def _deviation(indices: Sequence[float | None]) -> float | None:

@@ -6,11 +6,11 @@ import click
 
 from independence_bench.audit.auditing import audit
 from independence_bench.audit.kinds import SEVERITIES, Severity
-from independence_bench.cli.options import find_protocol, out, store_option, stored_protocol_option
+from independence_bench.cli.options import find_protocol, out, rules_option, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.report.audit import audit_json, audit_view
 from independence_bench.report.terminal import printed
-from independence_bench.scoring import OWN, RULES
+from independence_bench.scoring import RULES
 from independence_bench.store.database import open_store
 
 
@@ -18,12 +18,7 @@ from independence_bench.store.database import open_store
 @click.argument("path", required=False, metavar="[STORE]")
 @stored_protocol_option
 @store_option
-@click.option(
-    "--rules",
-    type=click.Choice(list(RULES)),
-    default=OWN.name,
-    help="By which marks become an index, as for `aib leaderboard`: published weighs the published numbers.",
-)
+@rules_option
 @click.option(
     "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
 )

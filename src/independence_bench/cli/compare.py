@@ -15,6 +15,7 @@ from independence_bench.cli.options import (
     jurors,
     jury_option,
     out,
+    rules_option,
     store_option,
     stored_protocol_option,
 )
@@ -25,6 +26,7 @@ from independence_bench.report.paired import SideBySide, set_side_by_side
 from independence_bench.report.paired_view import paired_values, paired_view
 from independence_bench.report.rows import Board, boards
 from independence_bench.report.terminal import printed
+from independence_bench.scoring import RULES
 from independence_bench.store.database import open_store
 
 WAYS = {"reasoning": compare_efforts, "provider": compare_providers}
@@ -36,6 +38,7 @@ TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
 @click.option("--by", type=click.Choice(list(WAYS)), help="Compare a model with itself under its settings.")
 @click.option("--judge", metavar="NAME", help="By a judge whose label contains this.")
 @jury_option
+@rules_option
 @stored_protocol_option
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -45,6 +48,7 @@ def command(
     by: str | None,
     judge: str | None,
     jury: str | None,
+    rules: str,
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
@@ -68,7 +72,8 @@ def command(
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
         chosen = configurations(protocol, variants, modes)
-        found = [board for board in boards(opened, protocol, judge, names) if board.configurations == chosen]
+        every = boards(opened, protocol, judge, names, RULES[rules])
+    found = [board for board in every if board.configurations == chosen]
     if not found:
         where = " + ".join(map(str, chosen))
         raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")

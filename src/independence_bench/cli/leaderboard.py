@@ -10,6 +10,7 @@ from independence_bench.cli.options import (
     jurors,
     jury_option,
     out,
+    rules_option,
     store_option,
     stored_protocol_option,
 )
@@ -28,12 +29,7 @@ from independence_bench.store.database import open_store
 @store_option
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
 @jury_option
-@click.option(
-    "--rules",
-    type=click.Choice(list(RULES)),
-    default=OWN.name,
-    help="How marks become an index: published (docs/published-data.md) shows also what our own say.",
-)
+@rules_option
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
 @click.option("--json", "as_json", is_flag=True, help="The same rows as JSON.")
 def command(
@@ -45,7 +41,10 @@ def command(
     detailed: bool,
     as_json: bool,
 ) -> None:
-    """Show the ranking of everything that is stored: one table for each configuration and judge."""
+    """Show the ranking of everything that is stored: one table for each configuration and judge.
+
+    --rules published also lists every row for which our own rules say something else, and why.
+    """
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)

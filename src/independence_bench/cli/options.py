@@ -18,6 +18,7 @@ from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol_files import Files, load_with_files, parse
 from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
+from independence_bench.scoring import OWN, RULES
 from independence_bench.shown import harmless
 from independence_bench.store import participants
 from independence_bench.store.database import Store, default_store
@@ -202,6 +203,17 @@ def configurations(protocol: Protocol, variants: str | None, modes: str | None) 
         if way not in DELIVERIES:
             raise WrongUse(f"--modes: there is no mode {way}; there are {', '.join(DELIVERIES)}")
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
+
+
+def rules_option(command: F) -> F:
+    """--rules: a name of `RULES`"""
+    return click.option(
+        "--rules",
+        type=click.Choice(list(RULES)),
+        default=OWN.name,
+        show_default=True,
+        help="How marks become an index; published: as in docs/published-data.md.",
+    )(command)
 
 
 def jury_option(command: F) -> F:

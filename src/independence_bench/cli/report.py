@@ -13,6 +13,7 @@ from independence_bench.cli.options import (
     jurors,
     jury_option,
     out,
+    rules_option,
     store_option,
     stored_protocol_option,
 )
@@ -23,6 +24,7 @@ from independence_bench.report.contents_json import contents_json
 from independence_bench.report.markdown import moment, report_markdown
 from independence_bench.report.plots import ranking_plot, scenario_map
 from independence_bench.report.rows import boards
+from independence_bench.scoring import RULES
 from independence_bench.store.database import open_store
 
 STEM = "LEADERBOARD"
@@ -43,8 +45,9 @@ STEM = "LEADERBOARD"
 @store_option
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
 @jury_option
+@rules_option
 def command(
-    folder: Path, keep: bool, protocol_name: str | None, store: str, judge: str | None, jury: str | None
+    folder: Path, keep: bool, protocol_name: str | None, store: str, judge: str | None, jury: str | None, rules: str
 ) -> None:
     """Write a report on everything that is stored of one protocol.
 
@@ -55,7 +58,7 @@ def command(
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        found = boards(opened, protocol, judge, names)
+        found = boards(opened, protocol, judge, names, RULES[rules])
         if judge and not found:
             raise WrongUse(f"nothing of {protocol.name} by a judge called {judge} is stored in {opened.shown}")
         contents = read_contents(opened, protocol, found, names_of(opened, protocol))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from independence_bench.report.certainty import Uncertainty
 from independence_bench.report.rows import Board, Row
+from independence_bench.scoring import OWN
 from independence_bench.statistics.intervals import Interval
 from independence_bench.statistics.ranking import Standing
 
 TIED = "≈"
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
+
+
+def made_by(board: Board) -> tuple[str, ...]:
+    """By what a board's numbers were made, where that is not what they are made by unless somebody asks; else ()."""
+    return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
 def between(interval: Interval | None, digits: int = 1) -> str:

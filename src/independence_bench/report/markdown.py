@@ -13,7 +13,7 @@ from independence_bench.protocol import Protocol
 from independence_bench.report.comparisons import Comparison, Variant
 from independence_bench.report.configurations import Configurations
 from independence_bench.report.contents import Contents, Detail
-from independence_bench.report.figures import between, doubts, from_to, medal, ranks
+from independence_bench.report.figures import between, doubts, from_to, made_by, medal, ranks
 from independence_bench.report.markup import code, prose, table
 from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import about, sections
@@ -79,9 +79,9 @@ def _head(contents: Contents, data: str) -> Iterable[str]:
     )
     yield (
         f"Protocol {code(protocol.name)}, hash {code(protocol.hash[:16])}; played as {_configuration(main)}; "
-        f"judge {_judge(main)}. The same numbers for programs: [{data}]({data}). Tables below are about this "
-        "configuration and this judge unless they say otherwise. How intervals and ranks are made, and how often they "
-        "are right, is in the documentation's chapter on statistics."
+        f"{'; '.join([f'judge {_judge(main)}', *made_by(main)])}. The same numbers for programs: [{data}]({data}). "
+        "Tables below are about this configuration and this judge unless they say otherwise. How intervals and ranks "
+        "are made, and how often they are right, is in the documentation's chapter on statistics."
     )
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.report.certainty import Apart
-from independence_bench.report.figures import from_to
+from independence_bench.report.figures import from_to, made_by
 from independence_bench.report.json import apart_values
 from independence_bench.report.paired import Pair, SideBySide
 from independence_bench.report.rows import Board, Row
@@ -20,6 +20,7 @@ from independence_bench.shown import label_text
 from independence_bench.statistics.intervals import Interval
 
 STANDS = "*"
+NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
 
 
 def statement(found: SideBySide) -> str:
@@ -28,6 +29,8 @@ def statement(found: SideBySide) -> str:
     for name, row in (("A", found.first), ("B", found.second)):
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
+    if found.board.sureness is None:
+        return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.again is index.uncertainty.another is None:
         return "Nothing is known of how sure the difference is."
     ahead = "B" if index.difference > 0 else "A"
@@ -81,9 +84,8 @@ def paired_view(found: SideBySide) -> RenderableType:
     board = found.board
     where = " + ".join(map(str, board.configurations))
     head = Text(f"\nA  {_side(found.first)}\nB  {_side(found.second)}\n", style="bold")
-    head.append(
-        f"{label_text(board.protocol_name)} · {where} · judge: {label_text(board.judge or 'none yet')}\n", "dim"
-    )
+    by = (label_text(board.protocol_name), where, f"judge: {label_text(board.judge or 'none yet')}", *made_by(board))
+    head.append(f"{' · '.join(by)}\n", "dim")
     said = Text(f"{statement(found)}\n", style="bold")
     parts: list[RenderableType] = [head, said, _whole(found)]
     if found.index is not None:
@@ -184,6 +186,7 @@ def paired_values(found: SideBySide) -> dict[str, Any]:
         "protocol": board.protocol_name,
         "configurations": [str(configuration) for configuration in board.configurations],
         "judge": board.judge,
+        "rules": board.rules,
         "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
         "a": side(found.first),
         "b": side(found.second),

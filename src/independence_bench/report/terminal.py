@@ -18,9 +18,8 @@ from independence_bench.conversation import Transcript
 from independence_bench.protocol import Ask, Configuration, Dimension, Given, Mark, Protocol, Scenario
 from independence_bench.report.configurations import Configurations, Effect
 from independence_bench.report.differences import Difference
-from independence_bench.report.figures import between, doubts, from_to, ranks, tied
+from independence_bench.report.figures import between, doubts, from_to, made_by, ranks, tied
 from independence_bench.report.rows import Board, Row
-from independence_bench.scoring import OWN
 from independence_bench.shown import harmless, label_text
 from independence_bench.statistics.intervals import Interval
 from independence_bench.store.records import Judgement
@@ -51,8 +50,7 @@ def _heading(board: Board) -> Text:
     text = Text("\n")
     text.append(f"Independence Index, protocol {label_text(board.protocol_name)}", style="bold")
     text.append(f" ({label_text(board.protocol.title)})\n")
-    rules = "" if board.rules == OWN.name else f" · {board.rules} rules, not our own"
-    text.append(f"{configuration} · judge: {_judge(board)}{rules}", style="dim")
+    text.append(" · ".join([configuration, f"judge: {_judge(board)}", *made_by(board)]), style="dim")
     return text
 
 
