@@ -25,7 +25,9 @@ from independence_bench.report.judges import Validation, base_model, family_of, 
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.report.jury import find_judge, verdicts_of
 from independence_bench.report.rows import Board, boards
+from independence_bench.report.spent import RunCost, judging_cost
 from independence_bench.report.terminal import printed
+from independence_bench.store.consumption import Try
 from independence_bench.store.database import open_store
 from independence_bench.store.records import Judgement
 
@@ -178,6 +180,48 @@ def test_the_index_of_each_subject_under_each_judge_with_mean_and_spread(bench: 
     assert found.subjects[0].indices == (pytest.approx(BASE + 40), pytest.approx(BASE + 30))
     assert [row.leniency for row in found.judges] == [pytest.approx(0), pytest.approx(0)]
     assert [(row.judged, row.failed, row.kind) for row in found.judges] == [(8, 0, "model")] * 2
+
+
+def test_what_a_run_takes_each_judge(bench: Benches) -> None:
+    """Four judgements a run at $0.0005, one of them asked twice in one of two subjects: 4.5 calls a run on average.
+
+    The embedded judge is free, and nobody timed it.
+    """
+    asked_twice: list[int] = []
+
+    def script(asked: Asked) -> Answer:
+        if "response_format" in asked.body and not asked_twice:
+            asked_twice.append(asked.number)
+            return Answer(completion("Hm.", cost=0.0005))
+        return marking(asked)
+
+    marking = panel({"judge/a": {"acme/x": 5, "acme/y": 5}})
+    made = bench(script)
+    made.play(made.subject("acme/x"), made.subject("acme/y"), judge="judge/a")
+    made.play(made.subject("acme/x"), made.subject("acme/y"), judge=TableJudge(Table.load()))
+
+    model, table = sorted(validated(made).judges, key=lambda row: row.kind)
+
+    assert model.run_cost.dollars == pytest.approx(4.5 * 0.0005)
+    assert model.run_cost.seconds is not None
+    assert table.run_cost == RunCost(0.0, None)
+
+
+def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
+    """$1 and $3 for one scenario, $5 for the other, in two configurations: 2 x (2 + 5).
+
+    Attempts of two seconds each, one thrown away: 2 x (3 + 2). Nothing of a third scenario: unknown.
+    """
+    first, second = [[paid(1.0)], [paid(3.0), paid(None, "broken")]], [[paid(5.0)], [paid(None)], []]
+
+    assert judging_cost([first, second], 2, bought=True) == RunCost(14.0, 10.0)
+    assert judging_cost([first, second, []], 2, bought=True) == RunCost(None, None)
+    assert judging_cost([], 1, bought=True) == RunCost(None, None)
+
+
+def paid(dollars: float | None, outcome: str = "answered") -> Try:
+    """An attempt of two seconds."""
+    return Try("key", outcome, dollars, "Acme", 2.0)
 
 
 def test_leniency_is_the_mean_difference_from_the_others(bench: Benches) -> None:

@@ -22,12 +22,14 @@ from independence_bench.protocol import Configuration, Mark, Protocol, Scenario
 from independence_bench.report.flags import Flag, flags_of
 from independence_bench.report.jury import find_judge
 from independence_bench.report.rows import Board, boards, unique_labels
+from independence_bench.report.spent import RunCost, judging_cost, judging_tries
 from independence_bench.scoring import mean_of
 from independence_bench.statistics.agreement import icc_2k, krippendorff_alpha, quadratic_kappa, rank_correlation
 from independence_bench.statistics.intervals import Interval
 from independence_bench.statistics.leaving_out import alpha_interval, rank_correlation_interval
 from independence_bench.statistics.paired import FEWEST_ELSEWHERE, effect_interval, lone_interval
 from independence_bench.store import participants, records
+from independence_bench.store.consumption import Try
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel
@@ -61,6 +63,7 @@ class JudgeRow:
     flagged: int  # verdicts that a person should read
     leniency: float | None  # its index minus the mean of the others', over the subjects that all have one for
     leniency_interval: Interval | None  # 95 %, over subjects like these; None: fewer than three
+    run_cost: RunCost  # of one subject
 
     @property
     def failed_share(self) -> float | None:
@@ -184,6 +187,7 @@ class _Ledger:
     subjects: Mapping[str, ChatModel]
     rubrics: Mapping[str, str]  # scenario -> rubric hash
     judgements: Sequence[Judgement]
+    tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,7 @@ class _Material:
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
     embedded: Mapping[Key, Judgement]  # whether it is among the judges chosen or not
     indices: Indices
+    tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
@@ -222,7 +227,9 @@ def _read(connection: Connection, protocol: Protocol, names: Sequence[str]) -> _
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     judgements = records.judgement_rows(connection, set(rubrics.values()))
     subjects = participants.stored_subjects(connection)
-    return _Ledger(labels, chosen, participants.judge_specs(connection), subjects, rubrics, judgements)
+    return _Ledger(
+        labels, chosen, participants.judge_specs(connection), subjects, rubrics, judgements, judging_tries(connection)
+    )
 
 
 def _indices(found: Sequence[Board], ledger: _Ledger) -> Indices:
@@ -259,7 +266,7 @@ def _material(
             embedded[key] = judgement
     there = dict(sorted(((judge, ledger.labels[judge]) for judge in given), key=lambda one: one[1]))
     judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
-    return _Material(there, ledger.specs, ledger.subjects, judged, given, embedded, indices)
+    return _Material(there, ledger.specs, ledger.subjects, judged, given, embedded, indices, ledger.tries)
 
 
 def _validate(
@@ -270,7 +277,7 @@ def _validate(
     return Validation(
         protocol=protocol,
         configurations=group,
-        judges=tuple(_judge_row(judge, material, flagged) for judge in material.labels),
+        judges=tuple(_judge_row(judge, protocol, group, material, flagged) for judge in material.labels),
         conversations=len(material.places),
         subjects=_subject_rows(material),
         favours=tuple(favour for judge in material.labels for favour in _favours(judge, material)),
@@ -320,7 +327,9 @@ def _differences(judge: str, material: _Material) -> dict[str, tuple[float, floa
     return found
 
 
-def _judge_row(judge: str, material: _Material, flagged: Sequence[Flagged]) -> JudgeRow:
+def _judge_row(
+    judge: str, protocol: Protocol, group: Sequence[Configuration], material: _Material, flagged: Sequence[Flagged]
+) -> JudgeRow:
     label, given = material.labels[judge], material.given[judge].values()
     kind: Literal["model", "table", "person"] = "table" if is_table_judge(label) else "model"
     if material.specs.get(judge, {}).get("kind") == "person":
@@ -331,7 +340,19 @@ def _judge_row(judge: str, material: _Material, flagged: Sequence[Flagged]) -> J
     scores = np.array(compared).reshape(-1, 2) / 100
     sampled = effect_interval(scores, (1.0, -1.0))
     mine = sum(one.judge == label for one in flagged)
-    return JudgeRow(label, kind, len(given) - failed, failed, mine, leniency, sampled.scaled(100) if sampled else None)
+    tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in protocol.scenarios}
+    for key, judgement in material.given[judge].items():
+        tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
+    return JudgeRow(
+        label=label,
+        kind=kind,
+        judged=len(given) - failed,
+        failed=failed,
+        flagged=mine,
+        leniency=leniency,
+        leniency_interval=sampled.scaled(100) if sampled else None,
+        run_cost=judging_cost(list(tries.values()), len(group), kind == "model"),
+    )
 
 
 def _favours(judge: str, material: _Material) -> Iterator[Favour]:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from independence_bench.report.figures import between, from_to
 from independence_bench.report.judges import Dispute, Flagged, Place, Validation
-from independence_bench.report.terminal import number, plural, scale, share
+from independence_bench.report.terminal import money, number, plural, scale, share
 from independence_bench.shown import label_text
 from independence_bench.statistics.intervals import Interval
 from independence_bench.statistics.leaving_out import FEWEST_MARKED, FEWEST_RANKED
@@ -32,7 +32,7 @@ def validation_view(found: Validation) -> RenderableType:
     heading.append(
         f" · {configuration} · {plural(found.conversations, 'conversation')} judged by somebody\n", style="dim"
     )
-    parts: list[RenderableType] = [heading, *_judges(found, letters)]
+    parts: list[RenderableType] = [heading, *_judges(found, letters), *_costs(found, letters)]
     if len(found.judges) == 1:
         parts.append(Text("\nOne judge agrees with itself: `aib judge -j MODEL` adds another, `aib label` a person."))
     else:
@@ -79,6 +79,20 @@ def _judges(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
             style="dim",
         ),
     ]
+
+
+def _costs(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
+    table = _table("", "judge", "$ a run", "seconds a run", left=2)
+    for letter, row in zip(letters, found.judges, strict=True):
+        cost, seconds = row.run_cost.dollars, row.run_cost.seconds
+        dollars = "–" if cost is None else "free" if cost == 0 else money(cost)
+        table.add_row(letter, label_text(row.label), dollars, "–" if seconds is None else f"{seconds:,.0f}")
+    return _section(
+        "What a run takes",
+        table,
+        "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
+        "its calls one after the other, as the endpoint took them. A dash: not known of every scenario.",
+    )
 
 
 def _indices(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
@@ -223,6 +237,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         "judges": [
             _fields(row, "label", "kind", "judged", "failed", "failed_share", "flagged", "leniency")
             | {"leniency_interval": _interval(row.leniency_interval)}
+            | {"dollars_per_run": row.run_cost.dollars, "seconds_per_run": row.run_cost.seconds}
             for row in found.judges
         ],
         "subjects": [

@@ -7,7 +7,7 @@ an answer came whose price nobody told; what was bought from nobody (the embedde
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from independence_bench.brief import rubric_hash
 from independence_bench.plan import script_hash
 from independence_bench.report.rows import Board
+from independence_bench.scoring import mean_of
 from independence_bench.store import consumption, participants, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.consumption import Try
@@ -44,7 +45,7 @@ def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
     rubrics = _rubrics(board)
     played = _counted(connection, board, rubrics)
     replies = _by_key(consumption.tries(connection, "reply"))
-    judgements = _by_key(consumption.tries(connection, "judgement"))
+    judgements = judging_tries(connection)
     keys = records.reply_keys(connection, rubrics)
     given, bought = _judgements(connection, board, {one for of in rubrics.values() for one in of})
     found = {}
@@ -59,6 +60,48 @@ def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
             _served(replies.get(key, ()) for key in said),
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What one run of one subject takes a judge. None: not known of every scenario."""
+
+    dollars: float | None = None
+    seconds: float | None = None  # of its calls one after the other, without what they waited for
+
+
+def judging_tries(connection: Connection) -> Mapping[str, Sequence[Try]]:
+    """Key of a judgement -> its attempts that have ended, in order."""
+    return _by_key(consumption.tries(connection, "judgement"))
+
+
+def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
+    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
+
+    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
+    time nobody told is left out of the mean. *bought* False: the marks cost nothing, and nobody has timed them.
+    """
+    if not bought:
+        return RunCost(dollars=0.0)
+    return RunCost(*(_in_all(by_scenario, configurations, amount) for amount in (_dollars, _seconds)))
+
+
+def _in_all(
+    by_scenario: Sequence[Sequence[Sequence[Try]]], times: int, amount: Callable[[Sequence[Try]], float | None]
+) -> float | None:
+    means = [mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario]
+    known = [mean for mean in means if mean is not None]
+    return times * fsum(known) if known and len(known) == len(means) else None
+
+
+def _dollars(tries: Sequence[Try]) -> float | None:
+    return dollars_of([tries])
+
+
+def _seconds(tries: Sequence[Try]) -> float | None:
+    if not tries or any(one.seconds is None and one.outcome in CAME for one in tries):
+        return None
+    return fsum(one.seconds or 0.0 for one in tries)
 
 
 def dollars_of(answers: Iterable[Sequence[Try]]) -> float | None:

@@ -30,12 +30,17 @@ class Try:
     outcome: str
     cost: float | None  # dollars; None: not told
     provider: str | None  # that served it, by its own word
+    seconds: float | None  # from sending to the end; None: not told
 
 
 def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> list[Try]:
     """Every attempt at a call of that kind that has ended, in order."""
     wanted = (
-        select(attempts.c.call_key, attempts.c.outcome, attempts.c.cost, attempts.c.served_provider)
+        select(
+            attempts.c.call_key,
+            attempts.c.outcome,
+            *(attempts.c[name] for name in ("cost", "served_provider", "seconds")),
+        )
         .join(calls, calls.c.key == attempts.c.call_key)
         .where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
         .order_by(attempts.c.id)

@@ -49,7 +49,17 @@ def _panel(catalog: Catalog, places: Places, found: Validation) -> shapes.Panel:
         configurations=tuple(map(str, found.configurations)),
         conversations=found.conversations,
         judges=tuple(
-            shapes.JudgeRow(one.label, one.kind, one.judged, one.failed, one.failed_share, one.flagged, one.leniency)
+            shapes.JudgeRow(
+                one.label,
+                one.kind,
+                one.judged,
+                one.failed,
+                one.failed_share,
+                one.flagged,
+                one.leniency,
+                one.run_cost.dollars,
+                one.run_cost.seconds,
+            )
             for one in found.judges
         ),
         subjects=tuple(

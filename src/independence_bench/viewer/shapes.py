@@ -834,6 +834,8 @@ class JudgeRow:
     failed_share: float | None  # [0, 1]
     flagged: int
     leniency: float | None  # its index minus the mean of the others'
+    dollars_per_run: float | None  # of one subject; null: not known
+    seconds_per_run: float | None  # likewise, of its calls one after the other
 
 
 @dataclass(frozen=True, slots=True)

@@ -864,6 +864,10 @@ export interface JudgeRow {
   readonly flagged: number;
   /** its index minus the mean of the others' */
   readonly leniency: number | null;
+  /** of one subject; null: not known */
+  readonly dollars_per_run: number | null;
+  /** likewise, of its calls one after the other */
+  readonly seconds_per_run: number | null;
 }
 
 /** One subject under each judge, in the judges' order. */

@@ -4,7 +4,7 @@ import { paths } from "../../api/paths";
 import type { JudgedPlace, JudgedSubject, Judges as Told, Panel } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { count, mark, number, plural, share, signed, words } from "../../parts/format";
+import { count, dollars, mark, number, plural, share, signed, words } from "../../parts/format";
 import { Grid, type Column } from "../../parts/Grid";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
@@ -107,6 +107,12 @@ function One({ panel }: { panel: Panel }) {
               <th scope="col" className="num">
                 Lenient
               </th>
+              <th scope="col" className="num" title="What a run of one subject takes this judge">
+                $ a run
+              </th>
+              <th scope="col" className="num" title="What the calls for a run of one subject take, one after the other">
+                Seconds a run
+              </th>
               <th scope="col" className="num">
                 To read
               </th>
@@ -123,6 +129,8 @@ function One({ panel }: { panel: Panel }) {
                 <td className="num">{count(one.judged)}</td>
                 <td className={`num ${one.failed ? "text-warn" : ""}`}>{share(one.failed_share)}</td>
                 <td className="num">{signed(one.leniency)}</td>
+                <td className="num">{dollars(one.dollars_per_run)}</td>
+                <td className="num">{number(one.seconds_per_run, 0)}</td>
                 <td className="num">{count(one.flagged)}</td>
               </tr>
             ))}
