@@ -66,7 +66,7 @@ LAYERS = """
     report.flags  report.markup  report.jury  report.certainty
     report.rows
     rounds
-    report.figures
+    report.figures  report.spent
     dataset.files  store.imported
     dataset.published
     dataset.wording
