@@ -56,6 +56,22 @@ class User:
             timeout=60, check=False,
         )  # fmt: skip
 
+    def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
+        """Run `aib` at a terminal where *answer* is typed: its exit code, and all that stood there."""
+        master, slave = pty.openpty()
+        child = subprocess.Popen(
+            [AIB, *arguments], cwd=self.folder, env=self.env | {"TERM": "dumb"}, stdin=slave, stdout=slave,
+            stderr=slave, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        os.write(master, answer.encode())
+        seen = b""
+        with contextlib.suppress(OSError):  # EIO: nobody has the terminal any more
+            while piece := os.read(master, 4096):
+                seen += piece
+        os.close(master)
+        return child.wait(20), seen.decode()
+
     def run(self, *arguments: str, model: str = "scripted:acme/one", runs: int = 1) -> subprocess.CompletedProcess[str]:
         """`aib run` of the small protocol."""
         return self.aib("run", model, "--protocol", "small", "--runs", str(runs), *arguments)
@@ -258,21 +274,42 @@ def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -
         {"id": "judge/one", "pricing": {"prompt": "0.00001", "completion": "0.0001"}},
     ]})  # fmt: skip
 
-    no = user.aib("run", "--protocol", "small", "--runs", "1", typed="n\n")
-    assert no.returncode == 1
-    assert "11 calls" in no.stderr
-    assert "about $" in no.stderr
-    assert "Go ahead?" in no.stderr
+    code, said = user.answering("n\n", "run", "--protocol", "small", "--runs", "1")
+    assert code == 1
+    assert "11 calls" in said
+    assert "about $" in said
+    assert "Go ahead?" in said
     assert user.server.asked == []
 
-    end_of_input = user.aib("run", "--protocol", "small", "--runs", "1")
-    assert end_of_input.returncode == 1
-    assert "Traceback" not in end_of_input.stderr
-    assert user.server.asked == []
-
-    yes = user.aib("run", "--protocol", "small", "--runs", "1", typed="y\n")
-    assert yes.returncode == 0
+    code, _ = user.answering("y\n", "run", "--protocol", "small", "--runs", "1")
+    assert code == 0
     assert {asked.model for asked in user.server.played} == {"acme/one"}
+
+
+def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user: User) -> None:
+    """Exit code 2 where there is no terminal, whatever is piped in; nothing is sent, and nothing deleted."""
+    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
+    asking = [
+        ("run", "--protocol", "small"),
+        ("run", "--protocol", "small", "--until-width", "90"),
+        ("judge", "--probe-injection", "-j", "scripted:judge/one"),
+    ]
+    for arguments in asking:
+        done = user.aib(*arguments, typed="y\n")
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.splitlines()[-1] == (
+            "aib: Go ahead? Nobody can answer, for there is no terminal here; --yes does"
+        )
+    assert user.server.asked == []
+
+    assert user.run().returncode == 0
+    sent = len(user.server.asked)
+    for arguments in (("rerun", "--runs", "2"), ("clear", "responses")):
+        done = user.aib(*arguments, typed="y\n")
+        assert done.returncode == 2, done.stderr
+        assert "--yes" in done.stderr.splitlines()[-1]
+    assert len(user.server.asked) == sent
+    assert "73.8" in user.aib("leaderboard").stdout
 
 
 def test_yes_does_not_ask(user: User) -> None:
@@ -302,7 +339,7 @@ def test_ctrl_c_at_the_question_ends_the_command(user: User) -> None:
     child.send_signal(signal.SIGINT)
 
     try:
-        assert child.wait(5) == 1
+        assert child.wait(20) == 1
     finally:
         child.kill()
         child.wait()
@@ -508,7 +545,7 @@ def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user
     assert done.returncode == 1
     assert len(user.server.asked) == 1
     assert "note: the price of scripted:acme/one is not known" in done.stderr
-    assert "tells neither prices nor costs, so --budget cannot bound it" in done.stderr
+    assert "tells neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its price" in done.stderr
     assert "(1 call without a price)" in done.stderr
     user.server.forget()
     assert user.run().returncode == 0
@@ -541,7 +578,7 @@ def test_a_model_that_a_local_server_does_not_have_is_one_line_with_what_it_has(
 
     line = only_line(user.run(), 2)
 
-    assert "has no model acme/one; it has judge/one, mine" in line
+    assert "has no model acme/one; did you mean judge/one?" in line
     assert user.server.url in line
     assert user.server.asked == []
 

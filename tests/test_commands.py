@@ -343,11 +343,12 @@ def test_what_another_conversation_shares_is_not_cleared(folder: Path, store: st
     assert counted(folder / store, "judgements") == before - len(mine - others)
 
 
-def test_clear_asks_and_leaves_everything_where_the_answer_is_no(folder: Path, store: str) -> None:
-    """It says what would go first."""
+def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, store: str) -> None:
+    """It says what would go first, and which flag answers."""
     refused = aib(folder, "clear", "responses", "--store", store)
 
-    assert refused.returncode == 1
+    assert refused.returncode == 2
+    assert "Delete them? Nobody can answer, for there is no terminal here; --yes does" in refused.stderr
     assert f"this deletes {3 * len(V2.scenarios)} conversations" in refused.stderr
     assert counted(folder / store, "transcripts") == 3 * len(V2.scenarios)
 

@@ -40,6 +40,7 @@ LAYERS = """
     store.commits  store.check
     retry  throttle  budget
     endpoint
+    lookup
     question
     books
     buying

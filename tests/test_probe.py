@@ -20,6 +20,7 @@ import pytest
 from rich.console import Console
 from scripted import FAST, KEY, Answer, Asked, ScriptedModel, completion, failure, measured, once_each, verdict
 from simulated import simulating
+from test_cli import User
 
 from independence_bench.brief import judge_request, rubric_hash
 from independence_bench.budget import Budget
@@ -261,13 +262,13 @@ def test_it_asks_before_it_costs_money(tmp_path: Path, serve: Callable[..., Any]
     priced = [{"id": "judge/one", "pricing": {"prompt": "0.000001", "completion": "0.000002"}}]
     server = serve(gullible, models=priced)
     at(tmp_path, server)
-    done = aib(tmp_path, "-j", "scripted:judge/one", typed="n\n")
+    user = User(tmp_path, server)
+    code, said = user.answering("n\n", "judge", "--probe-injection", "--store", "probe.db", "-j", "scripted:judge/one")
 
-    assert done.returncode == 1
-    assert f"{CASES:,} calls, about " in done.stderr
-    assert "tokens, about $" in done.stderr
-    assert "nothing was sent" in done.stderr
-    assert done.stdout == ""
+    assert code == 1
+    assert f"{CASES:,} calls, about " in said
+    assert "tokens, about $" in said
+    assert "nothing was sent" in said
     assert server.chats == []
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -37,6 +37,7 @@ A = TypeVar("A")
 
 CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
 PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
+_FREELY = contextlib.nullcontext()
 POLL = 0.5  # seconds between two looks at what another process is buying
 
 
@@ -60,6 +61,7 @@ class Buyer:
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one call whose cost nobody can foresee
 
     async def buy(self, question: Question[A], room: Room, tally: Tally, new: bool = False) -> A:
         """The answer to *question*, from the store or from its endpoint; *tally* counts along.
@@ -77,7 +79,7 @@ class Buyer:
         try:
             while True:
                 step = None
-                async with room.ready(question.priority):
+                async with room.ready(question.priority), self._foreseen(question.request.model):
                     self._may_send(case)
                     most = 0.0 if self.budget.limit is None else await self._most(question.request, case.limit)
                     async with self.budget.reserve(most) as reservation:
@@ -141,14 +143,39 @@ class Buyer:
         if end.reach is Reach.MODEL:
             self.refused.setdefault(case.who, end.reason)
 
+    def _foreseen(self, model: ChatModel) -> contextlib.AbstractAsyncContextManager[None]:
+        """A block that may call *model*. On a budget, calls whose cost nobody can foresee wait for each other."""
+        return _FREELY if self.budget.limit is None else self._one_at_a_time(model)
+
+    @contextlib.asynccontextmanager
+    async def _one_at_a_time(self, model: ChatModel) -> AsyncIterator[None]:
+        if await self._foreseeable(model):
+            yield
+            return
+        await self.alone.acquire()
+        if await self._foreseeable(model):  # the call before has told
+            self.alone.release()
+            yield
+            return
+        try:
+            yield
+        finally:
+            self.alone.release()
+
+    async def _foreseeable(self, model: ChatModel) -> bool:
+        """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""
+        client = self.clients[model.endpoint]
+        if client.endpoint.free or model.name in self.dearest:
+            return True
+        return bool((await client.info(model.model)).most(1, 1))
+
     async def _most(self, request: ChatRequest, limit: int) -> float:
-        """Dollars that an attempt can cost at most; where prices are not known, the most it has cost so far."""
+        """Dollars that an attempt can cost at most; where no price is known, or one of nothing, the most so far."""
         client = self.clients[request.model.endpoint]
         if client.endpoint.free or self.budget.limit is None:
             return 0.0
         info = await client.info(request.model.model)
-        most = info.most(most_tokens(request), limit)
-        return self.dearest.get(request.model.name, 0.0) if most is None else most
+        return info.most(most_tokens(request), limit) or self.dearest.get(request.model.name, 0.0)
 
     async def _send(self, case: Case[A], attempt: int, room: Room) -> Completion | Fault:
         """Send once, as soon as there is a place and the gate is open. Where it is not sent, there was no attempt."""
@@ -221,12 +248,15 @@ class Buyer:
         case.tally.unpriced += answered
         most = await self._most(case.question.request, limit)
         served = answered or (isinstance(outcome, Fault) and outcome.status == 200)
-        if served and self.budget.limit is not None and most == 0.0 and not await self._priced(model):
-            self.closed.setdefault(
-                model.endpoint,
-                f"{model.name} tells neither prices nor costs, so --budget cannot bound it; leave --budget out, or "
-                "say `free: true` for its endpoint in models.yaml",
-            )
+        if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
+            if await self._priced(model):
+                self.dearest[model.name] = 0.0  # nothing, as listed
+            else:
+                self.closed.setdefault(
+                    model.endpoint,
+                    f"{model.name} tells neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
+                    "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
+                )
         return most
 
     async def _priced(self, model: ChatModel) -> bool:

@@ -23,15 +23,16 @@ from independence_bench.embedded.judge import TableJudge
 from independence_bench.embedded.table import Table
 from independence_bench.endpoint import Client, ModelInfo, read_key
 from independence_bench.engine import Engine
-from independence_bench.errors import EndpointUnusable, SubjectError
+from independence_bench.errors import EndpointUnusable, NotOffered, SubjectError, WrongUse
 from independence_bench.forecast import Estimate, Forecast, estimate
 from independence_bench.judge import Judge, ModelJudge
+from independence_bench.lookup import settle
 from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.stock import habit_of, take_stock
 from independence_bench.store import calls, consumption
 from independence_bench.store.database import Store
-from independence_bench.subject import AUTO, ChatModel, Endpoint, Reasoning, Roster, Wish, resolve_auto
+from independence_bench.subject import ChatModel, Endpoint, Roster, Wish
 
 INTERRUPTED = "interrupted"
 COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
@@ -57,6 +58,8 @@ class Wanted:
     calls_at_once: int = 8
     budget: float | None = None
     experiments: tuple[str, ...] = ()  # only these; none named: all
+    price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
+    unnamed: bool = False  # nobody named these subjects: those that are not offered any more are left out, and said
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +102,14 @@ async def settled(wanted: Wanted) -> AsyncIterator[tuple[Order, dict[str, Client
         needed = {wish.endpoint for wish in wanted.wishes} if wanted.runs else set()
         needed |= {judge_wish.endpoint} if judge_wish else set()
         try:
-            clients = await stack.enter_async_context(_clients(needed, wanted.roster))
+            clients = await stack.enter_async_context(_clients(needed, wanted))
         except EndpointUnusable as error:
             if judge_wish is None or not str(error).startswith(f"{judge_wish.endpoint} needs"):
                 raise
             if judge_wish.endpoint in {wish.endpoint for wish in wanted.wishes}:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
-        subjects = [
-            *wanted.subjects,
-            *[await _settle(wish, wanted.protocol, clients) for wish in wanted.wishes],
-        ]
+        subjects, left_out = await _settle_all(wanted, clients)
         judge: Judge | None = None
         if wanted.judge == TABLE_JUDGE:
             judge = TableJudge(Table.load())
@@ -126,6 +126,7 @@ async def settled(wanted: Wanted) -> AsyncIterator[tuple[Order, dict[str, Client
             at_once=wanted.at_once,
             calls_at_once=wanted.calls_at_once,
             experiments=wanted.experiments,
+            left_out=tuple(left_out),
         )
         yield order, clients
 
@@ -162,7 +163,7 @@ async def open_judge(wanted: Wanted) -> AsyncIterator[tuple[Judge, dict[str, Cli
         yield TableJudge(Table.load()), {}
         return
     wish = judge_of(wanted)
-    async with _clients({wish.endpoint}, wanted.roster) as clients:
+    async with _clients({wish.endpoint}, wanted) as clients:
         yield await _model_judge(wish, wanted, clients), clients
 
 
@@ -201,40 +202,45 @@ def _seldom_collecting() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _clients(names: set[str], roster: Roster) -> AsyncIterator[dict[str, Client]]:
+async def _clients(names: set[str], wanted: Wanted) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
     async with AsyncExitStack() as stack:
         clients = {}
         for name in sorted(names):
-            endpoint = roster.endpoint(name)
+            endpoint = wanted.roster.endpoint(name)
             if name == "embedded":
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
             elif not endpoint.url:
                 raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-            client = await stack.enter_async_context(Client(endpoint, read_key(endpoint)))
+            client = await stack.enter_async_context(Client(endpoint, read_key(endpoint), price=wanted.price))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
         yield clients
 
 
 async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
-    """The model to call: the wish, the protocol's sampling, and what its endpoint says it can do."""
-    if wish.provider and clients[wish.endpoint].endpoint.dialect != "openrouter":
-        raise SubjectError(f"{wish.model}: only OpenRouter can be told which provider serves; leave --provider out")
-    client = clients[wish.endpoint]
-    info = await client.info(wish.model)
-    offered = await client.models()
-    if client.endpoint.dialect == "local" and offered and wish.model not in offered:
-        names = ", ".join(sorted(offered)[:8])
-        raise SubjectError(f"the server at {client.endpoint.url} has no model {wish.model}; it has {names}")
-    auto = wish.reasoning == AUTO
-    reasoning = resolve_auto(wish.model, info.parameters) if auto else Reasoning(wish.reasoning)
     identity = server.identity() if wish.endpoint == "embedded" else ""
-    if client.endpoint.dialect == "local" and not identity:
-        identity = info.identity
-    return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, identity)
+    return await settle(wish, protocol, clients[wish.endpoint], identity)
+
+
+async def _settle_all(wanted: Wanted, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
+    """The subjects that are wanted; with them, where nobody named them, why some are left out.
+
+    Raises NotOffered for one that was named, WrongUse where all are left out.
+    """
+    subjects, left_out = list(wanted.subjects), []
+    for wish in wanted.wishes:
+        try:
+            subjects.append(await _settle(wish, wanted.protocol, clients))
+        except NotOffered as error:
+            if not wanted.unnamed:
+                raise
+            left_out.append(f"left out: {error}")
+    if wanted.wishes and not subjects:
+        raise WrongUse(f"none of these subjects is offered any more; {left_out[0].removeprefix('left out: ')}")
+    return subjects, left_out
 
 
 async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
@@ -255,7 +261,7 @@ async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], 
             estimates.append(
                 estimate(order.protocol, subject, stock.to_play, stock.to_judge, judge, habit, verdicts, infos, free)
             )
-    remarks = []
+    remarks = [*order.left_out]
     for model, info in infos.items():
         remarks += _remarks(order, model, info, model.endpoint in free, budget is not None)
     whole = sum((one.whole for one in estimates), Forecast())
@@ -265,12 +271,11 @@ async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], 
 def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
     """What the endpoint's list says against calling *model* like this."""
     said = []
-    if bounded and not free and info.completion_price is None:
-        said.append(f"the price of {model.name} is not known: the budget can only count what its replies say they cost")
+    if not free and info.most(1, 1) is None:
+        so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
+        said.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
     if model.endpoint == "local" and not info.identity:
         said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
-    if model.endpoint == "openrouter" and info.parameters is None:
-        said.append(f"{model.name} is not in OpenRouter's list: check its spelling")
     if info.parameters is None or model.endpoint == "embedded":
         return said
     if "temperature" not in info.parameters:

@@ -42,6 +42,7 @@ MEGABYTE = 1_000_000
 LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
+ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that OpenRouter's list need not name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,20 @@ class ModelInfo:
 class Client:
     """A connection to one endpoint. Use it as an async context manager."""
 
-    def __init__(self, endpoint: Endpoint, key: str | None = None, *, connect: float = CONNECT) -> None:
-        """*connect* is how many seconds a connection may take."""
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: str | None = None,
+        *,
+        connect: float = CONNECT,
+        price: tuple[float, float] | None = None,
+    ) -> None:
+        """*connect* is how many seconds a connection may take.
+
+        *price*: dollars a token, prompt and reply, of models whose price the endpoint does not list.
+        """
         self.endpoint = endpoint
-        self._connect = connect
+        self._connect, self._price = connect, price
         self._largest = largest_reply(os.environ)
         SENT.learn(key)
         SENT.learn_proxies(os.environ)
@@ -120,7 +131,24 @@ class Client:
 
     async def info(self, model: str) -> ModelInfo:
         """What is known about *model*: nothing, where the list does not have it."""
-        return (await self.models()).get(model, ModelInfo(model))
+        offered = await self.models()
+        info = offered.get(model)
+        if info is None:
+            plain = offered.get(self._without_route(model))
+            # who serves it, and for how much, is what a route changes
+            info = ModelInfo(model, parameters=plain.parameters) if plain else ModelInfo(model)
+        if self._price is not None and (info.prompt_price is None or info.completion_price is None):
+            return replace(info, prompt_price=self._price[0], completion_price=self._price[1])
+        return info
+
+    async def offers(self, model: str) -> bool:
+        """Whether the endpoint's list has *model*; True where it keeps no list."""
+        offered = await self.models()
+        return not offered or model in offered or self._without_route(model) in offered
+
+    def _without_route(self, model: str) -> str:
+        base, _, route = model.rpartition(":")
+        return base if self.endpoint.dialect == "openrouter" and f":{route}" in ROUTES else model
 
     async def _structure(self, request: ChatRequest) -> Structure:
         """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""

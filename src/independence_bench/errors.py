@@ -4,6 +4,7 @@
     ├── WrongUse                  the command, a file or an option of the user's is wrong: exit code 2
     │   ├── ProtocolError         a protocol's file, with the key and the mend
     │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
+    │       └── NotOffered        a model that its endpoint's list lacks
     ├── MissingMarks              a score was asked for before every dimension was judged
     ├── StoreError                the store cannot be opened, read or written
     ├── EndpointUnusable          an endpoint cannot be used at all (no key, not reachable at start)
@@ -42,6 +43,14 @@ class ProtocolError(WrongUse):
 
 class SubjectError(WrongUse):
     """A subject, judge or endpoint was described in a way that means nothing."""
+
+
+class NotOffered(SubjectError):
+    """A model that its endpoint's list lacks. *instead* says what may have been meant."""
+
+    def __init__(self, model: str, endpoint: str, url: str, instead: str) -> None:
+        self.model, self.endpoint = model, endpoint
+        super().__init__(f"{endpoint} ({url}) has no model {model}; {instead}")
 
 
 class MissingMarks(BenchError):

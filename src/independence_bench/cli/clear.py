@@ -6,7 +6,7 @@ import time
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, store_option, stored_subjects
+from independence_bench.cli.options import confirmed, err, find_protocol, store_option, stored_subjects
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.report.terminal import money, plural
 from independence_bench.shown import label_text
@@ -45,8 +45,8 @@ def command(
             raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
         err().print(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}", soft_wrap=True)
         err().print(f"what they cost stays in the books: {money(spent.total)} in all, before and after", soft_wrap=True)
-        if not yes:
-            click.confirm("Delete them?", abort=True, err=True)
+        if not yes and not confirmed("Delete them?"):
+            raise click.Abort
         with opened.writing() as connection:
             clearing.clear(connection, doomed, time.time())
     err().print(f"deleted {_amount(doomed)}", soft_wrap=True)

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.cli.options import Number, err, out, store_option
+from independence_bench.cli.options import Number, a_token, err, out, price_option, split, store_option
 from independence_bench.cli.run import order_options, read_order
 from independence_bench.conduct import Outlook, Wanted, outlook_of, settled
 from independence_bench.errors import WrongUse
@@ -36,6 +36,7 @@ from independence_bench.store.database import Store, open_store
 
 @click.command(name="estimate-cost")
 @order_options
+@price_option
 @click.option("--resolve", is_flag=True, help="Say also what so many runs will be able to tell apart.")
 @click.option(
     "--width",
@@ -45,15 +46,24 @@ from independence_bench.store.database import Store, open_store
 )
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @store_option
-def command(resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any) -> None:
+def command(
+    price: tuple[float, float] | None,
+    resolve: bool,
+    width: float | None,
+    as_json: bool,
+    store: str,
+    **typed: Any,
+) -> None:
     """Say what `aib run` would take: calls, tokens, dollars. Nothing is sent but a question for prices.
 
-    MODEL and the options are those of `aib run`. What is stored already costs nothing more. How long replies will
+    MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
+    that file those of the list that ships. What is stored already costs nothing more. How long replies will
     be is taken from those that the store holds of the same subject, else of the same model, else of other models;
     an empty store assumes what the protocol says that a typical model needs. Eight of ten published subjects lie
     between `from` and `to`.
     """
-    wanted = read_order(**typed)
+    typed["every"] |= not (typed["models"] or split(typed["listed"]) or typed["local_model"])
+    wanted = replace(read_order(**typed), price=a_token(price))
     resolving = resolve or width is not None
     if resolving and wanted.experiments:
         raise WrongUse("a part of the experiments has no index, so nothing can be said of it: leave --exp out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.console import Console
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
+    a_token,
     configuration_options,
     configurations,
     engine_options,
@@ -26,7 +28,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import carry_out, closing_lines, outlook_lines
-from independence_bench.conduct import INTERRUPTED, Outlook, Wanted, conduct, judge_of, with_local
+from independence_bench.conduct import INTERRUPTED, Outlook, Wanted, conduct, judge_of, open_judge, with_local
 from independence_bench.embedded import NAME as TABLE_JUDGE
 from independence_bench.endpoint import read_key
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
@@ -70,6 +72,7 @@ def command(
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
+    price: tuple[float, float] | None,
     probe_injection: bool,
     as_json: bool,
     yes: bool,
@@ -100,6 +103,7 @@ def command(
                 opened,
                 calls_at_once=parallel_tasks,
                 budget=budget,
+                price=a_token(price),
                 ask=not yes,
                 as_json=as_json,
             )
@@ -125,6 +129,7 @@ def command(
             at_once=parallel,
             calls_at_once=parallel_tasks,
             budget=budget,
+            price=a_token(price),
         )
         complete = judge_in_turn(wanted, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
@@ -139,9 +144,7 @@ def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
     """
     if len(judges) == 1:
         return carry_out(replace(wanted, judge=judges[0]), store, ask=False)
-    for name in judges:
-        if name != TABLE_JUDGE:
-            read_key(wanted.roster.endpoint(judge_of(replace(wanted, judge=name)).endpoint))
+    asyncio.run(_look_up(wanted, judges))
     console = err()
     try:
         complete = take_turns(wanted, judges, store, console)
@@ -152,6 +155,17 @@ def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
     print_boards([board for board in boards(store, wanted.protocol) if played & set(board.configurations)])
     console.print("compare the judges: aib judges", soft_wrap=True)
     return complete
+
+
+async def _look_up(wanted: Wanted, judges: Sequence[str]) -> None:
+    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
+    for name in judges:
+        if name != TABLE_JUDGE:
+            one = replace(wanted, judge=name)
+            read_key(wanted.roster.endpoint(judge_of(one).endpoint))
+            with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
+                async with open_judge(one):
+                    pass
 
 
 def take_turns(wanted: Wanted, judges: Sequence[str], store: Store, console: Console) -> bool:

@@ -11,10 +11,12 @@ from independence_bench.budget import Budget
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     Number,
+    a_token,
     err,
     find_protocol,
     models_file_option,
     out,
+    price_option,
     read_roster,
     store_option,
     stored_protocol_option,
@@ -45,6 +47,7 @@ from independence_bench.subject import check_url
 @click.option(
     "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
 )
+@price_option
 @click.option("--json", "as_json", is_flag=True, help="Every choice as JSON.")
 @store_option
 def command(
@@ -54,6 +57,7 @@ def command(
     protocol_name: str | None,
     parallel_tasks: int,
     budget: float | None,
+    price: tuple[float, float] | None,
     as_json: bool,
     store: str,
 ) -> None:
@@ -73,7 +77,8 @@ def command(
             if local_url:
                 roster = with_local(roster, check_url(local_url))
             wanted = Wanted(
-                protocol, files, (), (), (), roster, 0, judge, calls_at_once=parallel_tasks, budget=budget
+                protocol, files, (), (), (), roster, 0, judge, calls_at_once=parallel_tasks, budget=budget,
+                price=a_token(price),
             )  # fmt: skip
             complete = ask(wanted, unsure(readings), opened)
             readings = names_of(opened, protocol)

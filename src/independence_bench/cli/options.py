@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from independence_bench.subject import ChatModel, Roster, read_models
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 MODELS_FILE = "models.yaml"
+MILLION = 1_000_000
 
 
 class Number(click.FloatRange):
@@ -154,8 +156,24 @@ def again_option(command: F) -> F:
     )
 
 
+def price_option(command: F) -> F:
+    """--price; `a_token` reads it"""
+    return click.option(
+        "--price",
+        type=(Number(0), Number(0)),
+        metavar="IN OUT",
+        help="Dollars per million tokens, sent and received, of every model whose price its endpoint does not list.",
+    )(command)
+
+
+def a_token(price: tuple[float, float] | None) -> tuple[float, float] | None:
+    """What --price was given, in dollars a token."""
+    return None if price is None else (price[0] / MILLION, price[1] / MILLION)
+
+
 def engine_options(command: F) -> F:
-    """-p, -pt and --budget: how much at once, and for how much"""
+    """-p, -pt, --budget and --price: how much at once, and for how much"""
+    command = price_option(command)
     command = click.option(
         "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
     )(command)
@@ -236,6 +254,29 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 def split(listed: str | None) -> list[str]:
     """The parts of a list with commas, without empty ones and repetitions."""
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
+
+
+def confirmed(question: str) -> bool:
+    """Ask whether to go on. Raises WrongUse where there is no terminal to ask at, click.Abort at Ctrl-C."""
+    if not sys.stdin.isatty():
+        raise WrongUse(f"{question} Nobody can answer, for there is no terminal here; --yes does")
+    # asyncio's own handler would have Ctrl-C wait for the answer
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        while True:
+            click.echo(f"{question} [y/N]: ", nl=False, err=True)
+            # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
+            answer = sys.stdin.readline()
+            if not answer:
+                raise click.Abort
+            if answer.strip().lower() in ("y", "yes"):
+                return True
+            if answer.strip().lower() in ("", "n", "no"):
+                return False
+    except KeyboardInterrupt:
+        raise click.Abort from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Plain(Console):

@@ -6,9 +6,9 @@ import asyncio
 
 import click
 
-from independence_bench.cli.options import LEFT_AT_ONCE, err, out
+from independence_bench.cli.options import LEFT_AT_ONCE, confirmed, err, out
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import closing_lines, confirmed, outlook_lines
+from independence_bench.cli.run import GO_AHEAD, closing_lines, outlook_lines
 from independence_bench.conduct import Outlook, Wanted
 from independence_bench.probe import talks
 from independence_bench.probe.probing import Probed, probe
@@ -27,6 +27,7 @@ def carry_out_probe(
     *,
     calls_at_once: int,
     budget: float | None,
+    price: tuple[float, float] | None,
     ask: bool,
     as_json: bool,
 ) -> bool:
@@ -46,6 +47,7 @@ def carry_out_probe(
         judge=judge or protocol.judge.model,
         calls_at_once=calls_at_once,
         budget=budget,
+        price=price,
     )
     console = err()
     watch = Watch(console)
@@ -54,7 +56,7 @@ def carry_out_probe(
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
         paid = bool(outlook.forecast.calls) and outlook.forecast.dollars != 0
-        return not (ask and paid) or confirmed()
+        return not (ask and paid) or confirmed(GO_AHEAD)
 
     try:
         probed = asyncio.run(probe(wanted, store, approve, watch.in_one_line))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from independence_bench.cli.options import (
+    a_token,
     configuration_options,
     configurations,
     engine_options,
@@ -51,6 +52,7 @@ def command(
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
+    price: tuple[float, float] | None,
     yes: bool,
     store: str,
 ) -> None:
@@ -79,6 +81,8 @@ def command(
             at_once=parallel,
             calls_at_once=parallel_tasks,
             budget=budget,
+            price=a_token(price),
+            unnamed=not subjects,
         )
         complete = carry_out(wanted, opened, ask=not yes, check=lambda outlook: _check(outlook, chosen))
     if not complete:

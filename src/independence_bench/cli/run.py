@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,9 +19,11 @@ from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     F,
     Number,
+    a_token,
     again_option,
     configuration_options,
     configurations,
+    confirmed,
     engine_options,
     err,
     experiments_of,
@@ -52,6 +52,7 @@ from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
 
 EFFORTS = (*(effort.value for effort in Reasoning), AUTO)
+GO_AHEAD = "Go ahead?"
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 
 
@@ -105,6 +106,7 @@ def command(
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
+    price: tuple[float, float] | None,
     until_width: float | None,
     until_ranked: bool,
     yes: bool,
@@ -125,7 +127,9 @@ def command(
     round the next run goes where it settles most, until nothing more can be settled.
     """
     aim = aim_of(until_width, until_ranked, typed["runs"])
-    wanted = replace(read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget)
+    wanted = replace(
+        read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget, price=a_token(price)
+    )
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
     with open_store(store) as opened:
         ask = not named and not yes
@@ -181,6 +185,7 @@ def read_order(
         judge=None if no_judge else judge or protocol.judge.model,
         again=again,
         experiments=experiments_of(protocol, experiments),
+        unnamed=not typed and not roster.wishes,
     )
 
 
@@ -218,7 +223,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
         check(outlook)
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
-        return not ask or not outlook.forecast.calls or confirmed()
+        return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
 
     try:
         report = asyncio.run(conduct(wanted, store, approve, watch))
@@ -243,7 +248,7 @@ def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool) -> bool:
         console.print(aim_line(aim), soft_wrap=True)
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
-        return not ask or not outlook.forecast.calls or confirmed()
+        return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
 
     def tell(course: Course) -> None:
         console.print(round_line(course), soft_wrap=True)
@@ -272,27 +277,6 @@ def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> No
     if found := [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]:
         print_boards(found)
     say_where_to_read(console, wanted.protocol, report, store)
-
-
-def confirmed() -> bool:
-    """Ask before it costs money. Raises click.Abort at Ctrl-C, and where there is nobody to answer."""
-    # asyncio's own handler would have Ctrl-C wait for the answer
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        while True:
-            click.echo("Go ahead? [y/N]: ", nl=False, err=True)
-            # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
-            answer = sys.stdin.readline()
-            if not answer:
-                raise click.Abort
-            if answer.strip().lower() in ("y", "yes"):
-                return True
-            if answer.strip().lower() in ("", "n", "no"):
-                return False
-    except KeyboardInterrupt:
-        raise click.Abort from None
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def outlook_lines(outlook: Outlook) -> list[str]:

@@ -1,0 +1,174 @@
+"""Who is called is looked up before the first call, and what nobody can foresee is bought one call at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from scripted import JUDGE, Answer, Asked, Bench, ScriptedModel, completion, steady
+from test_cli import CALLS, MARKS, User, only_line, user
+
+__all__ = ["user"]
+Benches = Callable[..., Bench]
+Serve = Callable[..., ScriptedModel]
+
+OFFERED = [{"id": name} for name in ("acme/one", "acme/one-mini", JUDGE, "judge/two", "far/away")]
+PRICED = [entry | {"pricing": {"prompt": "0.000001", "completion": "0.00001"}} for entry in OFFERED]
+
+
+# ---------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (("run", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
+        (("run", "scripted:acme/on"), "acme/one"),
+        (("run", "scripted:acme/one", "scripted:other/away"), "far/away"),
+        (("run", "scripted:acme/one", "--until-width", "5", "--judge", "scripted:judge/tow"), "judge/two"),
+        (("estimate-cost", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
+        (("judge", "--probe-injection", "-j", "scripted:judge/tow", "--store", "probe.db"), "judge/two"),
+    ],
+)
+def test_a_misspelt_model_is_found_before_the_first_call(user: User, arguments: tuple[str, ...], near: str) -> None:
+    """Subject or judge, whatever buys: one line with what is near it, exit code 2, nothing sent."""
+    user.server.models_answer = Answer({"data": OFFERED})
+    more = () if "--probe-injection" in arguments else ("--protocol", "small")
+
+    line = only_line(user.aib(*arguments, *more), 2)
+
+    assert "has no model" in line
+    assert near in line.partition("did you mean ")[2]
+    assert user.server.asked == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rerun", "--runs", "2", "--yes", "--judge", "scripted:judge/tow"),
+        ("judge", "-j", "scripted:judge/tow"),
+        ("judge", "-j", "scripted:judge/two", "-j", "scripted:judge/tow"),
+    ],
+)
+def test_so_is_a_judge_of_what_is_stored(user: User, arguments: tuple[str, ...]) -> None:
+    """Nothing is bought by the first of several judges, either."""
+    user.server.models_answer = Answer({"data": OFFERED})
+    assert user.run().returncode == 0
+    sent = len(user.server.asked)
+
+    line = only_line(user.aib(*arguments), 2)
+
+    assert "has no model judge/tow; did you mean judge/two or judge/one?" in line
+    assert len(user.server.asked) == sent
+
+
+def test_subjects_that_nobody_named_are_left_out_when_they_are_gone(user: User) -> None:
+    """`aib rerun` of everything plays who is still offered and says who is not; who is named has to be there."""
+    assert user.run("--models", "scripted:acme/gone").returncode == 0
+    user.server.models_answer = Answer({"data": OFFERED})
+    user.server.forget()
+
+    done = user.aib("rerun", "--runs", "2", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert "note: left out: scripted (" in done.stderr
+    assert "has no model acme/gone; did you mean acme/one" in done.stderr
+    assert {asked.model for asked in user.server.played} == {"acme/one"}
+    assert "acme/gone" in only_line(user.aib("rerun", "acme/gone", "--runs", "3", "--yes"), 2)
+    user.server.models_answer = Answer({"data": [{"id": JUDGE}]})
+    assert "none of these subjects is offered any more" in only_line(user.aib("rerun", "--runs", "3", "--yes"), 2)
+
+
+def test_a_route_to_a_listed_model_needs_no_line_of_its_own(user: User) -> None:
+    """OpenRouter lists a model once, however it is to be reached; what it costs that way is not known."""
+    user.server.models_answer = Answer({"data": PRICED})
+
+    done = user.run(model="scripted:acme/one:nitro")
+
+    assert done.returncode == 0, done.stderr
+    assert "the price of scripted:acme/one:nitro is not known" in done.stderr
+    assert "has no model acme/one:free" in only_line(user.run(model="scripted:acme/one:free"), 2)
+
+
+# ---------------------------------------------------------------- prices
+
+
+def silent(asked: Asked) -> Answer:
+    """Answers that do not tell their cost."""
+    answer = steady(MARKS)(asked)
+    del answer.body["usage"]["cost"]
+    return answer
+
+
+def test_an_unknown_price_is_said_and_can_be_set(user: User) -> None:
+    """With and without a budget; what is set counts where the endpoint lists nothing, and nowhere else."""
+    assert "note: the price of scripted:acme/one is not known: --price IN OUT sets it" in user.run().stderr
+    listed = [OFFERED[0], PRICED[2]]
+    user.server.models_answer = Answer({"data": listed})
+    estimate = ("estimate-cost", "scripted:acme/one", "--protocol", "small", "--runs", "3", "--json")
+
+    unknown = json.loads(user.aib(*estimate).stdout)
+    set_by_hand = user.aib(*estimate, "--price", "1", "10")
+    dear = json.loads(user.aib(*estimate, "--price", "100", "1000").stdout)
+
+    assert unknown["dollars"] is None
+    known = json.loads(set_by_hand.stdout)
+    sent, written = known["candidates"]["prompt_tokens"], known["candidates"]["completion_tokens"]
+    assert known["candidates"]["dollars"] == pytest.approx((sent + 10 * written) / 1e6)
+    assert "price" not in set_by_hand.stderr
+    assert dear["candidates"]["dollars"] == pytest.approx(100 * known["candidates"]["dollars"])
+    assert dear["judging"] == known["judging"]
+
+
+def test_a_price_bounds_what_tells_no_cost(user: User) -> None:
+    """Without it the endpoint is left alone after one reply; with it the command is completed."""
+    user.server.script = silent
+    assert user.run("--budget", "5").returncode == 1
+
+    done = user.run("--budget", "5", "--price", "1", "10")
+
+    assert done.returncode == 0, done.stderr
+    assert len(user.server.asked) == CALLS
+    short = user.run("--budget", "0.0001", "--price", "1", "10", model="scripted:acme/two")
+    assert "the budget of $0.0001 is used up" in short.stderr
+
+
+NOTHING = [{"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", "acme/two", JUDGE)]
+
+
+@pytest.mark.parametrize("models", [[], NOTHING], ids=["no prices", "prices of nothing"])
+def test_on_a_budget_calls_of_unknown_cost_go_one_at_a_time_until_one_has_told(
+    bench: Benches, serve: Serve, models: Sequence[Any]
+) -> None:
+    """64 places and a budget that one call uses up: one is sent, and charged, and no other."""
+    server = serve(steady(MARKS, cost=1.0), models=models)
+    made = bench(scripted=server)
+
+    report = made.play(made.subject(), made.subject("acme/two"), budget=0.5, runs=5, calls_at_once=64)
+
+    assert len(server.asked) == 1
+    assert report.stopped is not None
+    assert "budget" in report.stopped
+    server.script = steady(MARKS, cost=0.001)
+    assert made.play(budget=5.0, runs=5, calls_at_once=64).complete
+
+
+def test_a_call_that_fails_without_a_cost_leaves_the_others_waiting_one_by_one(bench: Benches) -> None:
+    """What came of the first says nothing about money, so the next one goes alone as well."""
+
+    def script(asked: Asked) -> Answer:
+        if asked.number <= 3:
+            return Answer({"error": {"code": 500, "message": "overloaded"}}, 500, delay=0.02)
+        return Answer(completion("I stay.", cost=1.0), cost=1.0) if asked.number == 4 else steady(MARKS)(asked)
+
+    made = bench(script)
+    (server,) = made.endpoints.values()
+
+    made.play(budget=0.5, calls_at_once=8)
+
+    assert len(server.asked) == 4
+    for before, after in zip(server.chats, server.chats[1:], strict=False):
+        assert before.ended is not None
+        assert before.ended <= after.started
