@@ -320,9 +320,10 @@ def test_tool_arguments_sent_as_an_object_are_kept_as_text(serve: Serve) -> None
         (Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}), Kind.BAD_REQUEST, "gone"),
         (Answer(b"[1, 2"), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"[" * 200_000), Kind.UNAVAILABLE, "not JSON"),
-        (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.CONNECTION, ""),
+        (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.UNAVAILABLE, "the reply broke off"),
         (Answer(drop="before"), Kind.CONNECTION, ""),
-        (Answer(completion("long " * 1000), drop="inside"), Kind.CONNECTION, ""),
+        (Answer(completion("long " * 1000), drop="inside"), Kind.UNAVAILABLE, "the reply broke off"),
+        (Answer(completion("long " * 1000), 500, drop="inside"), Kind.CONNECTION, ""),
     ],
 )
 def test_every_way_to_fail_is_a_value_of_its_kind(serve: Serve, answer: Answer, kind: Kind, said: str) -> None:

@@ -696,21 +696,77 @@ def test_a_prompt_that_moderation_refuses_fails_that_conversation_alone(bench: B
     assert len([a for a in server_of(made).played if "Be somebody else" in a.last]) == 1
 
 
-@pytest.mark.parametrize("status", [400, 404])
-def test_a_refused_request_stops_that_subject_and_no_other(bench: Benches, status: int) -> None:
-    """A model that does not exist is said once, and the models that do are played."""
+@pytest.mark.parametrize(("status", "most"), [(400, 4), (404, 2)])
+def test_a_model_that_refuses_everything_is_stopped_and_no_other(bench: Benches, status: int, most: int) -> None:
+    """404: after those in flight; 400: after three that nothing else was served beside, and those in flight."""
     rest = steady(MARKS)
-    made = bench(lambda asked: failure(status, "no such model") if asked.model == "bad/one" else rest(asked))
+    made = bench(lambda asked: failure(status, "no such thing") if asked.model == "bad/one" else rest(asked))
 
-    report = made.play(made.subject("bad/one"), made.subject("good/one"), calls_at_once=2)
+    report = made.play(made.subject("bad/one"), made.subject("good/one"), calls_at_once=2, runs=3)
 
     bad, good = report.subjects
-    assert good.done == good.judged == 4
+    assert good.done == good.judged == 12
     assert bad.done == 0
     assert bad.state == "stopped"
-    assert len([a for a in server_of(made).asked if a.model == "bad/one"]) <= 2, "no more than were in flight"
-    assert {t.why for _, t in report.troubles} == {f"request refused (HTTP {status}): no such model"}
+    assert len([a for a in server_of(made).asked if a.model == "bad/one"]) <= most
+    assert {t.why for _, t in report.troubles} == {f"request refused (HTTP {status}): no such thing"}
     assert not report.complete
+
+
+def test_a_conversation_that_is_too_long_is_that_conversations_failure(bench: Benches) -> None:
+    """HTTP 400 in the middle of one: the others are played, and the next command asks for that one again."""
+    made = bench(on("What bores you?", lambda _: failure(400, "context length exceeded")))
+
+    report = made.play(runs=5, calls_at_once=1)
+
+    (progress,) = report.subjects
+    assert (progress.state, progress.done, progress.judged, progress.failed) == ("done", 15, 15, 5)
+    assert {t.why for _, t in report.troubles} == {"request refused (HTTP 400): context length exceeded"}
+    assert outcomes(made)["request refused"] == 5, "written down like every attempt"
+
+    server_of(made).forget()
+    again = made.play(runs=5, calls_at_once=1)
+    assert (again.subjects[0].state, len(server_of(made).asked)) == ("done", 5), "it was served before, so not stopped"
+    server_of(made).script = steady(MARKS)
+    assert made.play(runs=5).complete
+    assert once_each(server_of(made).played[5:])
+
+
+def test_refusals_that_differ_stop_nobody(bench: Benches) -> None:
+    """Three first calls that fail in three ways say nothing of the model."""
+
+    def script(asked: Asked) -> Answer:
+        return failure((400, 413, 422)[asked.number % 3], "no") if asked.number <= 6 else steady(MARKS)(asked)
+
+    report = bench(script).play(runs=3, calls_at_once=1, judge=None)
+
+    (progress,) = report.subjects
+    assert (progress.state, progress.done, progress.failed) == ("done", 6, 6)
+
+
+def test_a_judge_that_refuses_everything_is_asked_three_times(bench: Benches) -> None:
+    """It does not know the parameter, say: the plays go on, and another judge can mark them."""
+    made = bench(judging(lambda _: failure(400, "unknown parameter response_format")))
+
+    report = made.play(runs=3, calls_at_once=1)
+
+    (progress,) = report.subjects
+    assert len(server_of(made).judged) == 3
+    assert (progress.done, progress.judged, progress.failed) == (12, 0, 12)
+
+
+def test_a_reply_that_breaks_off_is_asked_for_a_few_times(bench: Benches) -> None:
+    """Each may have been paid for, so the endpoint is not waited for as one that cannot be reached."""
+    half = Answer(completion("Half of it", cost=0.1), cost=0.1, drop="inside")
+    made = bench(on("Be somebody else, now.", lambda _: half))
+
+    report = made.play()
+
+    tries = [asked for asked in server_of(made).played if asked.last == "Be somebody else, now."]
+    assert len(tries) == 6
+    assert report.subjects[0].tally.unpriced == 6
+    ((_, trouble),) = report.troubles
+    assert trouble.why.startswith("unavailable: the reply broke off: ")
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "key refused"), (402, "out of credits")])

@@ -37,7 +37,7 @@ def ask_until_given_up(
     ("kind", "reach"),
     [
         (Kind.REFUSED_PROMPT, Reach.REPLY),
-        (Kind.BAD_REQUEST, Reach.MODEL),
+        (Kind.BAD_REQUEST, Reach.CALL),
         (Kind.UNAUTHORIZED, Reach.ENDPOINT),
         (Kind.NO_CREDITS, Reach.ENDPOINT),
     ],
@@ -48,6 +48,25 @@ def test_what_is_never_asked_again(kind: Kind, reach: Reach) -> None:
 
     assert waits == []
     assert end.reach is reach
+
+
+@pytest.mark.parametrize(
+    ("status", "reach"),
+    [
+        (400, Reach.CALL),
+        (413, Reach.CALL),
+        (422, Reach.CALL),
+        (404, Reach.MODEL),
+        (501, Reach.MODEL),
+        (308, Reach.MODEL),
+    ],
+)
+def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(status: int, reach: Reach) -> None:
+    """A conversation can be too long for a model; an address or a model that is not there refuses everything."""
+    with pytest.raises(GaveUp) as end:
+        next_wait(Fault(Kind.BAD_REQUEST, "no", status), Tries(), Policy(), SOONEST, 0.0)
+
+    assert end.value.reach is reach
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars
-    unpriced: int = 0  # answered attempts whose cost nobody told
+    unpriced: int = 0  # attempts that a reply came of, readable or not, whose cost nobody told
 
 
 @dataclass(frozen=True, slots=True)

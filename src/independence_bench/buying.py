@@ -26,7 +26,7 @@ from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage
 from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
 from independence_bench.question import Good, Question
-from independence_bench.retry import GaveUp, Policy, Reach, next_wait
+from independence_bench.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait
 from independence_bench.store import calls
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.commits import Commits
@@ -60,6 +60,8 @@ class Buyer:
     policy: Policy = field(default_factory=Policy)
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
+    served: set[tuple[str, str]] = field(default_factory=set)  # who has answered, now or in an earlier command
+    refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)  # who -> statuses of refused calls
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one call whose cost nobody can foresee
 
@@ -75,6 +77,7 @@ class Buyer:
         # looked up before anything is waited for: what is paid already needs no place and no budget
         found: Found[A] | None = None if new else await self.commits.add(self.books.look_up, case)
         if found is not None:
+            self.served.add(case.who)
             return found.answer
         try:
             while True:
@@ -86,6 +89,7 @@ class Buyer:
                         self._may_send(case)  # the budget may have been waited for
                         started: int | Found[A] | None = await self.commits.add(self.books.start, case)
                         if isinstance(started, Found):
+                            self.served.add(case.who)
                             return started.answer
                         if started is not None:
                             case.ours = True
@@ -245,9 +249,9 @@ class Buyer:
         answered = isinstance(outcome, Completion)
         if isinstance(outcome, Fault) and not _may_be_charged(outcome):
             return 0.0
-        case.tally.unpriced += answered
-        most = await self._most(case.question.request, limit)
         served = answered or (isinstance(outcome, Fault) and outcome.status == 200)
+        case.tally.unpriced += served
+        most = await self._most(case.question.request, limit)
         if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
             if await self._priced(model):
                 self.dearest[model.name] = 0.0  # nothing, as listed
@@ -268,6 +272,7 @@ class Buyer:
         """What one outcome leads to; counts it in the tries."""
         question, tries = case.question, case.tries
         if isinstance(outcome, Completion):
+            self.served.add(case.who)
             read = question.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = question.request.model.accept_cut_off and isinstance(read, Good)
@@ -296,10 +301,16 @@ class Buyer:
 
     def _end(self, case: Case[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""
-        if fault.kind is Kind.BAD_REQUEST and case.tries.cut_off:
+        if fault.kind is not Kind.BAD_REQUEST:
+            return end
+        if case.tries.cut_off:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
-        if fault.kind is Kind.BAD_REQUEST and case.question.info.kind == "judgement" and fault.status != 404:
-            return GaveUp(Reach.CALL, end.reason)  # this transcript, too long perhaps; the judge can do others
+        if case.who in self.served:
+            return end  # this conversation, too long perhaps; there were others that it could do
+        refused = self.refusals.setdefault(case.who, [])
+        refused.append(fault.status)
+        if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:
+            return GaveUp(Reach.MODEL, end.reason)
         return end
 
 

@@ -213,7 +213,7 @@ class Kind(StrEnum):
     TOO_LARGE = "reply too large"  # it was not read to its end
     WRONG_PROVIDER = "wrong provider"
     REFUSED_PROMPT = "prompt refused by moderation"
-    BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this subject cannot work like this
+    BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
     UNAUTHORIZED = "key refused"  # 401
     NO_CREDITS = "out of credits"  # 402
 

@@ -164,11 +164,13 @@ class Client:
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
+        begun: int | None = None  # the status of a reply that has begun
         try:
             # BytesIO: bytes of more than a megabyte make aiohttp warn
             sent = io.BytesIO(body) if len(body) > LARGE_BODY else body
             headers = {**self._login, "Content-Type": "application/json"}
             async with self._session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
+                begun = answer.status
                 if not 300 <= answer.status < 400:
                     data = await _read(answer, self._largest)
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
@@ -187,8 +189,11 @@ class Client:
         except TimeoutError:
             fault = Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            unsent = isinstance(error, aiohttp.ClientConnectorError)
-            fault = Fault(Kind.CONNECTION, _say(error), unsent=unsent)
+            if begun == 200:  # it was made, and may have been paid for: not a connection to be waited for
+                fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {_say(error)}", begun)
+            else:
+                unsent = isinstance(error, aiohttp.ClientConnectorError)
+                fault = Fault(Kind.CONNECTION, _say(error), unsent=unsent)
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:

@@ -13,7 +13,10 @@
                                                                     was said by then
     wrong provider                           3 tries in all         the subject (or judge) is stopped
     prompt refused by moderation (403)       never                  the reply is invalid, with the reason
-    request refused (400, 404, other 4xx)    never                  the subject (or judge) is stopped
+    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
+                                                                    when its first 3 all fail with one status
+    no such model or address (404, 405,      never                  the subject (or judge) is stopped
+      501, redirected)
     key refused (401), no credits (402)      never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
@@ -31,6 +34,9 @@ from enum import Enum
 
 from independence_bench.chat import Fault, Kind
 from independence_bench.errors import BenchError
+
+FIRST_REFUSED = 3  # calls of one model, none of which was served: what is refused is no single conversation
+NOT_THERE = frozenset({404, 405, 501})  # statuses that say so of a model or an address, whatever is asked
 
 
 class Reach(Enum):
@@ -87,7 +93,8 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
         case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
             raise GaveUp(Reach.ENDPOINT, describe(fault))
         case Kind.BAD_REQUEST:
-            raise GaveUp(Reach.MODEL, describe(fault))
+            whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
+            raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
         case Kind.BROKEN | Kind.TOO_LARGE:

@@ -321,7 +321,8 @@ def closing_lines(report: Report, spent: calls.Spending) -> list[str]:
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
     told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
     lines.append(
-        f"spent {money(report.cost)} by this command{told}, {money(spent.total)} in the store's life "
+        f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{told}, "
+        f"{money(spent.total)} in the store's life "
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
     return lines

@@ -16,6 +16,7 @@ from independence_bench.protocol_files import LARGEST_FILE, parse
 from independence_bench.subject import ChatModel, Reasoning
 
 Row = dict[str, Any]
+LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
 
 
 class Refused(ValueError):
@@ -86,3 +87,9 @@ def check_call(row: Row) -> Row:
     """A call of a kind that there is."""
     need(row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement")
     return to_store(CALLS, row)
+
+
+def check_attempt(row: Row) -> None:
+    """A cost that somebody can have paid."""
+    cost = row["cost"]
+    need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is no cost: dollars, from 0 up")

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from independence_bench.conversation import Line, Talk, Transcript, Words
 from independence_bench.dataset.checks import (
     Refused,
+    check_attempt,
     check_call,
     check_judge,
     check_protocol,
@@ -186,6 +187,12 @@ class _Desk:
         for where, row in batch:
             before = stored.get(row["call_key"])
             number = row["number"]
+            try:
+                check_attempt(row)
+            except Refused as error:
+                count.refused += 1
+                self.summary.note(f"{where}: {error}")
+                continue
             if before is not None and 0 < number <= len(before):
                 there = to_sheet(sheet, {**before[number - 1], "number": number}, {})
                 self._again(sheet, where, same(sheet, row, there))
