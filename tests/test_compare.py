@@ -207,6 +207,40 @@ def test_scenarios_that_stand_are_marked() -> None:
     assert "none stands (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
 
 
+def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
+    """Two equal subjects, one of whom loses point after point of one mark until that dimension's interval leaves 0 out.
+
+    By itself p is 5 % then, and among nine it would have to be 5 / 9 %; a few more points and it stands, alone.
+    """
+    same = played(V2, 0.6, 5, 1)
+    slots = [(run, slot) for run, of in same.items() for slot, marks in of.items() if "consistency" in marks]
+    first_told = first_stood = None
+    for lost in range(1, 5 * len(slots)):
+        less = {run: {slot: dict(marks) for slot, marks in of.items()} for run, of in same.items()}
+        for point in range(lost):
+            run, slot = slots[point % len(slots)]
+            less[run][slot]["consistency"] -= 1
+        found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
+        pair = next(pair for pair in found.whole if pair.dimension.name == "stability")
+        assert pair.apart is not None
+        assert pair.apart.uncertainty.again is not None
+        told = not pair.apart.uncertainty.again.holds(0)
+        if told and first_told is None:
+            first_told = lost
+            assert {one.stands for one in found.whole} == {False}
+            assert "Among all 9 none stands (Holm)" in " ".join(shown(found).split())
+        if pair.stands:
+            first_stood = lost
+            assert [one.dimension.name for one in found.whole if one.stands] == ["stability"]
+            assert "* stands among all 9 (Holm)" in " ".join(shown(found).split())
+            assert paired_values(found)["dimensions"][0]["stands"] is True
+            break
+
+    assert first_told is not None
+    assert first_stood is not None
+    assert first_stood > first_told
+
+
 def test_holm_by_hand_skips_what_is_not_known() -> None:
     """Three p-values: .016 <= .05/3, .03 > .05/2, so neither .03 nor .04 stands."""
     assert standing_out([0.04, None, 0.016, 0.03]) == [False, None, True, False]

@@ -195,10 +195,14 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
     with answering(where) as made:
         path = f"boards/{first_board(made)}"
         first = read(made, f"{path}.json")["rows"][0]["subject"]["id"]
-        (other,) = read(made, f"{path}/compare/{first}.json")["others"]
+        answer = read(made, f"{path}/compare/{first}.json")
+        (other,), compared = answer["others"], answer["compared"]
 
     assert {pair.stands for pair in found.apart} == {False}
-    assert other["apart"]["stand"] == []
+    stand = [compared[place] for place in other["apart"]["stand"]]
+    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.whole if pair.stands}
+    assert {one["scenario"] for one in stand} <= {None}
+    assert other["apart"]["stand_another"] == []
 
 
 def test_a_conversation_says_who_said_what(answers: Answers) -> None:

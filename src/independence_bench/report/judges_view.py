@@ -75,7 +75,8 @@ def _judges(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
         Text(
             "judged: conversations with a verdict; failed: share of those asked for that it gave none on; lenient: its "
             "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
-            "subjects are a sample (from three on); flagged: share of its verdicts that a person should read (below).",
+            "subjects are a sample (from three on), each by itself; flagged: share of its verdicts that a person "
+            "should read (below).",
             style="dim",
         ),
     ]
@@ -133,8 +134,9 @@ def _favours(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
         table,
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
-        "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, so that to like "
-        f"some more than others is no preference yet. A judge favours its own where all of it is above 0.{unsaid}",
+        "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
+        "that to like some more than others is no preference yet. A judge favours its own where all of it is above 0; "
+        f"of forty that do not, one seems to.{unsaid}",
     )
 
 
@@ -151,9 +153,9 @@ def _marks(found: Validation) -> list[RenderableType]:
         "Agreement on each mark",
         table,
         "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal, and where it lies if "
-        f"the subjects are a sample (from {FEWEST_MARKED} on); ICC(2,k): reliability of the mean of the k judges that "
-        "marked most of them; kappa: quadratic, from that of the pair that agrees least to that of the one that agrees "
-        "most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary. ICC and "
+        f"the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability of the mean of "
+        "the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees least to that of "
+        "the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary. ICC and "
         "kappa have no interval: none that was tried keeps its promise where marks pile up at an end.",
     )
 
@@ -174,8 +176,8 @@ def _pairs(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
         "Agreement of each pair",
         table,
         "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
-        f"subjects are a sample (from {FEWEST_RANKED} on); kappa: the mean of the quadratic kappas of all marks, "
-        "without an interval.",
+        f"subjects are a sample (from {FEWEST_RANKED} on), each by itself; kappa: the mean of the quadratic kappas of "
+        "all marks, without an interval.",
     )
 
 

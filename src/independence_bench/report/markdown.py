@@ -392,8 +392,9 @@ def _scenarios(contents: Contents, picture: str) -> Iterable[str]:
         "this scenario. Difficulty: the share of them, in percent, that subjects lose on average. Ceiling, floor: "
         "percent of all conversations with all of the points, and with none. Discrimination: the correlation, over "
         "subjects, of the points had here with the points had everywhere else (item-rest), -1 to 1, and where it lies "
-        "at 95% if the subjects are taken as a sample; near 0 or below, the scenario says little about the rest. "
-        "Share: percent of the differences between the subjects' indices that lie in this scenario, 100 over all of "
+        "at 95% if the subjects are taken as a sample, each by itself; near 0 or below, the scenario says little about "
+        "the rest. Share: percent of the differences between the subjects' indices that lie in this scenario, 100 over "
+        "all of "
         "them. A dash: everybody did the same, or fewer than three subjects, for an interval four."
     )
     yield "\n".join(f"- {remark}" for remark in remarks(contents.protocol, complexity, code, prose))
@@ -430,7 +431,8 @@ def _in_dimensions(protocol: Protocol, complexity: Complexity) -> Iterable[str]:
         "Item-rest: the correlation, over subjects, of the points had here with those had in the other scenarios of "
         "the dimension. Share: percent of the differences between subjects in this dimension that lie in the scenario, "
         "100 over all of the dimension's. R²: percent of these differences that could be told from this scenario "
-        "alone; these add up to nothing. Each with where it lies at 95% if the subjects are taken as a sample, but R²."
+        "alone; these add up to nothing. Each but R² with where it lies at 95% if the subjects are taken as a sample, "
+        "by itself."
     )
 
 

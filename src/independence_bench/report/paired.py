@@ -39,7 +39,8 @@ class Pair:
     first: float  # [0, 100]
     second: float
     apart: Apart | None = None  # the second minus the first, in the same unit; None: not both of them are ranked
-    stands: bool | None = None  # in a scenario: whether it is told from 0 though so many are looked at; None: unknown
+    stands: bool | None = None  # told from 0 by the same test again though so many are looked at; None: unknown
+    stands_another: bool | None = None  # the same by another test like it; None in a scenario
 
     @property
     def difference(self) -> float:
@@ -108,10 +109,17 @@ def _side_by_side(
     sureness = board.sureness
     whole = [replace(pair, apart=sureness.apart(pair.dimension.name, other, one).in_percent()) for pair in whole]
     apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
-    stands = standing_out([pair.apart.p_again if pair.apart else None for pair in apart])
-    apart = [replace(pair, stands=stand) for pair, stand in zip(apart, stands, strict=True)]
     index = sureness.apart(INDEX, other, one)
-    return SideBySide(board, first, second, index, tuple(whole), tuple(apart), sureness.unsaid())
+    return SideBySide(board, first, second, index, _marked(whole), _marked(apart), sureness.unsaid())
+
+
+def _marked(table: Sequence[Pair]) -> tuple[Pair, ...]:
+    """With those that stand among all of the table, by each question: of nine that are none one often seems to be."""
+    again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
+    another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
+    return tuple(
+        replace(pair, stands=one, stands_another=other) for pair, one, other in zip(table, again, another, strict=True)
+    )
 
 
 def _in_scenario(measures: Mapping[tuple[str, str], Measure], pair: Pair, first: int, second: int) -> Apart:

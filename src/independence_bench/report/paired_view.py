@@ -91,10 +91,10 @@ def paired_view(found: SideBySide) -> RenderableType:
     if found.index is not None:
         parts.append(
             Text(
-                "95 % intervals of B - A. again: the same test again, over very many runs; another: another test like "
-                "it, with other scenarios too. sees: the smallest true difference that such a comparison tells from "
-                "none in 80 of 100 repetitions, by each of the two. Dimensions from 0 to 100, 100 being the "
-                f"independent end. {judges_said(board)}",
+                "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
+                f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
+                "difference that such a comparison tells from none in 80 of 100 repetitions, by each of the two. "
+                f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(board)}",
                 style="dim",
             )
         )
@@ -119,8 +119,20 @@ def _whole(found: SideBySide) -> RenderableType:
     table.add_row("index", *ends, _minus(*indices), *_sure(found.index, 1), style="bold")
     for pair in found.whole:
         means = (f"{pair.first:.0f}", f"{pair.second:.0f}", _minus(pair.first, pair.second, 0))
-        table.add_row(label_text(pair.dimension.title), *means, *_sure(pair.apart, 0))
+        again, another, seen = _sure(pair.apart, 0)
+        marked = (again + (STANDS if pair.stands else ""), another + (STANDS if pair.stands_another else ""))
+        table.add_row(label_text(pair.dimension.title), *means, *marked, seen)
     return table
+
+
+def _standing(pairs: Sequence[Pair]) -> str:
+    """Whether one of many differences can be taken for more than chance, in a sentence."""
+    if any(pair.stands or pair.stands_another for pair in pairs):
+        return (
+            f"{STANDS} stands among all {len(pairs)} (Holm): the chance that any of these is none is at most 5 % by "
+            "each question."
+        )
+    return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
 
 
 def _scenarios(pairs: Sequence[Pair]) -> RenderableType:
@@ -134,14 +146,7 @@ def _scenarios(pairs: Sequence[Pair]) -> RenderableType:
         table.add_row(*row, STANDS if pair.stands else "")
     sentences = ["In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."]
     if any(pair.stands is not None for pair in pairs):
-        told = [pair for pair in pairs if pair.stands]
-        sentences.append(
-            f"again: the same test again, 95 %, each by itself. {STANDS} stands among all {len(pairs)} (Holm): the "
-            "chance that any of these is none is at most 5 %."
-            if told
-            else f"again: the same test again, 95 %, each by itself. Among all {len(pairs)} none stands (Holm): "
-            "the largest may be chance."
-        )
+        sentences.append(f"again: the same test again, 95 %, each by itself. {_standing(pairs)}")
     left = [Text(f"and {len(same)} without a difference", style="dim")] if same else []
     return Group(table, *left, Text(" ".join(sentences), style="dim"))
 
@@ -193,7 +198,7 @@ def paired_values(found: SideBySide) -> dict[str, Any]:
         "statement": statement(found),
         "index": apart_values(found.index),
         "no_intervals_because": list(found.unsaid),
-        "dimensions": [pair(one) for one in found.whole],
+        "dimensions": [pair(one) | {"stands": one.stands, "stands_another": one.stands_another} for one in found.whole],
         "scenarios": [pair(one) | {"stands": one.stands} for one in found.apart],
     }
 

@@ -151,7 +151,8 @@ def _difficulty(found: Complexity) -> list[RenderableType]:
             "points: of the index's 100, to be had in this scenario; diff.: difficulty, the percent of them that "
             "subjects lose on average; ceiling, floor: percent of all conversations with all of the points, and with "
             "none; discr.: discrimination, the correlation over subjects of the points had here with those had "
-            "everywhere else (item-rest), -1 to 1, and where it lies at 95% if the subjects are a sample; share: "
+            "everywhere else (item-rest), -1 to 1, and where it lies at 95% if the subjects are a sample, each by "
+            "itself; share: "
             "percent of the differences between indices that lie here, 100 over all scenarios. A dash: everybody did "
             f"the same, or too few subjects ({FEWEST}; for an interval {FEWEST_SAMPLED})."
         ),
@@ -180,7 +181,7 @@ def _dimensions(protocol: Protocol, found: Complexity) -> list[RenderableType]:
         "Each scenario among those of its dimension, whose weight stands beside it. item-rest: the correlation with "
         "the other scenarios of the dimension; share: percent of the differences between subjects in this dimension "
         "that lie in the scenario, 100 over them all; R²: percent of these differences that could be told from this "
-        "scenario alone, which add up to nothing. Intervals take the subjects as a sample."
+        "scenario alone, which add up to nothing. Intervals take the subjects as a sample, each by itself."
     )
     return [Text("\nIn its dimension", style="bold"), table, _legend(legend)]
 

@@ -195,8 +195,10 @@ def _differences(
     largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
     flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
     again = [None if one is None else one.uncertainty.again for one in known]
+    dimensions = [n for n, (scenario, name) in enumerate(compared) if scenario is None and name is not None]
     in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
-    p_values = [None if (one := known[n]) is None else one.p_again for n in in_scenarios]
+    p_again = [None if one is None else one.p_again for one in known]
+    p_another = [None if one is None else one.p_another for one in known]
     return shapes.Differences(
         points=_short(points),
         lows=_short([None if ends is None else ends.low for ends in again]),
@@ -209,8 +211,14 @@ def _differences(
         why=why,
         flipped=tuple(flipped),
         order=tuple(n for n in largest_first if n not in flipped),
-        stand=tuple(n for n, stands in zip(in_scenarios, standing_out(p_values), strict=True) if stands),
+        stand=(*_standing(dimensions, p_again), *_standing(in_scenarios, p_again)),
+        stand_another=_standing(dimensions, p_another),
     )
+
+
+def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[int, ...]:
+    """Those of *places* that stand among all of them."""
+    return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
 
 
 def _short(numbers: Sequence[float | None]) -> tuple[float | None, ...]:

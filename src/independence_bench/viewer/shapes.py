@@ -761,7 +761,9 @@ class Differences:
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
     flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
     order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
-    stand: tuple[int, ...]  # places told from 0, in scenarios, though so many are looked at (Holm's procedure)
+    stand: tuple[int, ...]  # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
+    # the same test given again, and of what is compared in scenarios; the index is one question by itself
+    stand_another: tuple[int, ...]  # of the dimensions, were other scenarios asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -794,8 +794,10 @@ export interface Differences {
   readonly flipped: readonly number[];
   /** places of every other dimension in a scenario that both have, largest difference first */
   readonly order: readonly number[];
-  /** places told from 0, in scenarios, though so many are looked at (Holm's procedure) */
+  /** places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by */
   readonly stand: readonly number[];
+  /** of the dimensions, were other scenarios asked */
+  readonly stand_another: readonly number[];
 }
 
 /** One other subject beside the first. */

@@ -7,6 +7,7 @@ import { DifferenceBar } from "../../parts/DifferenceBar";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
 import { Answers, type Speaker } from "./Answers";
+import { Stands } from "./Stands";
 
 /** One of the two that are compared. */
 export interface Side extends Speaker {
@@ -34,6 +35,7 @@ export function Pair({ board, compared, sides, apart, at, kind }: Props) {
   const titles = useTitles(board);
   const [first, second] = sides;
   const itself = first.subject === second.subject;
+  const stand = kind === "like" ? apart.stand_another : apart.stand;
   return (
     <>
       <section className="mt-5" aria-label="Differences">
@@ -78,7 +80,7 @@ export function Pair({ board, compared, sides, apart, at, kind }: Props) {
                     <td className="num">{number(first.values[place])}</td>
                     <td className="num">{number(second.values[place])}</td>
                     <td className="num">
-                      {signed(apart.points[place])}
+                      {stand.includes(place) ? <Stands /> : null} {signed(apart.points[place])}
                       <span className="block text-sm font-normal text-soft sm:hidden">{between(interval)}</span>
                     </td>
                     <td className="num text-soft max-sm:hidden">{between(interval) || "–"}</td>
@@ -91,6 +93,16 @@ export function Pair({ board, compared, sides, apart, at, kind }: Props) {
             </tbody>
           </table>
         </Sideways>
+        <p className="mt-1 text-sm text-soft">
+          Each interval is by itself.{" "}
+          {whole.some((place) => stand.includes(place)) ? (
+            <>
+              <Stands /> a dimension that differs by more than chance, even with so many looked at (Holm’s procedure).
+            </>
+          ) : (
+            "No dimension differs by more than chance, so many being looked at (Holm’s procedure)."
+          )}
+        </p>
         {apart.why ? <p className="mt-1 text-sm text-soft">Where an interval is missing: {apart.why}</p> : null}
       </section>
       <Scenarios
@@ -221,15 +233,6 @@ function Line({
       </button>
       {open ? <Answers key={scenario} scenario={scenario} sides={sides} /> : null}
     </li>
-  );
-}
-
-/** The mark of a difference that stands among all of its list. */
-function Stands() {
-  return (
-    <span className="text-accent" role="img" aria-label="stands:">
-      ✱
-    </span>
   );
 }
 

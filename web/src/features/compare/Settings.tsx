@@ -6,6 +6,7 @@ import { between, number, plural, signed, words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty } from "../../parts/states";
 import { Configurations } from "./Configurations";
+import { Stands } from "./Stands";
 
 /** One subject in two configurations; then what prompt, delivery, provider and reasoning do on average. */
 export function Settings({ board, at }: { board: Board; at: PlaceOf<"compare"> & Choice }) {
@@ -26,7 +27,10 @@ export function Settings({ board, at }: { board: Board; at: PlaceOf<"compare"> &
         return mine.length ? (
           <section key={by} className="mt-8" aria-label={TITLES[by]}>
             <h2>{TITLES[by]}</h2>
-            <p className="mb-2 text-sm text-soft">Models that are equal in everything else.</p>
+            <p className="mb-2 text-sm text-soft">
+              Models that are equal in everything else. Each interval is by itself; <Stands /> differs by more than
+              chance, even with so many looked at (Holm’s procedure).
+            </p>
             <div className="grid gap-4 lg:grid-cols-2">
               {mine.map((one, place) => (
                 <Group key={place} told={one} />
@@ -78,7 +82,7 @@ function Group({ told }: { told: Told }) {
                 </th>
                 <td className="num">{number(one.index)}</td>
                 <td className="num">
-                  {one === base ? "base" : signed(one.difference)}
+                  {one.stands ? <Stands /> : null} {one === base ? "base" : signed(one.difference)}
                   {one === base ? null : <Sure interval={one.uncertainty.again} why={one.uncertainty.why} />}
                 </td>
                 <td className="num">{one.runs}</td>
@@ -115,7 +119,8 @@ function Places({ told }: { told: Means }) {
     <section className="mt-10" aria-label="Prompt and delivery">
       <h2>Prompt and delivery</h2>
       <p className="mb-2 text-sm text-soft">
-        What the system prompt and the way of delivery do to the index, each subject compared with itself.
+        What the system prompt and the way of delivery do to the index, each subject compared with itself. Each interval
+        is by itself.
       </p>
       <div className="grid gap-6 lg:grid-cols-2">
         <Sideways className="self-start">

@@ -120,7 +120,7 @@ function Detail({ subject, board, at }: { subject: Told; board: Board; at: At })
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          says="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval were the same test given again."
+          says="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval were the same test given again, each by itself."
         >
           <Elsewhere subject={subject} />
         </Section>
