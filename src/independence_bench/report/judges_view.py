@@ -155,7 +155,8 @@ def _marks(found: Validation) -> list[RenderableType]:
         "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal, and where it lies if "
         f"the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability of the mean of "
         "the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees least to that of "
-        "the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do not vary. ICC and "
+        "the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do "
+        "not vary. ICC and "
         "kappa have no interval: none that was tried keeps its promise where marks pile up at an end.",
     )
 
