@@ -44,6 +44,7 @@ LAYERS = """
     question
     books
     buying
+    report.results
     judge  shop  labelling  together
     probe.attacks
     probe.talks

@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from independence_bench.brief import Case, rubric_hash
+from independence_bench.brief import Case
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Protocol, Scenario
+from independence_bench.report.results import Key, results_of
 from independence_bench.store import participants, records
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
@@ -71,22 +71,20 @@ def pile_of(
     person: Person,
     sample: int | None = None,
 ) -> Pile:
-    """The complete transcripts of *protocol* in *configurations*, each text once.
+    """The complete transcripts of *protocol* that count in *configurations*, each text once.
 
     *sample* takes so many of them, the same ones for every person. The order is each person's own and mixes subjects,
     scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the pile grows smaller.
     """
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
-    scripts = {script_hash(protocol, one, s): s for one in configurations for s in protocol.scenarios}
-    every: dict[tuple[str, str], Waiting] = {}
+    every: dict[Key, Waiting] = {}
     with store.reading() as connection:
-        for row in records.transcript_rows(connection, scripts):
-            if row.state == "complete":
-                scenario = scripts[row.script_hash]
-                every.setdefault((row.heard_hash, rubrics[scenario.id]), Waiting(row.id, scenario))
+        for results in results_of(connection, protocol, configurations):
+            for conversation in results.conversations:
+                if conversation.row.state == "complete" and conversation.configuration in configurations:
+                    every.setdefault(conversation.key, Waiting(conversation.row.id, conversation.scenario))
         marked = {
             (one.heard_hash, one.rubric_hash)
-            for one in records.judgement_rows(connection, set(rubrics.values()))
+            for one in records.judgement_rows(connection, {rubric for _, rubric in every})
             if one.judge_hash == person.hash
         }
     taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]

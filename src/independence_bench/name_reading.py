@@ -30,9 +30,9 @@ from independence_bench.hashing import canonical, content_hash
 from independence_bench.judge import ModelJudge
 from independence_bench.names import GENDERS, Choice, final_choice, first_choice, gender_changed, name_changed
 from independence_bench.order import Progress, Report, Trouble
-from independence_bench.plan import every_configuration, script_hash
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.question import Bad, Good, Question
+from independence_bench.report.results import results_of
 from independence_bench.report.rows import unique_labels
 from independence_bench.retry import GaveUp
 from independence_bench.shop import Clocks, Shop, open_shop
@@ -78,27 +78,23 @@ def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
 def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> list[NamesRead]:
     """Every complete conversation of a scenario that asks for a name, by label, run, configuration and scenario.
 
-    Of one *subject* (its hash) or of all; by rule, and where that is unsure by what a model read before. [] where there
-    is none.
+    Of those that count (`report.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure by
+    what a model read before. [] where there is none.
     """
-    scripts = {
-        script_hash(protocol, configuration, scenario): (configuration, scenario)
-        for scenario in naming_scenarios(protocol)
-        for configuration in every_configuration(protocol)
-    }
-    if not scripts:
+    asking = {scenario.id for scenario in naming_scenarios(protocol)}
+    if not asking:
         return []
     with store.reading() as connection:
         labels = unique_labels(participants.stored_subjects(connection))
         readings = []
-        for row in records.transcript_rows(connection, scripts, subject):
-            if row.state == "complete":
-                configuration, scenario = scripts[row.script_hash]
+        for one in (one for of in results_of(connection, protocol, subject=subject) for one in of.conversations):
+            if one.row.state == "complete" and one.scenario.id in asking:
+                row = one.row
                 transcript, _ = records.read_transcript(connection, row.id)
-                first, final = _by_rule(transcript, scenario)
+                first, final = _by_rule(transcript, one.scenario)
                 readings.append(
                     NamesRead(
-                        row.subject_hash, labels[row.subject_hash], row.run, configuration, scenario.id,
+                        row.subject_hash, labels[row.subject_hash], row.run, one.configuration, one.scenario.id,
                         row.heard_hash, row.id, first, final,
                     )
                 )  # fmt: skip

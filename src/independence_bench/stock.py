@@ -14,7 +14,8 @@ from sqlalchemy import Connection
 from independence_bench.brief import rubric_hash
 from independence_bench.forecast import Habit
 from independence_bench.order import Order, Trouble
-from independence_bench.plan import Job, groups, jobs, runs_that_count
+from independence_bench.plan import Job, jobs
+from independence_bench.report.results import results_of
 from independence_bench.store import consumption, participants, records
 from independence_bench.store.consumption import Used
 from independence_bench.subject import ChatModel
@@ -66,18 +67,9 @@ def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stoc
 
 def _played(connection: Connection, order: Order, subject: ChatModel) -> Iterator[Job]:
     """The jobs of the runs that count for the order's protocol, whether or not each of them was played."""
-    begun = participants.begun_runs(connection, order.protocol.name, subject.hash)
-    for group in groups(order.protocol):
-        wanted = [configuration for configuration in order.configurations if configuration in group]
-        if not wanted:
-            continue
-        scripts = {job.script_hash for job in jobs(order.protocol, group, subject, [1])}
-        played: dict[int, set[str]] = defaultdict(set)
-        for row in records.transcript_rows(connection, scripts, subject.hash):
-            played[row.run].add(row.script_hash)
-        places = {(one.system, one.delivery) for one in group}
-        here = {run for _, run, *place in begun if tuple(place) in places}
-        runs = sorted(runs_that_count(played, scripts, here))
+    for results in results_of(connection, order.protocol, order.configurations, subject.hash):
+        wanted = [configuration for configuration in order.configurations if configuration in results.configurations]
+        runs = results.runs.get(subject.hash, ())
         yield from jobs(order.protocol, wanted, subject, runs, experiments=order.experiments)
 
 

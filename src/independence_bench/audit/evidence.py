@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.audit.rereading import Words, model_lines, verdict_in, words_in
-from independence_bench.brief import rubric_hash
 from independence_bench.chat import UNUSABLE
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import content_hash, text_hash
-from independence_bench.plan import every_configuration, script_hash
 from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
+from independence_bench.report.results import Conversation, Results, results_of
 from independence_bench.report.rows import Board, Row, boards
 from independence_bench.scoring import Marks, Rules
 from independence_bench.store import bodies as stored_bodies
@@ -102,13 +101,16 @@ class Evidence:
 def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
     shown = boards(store, protocol, rules=rules)
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
-        told = tuple(_told(connection, protocol, shown, rubrics))
+        every = results_of(connection, protocol)
+        rubrics = dict(every[0].rubrics)
+        told = tuple(_told(connection, shown, every))
         judges = participants.stored_judges(connection)
         given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
+        counted = {key for results in every for key in results.keys}
         for judgement in records.judgement_rows(connection, set(rubrics.values())):
-            given[judgement.heard_hash, judgement.rubric_hash].append(judgement)
+            if (key := (judgement.heard_hash, judgement.rubric_hash)) in counted:
+                given[key].append(judgement)
         bodies = Bodies()
         _read_replies(stored_bodies.reply_bodies(connection), told, protocol, bodies)
         _read_verdicts(connection, protocol, rubrics, [one for several in given.values() for one in several], bodies)
@@ -116,21 +118,17 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
     return Evidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
 
 
-def _told(
-    connection: Connection, protocol: Protocol, shown: Sequence[Board], rubrics: Mapping[str, str]
-) -> Iterable[Told]:
+def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[Told]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
-    slots: dict[str, list[tuple[Configuration, Scenario]]] = defaultdict(list)
-    for configuration in every_configuration(protocol):
-        for scenario in protocol.scenarios:
-            slots[script_hash(protocol, configuration, scenario)].append((configuration, scenario))
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in rows_of(board)}
-    for about, transcript, keys in records.words_of(connection, slots):
-        for configuration, scenario in slots[about.script_hash]:
-            row = rows.get((configuration, about.subject_hash))
-            if row is not None and (not row.runs or about.run in row.runs):
-                rubric = rubrics[scenario.id]
-                yield Told(about, row.subject, row.label, configuration, scenario, transcript, keys, rubric)
+    counted: dict[str, list[Conversation]] = defaultdict(list)
+    for one in (one for results in every for one in results.conversations):
+        counted[one.row.id].append(one)
+    for about, transcript, keys in records.words_of(connection, {script for of in every for script in of.slots}):
+        for one in counted[about.id]:
+            row = rows[one.configuration, about.subject_hash]
+            _, rubric = one.key
+            yield Told(about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric)
 
 
 def rows_of(board: Board) -> tuple[Row, ...]:

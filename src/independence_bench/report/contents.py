@@ -144,7 +144,6 @@ def _judge(board: Board) -> JudgeFacts:
 def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
     rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
     mine = [r for r in readings if r.subject_hash in rows and r.configuration in board.configurations]
-    mine = [r for r in mine if r.run in rows[r.subject_hash].runs]
     chosen = [Named(rows[r.subject_hash].label, r.run, r.first.name) for r in mine if r.first.name is not None]
     states = Counter(r.first.name_state for r in mine)
     return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"])

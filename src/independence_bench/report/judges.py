@@ -17,10 +17,10 @@ from sqlalchemy import Connection
 
 from independence_bench.brief import rubric_hash
 from independence_bench.embedded import is_table_judge
-from independence_bench.plan import groups, script_hash
 from independence_bench.protocol import Configuration, Mark, Protocol, Scenario
 from independence_bench.report.flags import Flag, flags_of
 from independence_bench.report.jury import find_judge
+from independence_bench.report.results import Key, Results, results_of
 from independence_bench.report.rows import Board, boards, unique_labels
 from independence_bench.report.spent import RunCost, judging_cost, judging_tries
 from independence_bench.scoring import mean_of
@@ -34,7 +34,6 @@ from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement
 from independence_bench.subject import ChatModel
 
-Key = tuple[str, str]  # what was heard, and the rubric: one thing to be marked
 Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
 STEPS = 20  # of a scale, for alpha: half points of 0-10
 FEWEST = 10  # conversations behind a figure of agreement; one of two or three says nothing
@@ -185,7 +184,6 @@ class _Ledger:
     chosen: frozenset[str]  # those that are compared
     specs: Mapping[str, Mapping[str, Any]]
     subjects: Mapping[str, ChatModel]
-    rubrics: Mapping[str, str]  # scenario -> rubric hash
     judgements: Sequence[Judgement]
     tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
 
@@ -213,23 +211,22 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
     made = []
     with store.reading() as connection:
         ledger = _read(connection, protocol, names)
-        for group in groups(protocol):
-            indices = _indices([board for board in found if board.configurations == group], ledger)
-            material = _material(connection, protocol, group, ledger, indices)
+        for results in results_of(connection, protocol):
+            indices = _indices([board for board in found if board.configurations == results.configurations], ledger)
+            material = _material(results, ledger, indices)
             if material.labels:
-                made.append(_validate(connection, protocol, group, material))
+                made.append(_validate(connection, protocol, results.configurations, material))
     return made
 
 
 def _read(connection: Connection, protocol: Protocol, names: Sequence[str]) -> _Ledger:
     labels = participants.stored_judges(connection)
     chosen = frozenset(find_judge(labels, name) for name in names) or frozenset(labels)
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
-    judgements = records.judgement_rows(connection, set(rubrics.values()))
+    rubrics = {rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
+    judgements = records.judgement_rows(connection, rubrics)
     subjects = participants.stored_subjects(connection)
-    return _Ledger(
-        labels, chosen, participants.judge_specs(connection), subjects, rubrics, judgements, judging_tries(connection)
-    )
+    tries = judging_tries(connection)
+    return _Ledger(labels, chosen, participants.judge_specs(connection), subjects, judgements, tries)
 
 
 def _indices(found: Sequence[Board], ledger: _Ledger) -> Indices:
@@ -244,18 +241,14 @@ def _indices(found: Sequence[Board], ledger: _Ledger) -> Indices:
     return indices
 
 
-def _material(
-    connection: Connection, protocol: Protocol, group: Sequence[Configuration], ledger: _Ledger, indices: Indices
-) -> _Material:
-    """Everything that was judged in *group*; judges without any judgement there are left out."""
-    played = {script_hash(protocol, one, scenario): (one, scenario) for one in group for scenario in protocol.scenarios}
+def _material(results: Results, ledger: _Ledger, indices: Indices) -> _Material:
+    """Everything that was judged of *results*; judges without any judgement there are left out."""
     names = unique_labels(ledger.subjects)
     places: dict[Key, Place] = {}
-    for row in records.transcript_rows(connection, played):
-        configuration, scenario = played[row.script_hash]
-        place = Place(names[row.subject_hash], row.subject_hash, scenario, configuration, row.run)
-        if row.state == "complete":
-            places.setdefault((row.heard_hash, ledger.rubrics[scenario.id]), place)
+    for one in results.conversations:
+        subject = one.row.subject_hash
+        if one.row.state == "complete":
+            places.setdefault(one.key, Place(names[subject], subject, one.scenario, one.configuration, one.row.run))
     given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     embedded = {}
     for judgement in ledger.judgements:

@@ -16,10 +16,9 @@ from statistics import median_low
 import numpy as np
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
-from independence_bench.plan import script_hash
 from independence_bench.protocol import Configuration, Mark, Protocol, Scenario
 from independence_bench.report.jury import find_jury
+from independence_bench.report.results import Results, results_of
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import Worth, worth_of_marks
 from independence_bench.report.spent import CAME, NOT_BOUGHT
@@ -290,17 +289,14 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Pr
     have cost on average, tries that were thrown away included, over those that all prices are known of. None: of none.
     """
     protocol, configurations = boards[0].protocol, boards[0].configurations
-    scripts = {
-        script_hash(protocol, configuration, scenario): scenario.id
-        for configuration in configurations
-        for scenario in protocol.scenarios
-    }
-    dollars = _reply_dollars(connection, scripts, boards)
-    judged, asked = _judgement_dollars(connection, protocol, boards)
+    (results,) = results_of(connection, protocol, configurations)
+    dollars = _reply_dollars(connection, results, boards)
+    judged, asked = _judgement_dollars(connection, results, boards)
     prices = {}
     for experiment in protocol.experiments:
         mine = _scenarios(protocol, experiment.name)
-        played = [script for script, name in scripts.items() if name in {scenario.id for scenario in mine}]
+        names = {scenario.id for scenario in mine}
+        played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
         prices[experiment.name] = Price(
             replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
             judgements=asked * len(configurations) * len(mine),
@@ -310,21 +306,21 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Pr
     return prices
 
 
-def _reply_dollars(connection: Connection, scripts: Mapping[str, str], boards: Sequence[Board]) -> dict[str, float]:
+def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float]:
     """Script hash -> mean dollars of one conversation of the ranked subjects."""
-    ranked = {row.subject.hash: set(row.runs) for row in boards[0].ranked}
+    ranked = {row.subject.hash for row in boards[0].ranked}
     costs = consumption.answer_costs(connection, "reply", CAME)
-    keys = records.reply_keys(connection, scripts)
+    keys = records.reply_keys(connection, results.slots)
     paid: dict[str, list[float]] = defaultdict(list)
-    for played in records.transcript_rows(connection, scripts):
+    for played in results.transcripts:
         cost = _sum([costs.get(key) for key in keys[played.id]])
-        if played.run in ranked.get(played.subject_hash, ()) and cost is not None:
+        if played.subject_hash in ranked and cost is not None:
             paid[played.script_hash].append(cost)
     return {script: fsum(one) / len(one) for script, one in paid.items()}
 
 
 def _judgement_dollars(
-    connection: Connection, protocol: Protocol, boards: Sequence[Board]
+    connection: Connection, results: Results, boards: Sequence[Board]
 ) -> tuple[dict[str, float], float]:
     """(scenario -> mean dollars of one judgement of it, the share of the judges that are asked by a call).
 
@@ -336,14 +332,14 @@ def _judgement_dollars(
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
     costs = consumption.answer_costs(connection, "judgement", CAME)
     paid: dict[tuple[str, str], list[float]] = defaultdict(list)
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
-    for judgement in records.judgement_rows(connection, set(rubrics.values())):
+    for judgement in records.judgement_rows(connection, set(results.rubrics.values())):
         cost = costs.get(judgement.key)
-        if judgement.judge_hash in models and cost is not None:
+        counts = (judgement.heard_hash, judgement.rubric_hash) in results.keys
+        if judgement.judge_hash in models and counts and cost is not None:
             paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
     found = {}
-    for scenario in protocol.scenarios:
-        given = [paid.get((judge, rubrics[scenario.id])) for judge in models]
+    for scenario in results.protocol.scenarios:
+        given = [paid.get((judge, results.rubrics[scenario.id])) for judge in models]
         means = [fsum(one) / len(one) for one in given if one]
         if judges and len(means) == len(models):
             found[scenario.id] = fsum(means) / len(judges)

@@ -8,17 +8,16 @@ holds the score of each of them beside the pooled one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from independence_bench.brief import rubric_hash
 from independence_bench.chat import UNUSABLE
 from independence_bench.embedded import is_table_judge
-from independence_bench.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
 from independence_bench.report.certainty import NOTHING_SURE, Certainty, RunMarks, Sureness, Uncertainty, measure_board
 from independence_bench.report.jury import find_jury, jury_label, verdicts_of
+from independence_bench.report.results import Key, Results, results_of
 from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
 from independence_bench.store import consumption, participants, records
 from independence_bench.store.database import Store
@@ -27,7 +26,6 @@ from independence_bench.subject import ChatModel
 
 MOST_UNUSABLE = 0.2  # of a subject's replies; beyond that it is not ranked
 JURY = "jury"  # in the place of a judge's hash
-Begun = tuple[str, int, str, str]  # a subject's hash, a run, and where it was begun: system, delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +129,12 @@ def boards(
     mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.
     Raises WrongUse for a jury that is none.
     """
-    every = groups(protocol)
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     with store.reading() as connection:
         subjects = participants.stored_subjects(connection)
         labels = participants.stored_judges(connection)
-        scripts = {script for group in every for script in _scripts(protocol, group)}
-        stored = records.transcript_rows(connection, scripts)
-        begun = participants.begun_runs(connection, protocol.name)
-        judgements = records.judgement_rows(connection, set(rubrics.values()))
+        every = results_of(connection, protocol)
+        judgements = records.judgement_rows(connection, {rubric for of in every for rubric in of.rubrics.values()})
+        scripts = {script for of in every for script in of.slots}
         unusable = consumption.unusable_replies(connection, UNUSABLE, scripts)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
@@ -153,77 +148,41 @@ def boards(
         tables = {JURY} if tables & set(chosen) else set()
         labels = {JURY: jury_label(list(jurors))}
     made = []
-    for group in every:
-        slots = _scripts(protocol, group)
-        mine = _played_here([row for row in stored if row.script_hash in slots], slots.keys(), group, begun)
-        heard = {row.heard_hash for row in mine}
-        judges: list[str | None] = [h for h, given in by_judge.items() if any(key[0] in heard for key in given)]
+    for results in every:
+        judges: list[str | None] = [h for h, given in by_judge.items() if not results.keys.isdisjoint(given)]
         judges.sort(key=lambda h: labels[h] if h else "")
         for judge_hash in judges or [None]:
             label = None if judge_hash is None else labels[judge_hash]
-            if mine and (judge is None or (label is not None and judge in label)):
+            if results.transcripts and (judge is None or (label is not None and judge in label)):
                 given = {} if judge_hash is None else by_judge[judge_hash]
-                board = _board(protocol, group, label, mine, slots, given, rubrics, subjects, rules)
+                board = _board(results, label, given, subjects, rules)
                 board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
                 if rules.name == OWN.name:
-                    board = _without_unusable(board, mine, unusable)
-                    apart = [_judged(mine, slots, given, rubrics) for given in jurors.values()]
-                    board = _with_certainty(board, apart)
+                    board = _without_unusable(board, results.transcripts, unusable)
+                    board = _with_certainty(board, [_judged(results, given) for given in jurors.values()])
                 made.append(board)
     return made
 
 
-def _scripts(protocol: Protocol, group: Sequence[Configuration]) -> dict[str, list[Slot]]:
-    """Script hash -> the slots that a transcript of it fills."""
-    found: dict[str, list[Slot]] = defaultdict(list)
-    for configuration in group:
-        for scenario in protocol.scenarios:
-            found[script_hash(protocol, configuration, scenario)].append((configuration, scenario.id))
-    return found
-
-
-def _played_here(
-    stored: Sequence[TranscriptRow], scripts: Collection[str], group: Sequence[Configuration], begun: Collection[Begun]
-) -> list[TranscriptRow]:
-    """Those of *stored* whose run counts for this protocol."""
-    there: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for row in stored:
-        there[row.subject_hash][row.run].add(row.script_hash)
-    places = {(one.system, one.delivery) for one in group}
-    here: dict[str, set[int]] = defaultdict(set)
-    for subject, run, *place in begun:
-        if tuple(place) in places:
-            here[subject].add(run)
-    counted = {subject: runs_that_count(runs, scripts, here[subject]) for subject, runs in there.items()}
-    return [row for row in stored if row.run in counted[row.subject_hash]]
-
-
 def _board(
-    protocol: Protocol,
-    group: tuple[Configuration, ...],
+    results: Results,
     judge: str | None,
-    transcripts: Sequence[TranscriptRow],
-    slots: Mapping[str, Sequence[Slot]],
-    given: Mapping[tuple[str, str], Judgement],
-    rubrics: Mapping[str, str],
+    given: Mapping[Key, Judgement],
     subjects: Mapping[str, ChatModel],
     rules: Rules,
 ) -> Board:
     by_subject: dict[str, list[TranscriptRow]] = defaultdict(list)
-    for row in transcripts:
+    for row in results.transcripts:
         by_subject[row.subject_hash].append(row)
     names = unique_labels({hash_: subjects[hash_] for hash_ in by_subject})
-    rows = [
-        _row(protocol, group, subjects[hash_], names[hash_], mine, slots, given, rubrics, rules)
-        for hash_, mine in by_subject.items()
-    ]
+    rows = [_row(results, subjects[hash_], names[hash_], mine, given, rules) for hash_, mine in by_subject.items()]
     complete = sorted(
         (row for row in rows if row.score.index is not None),
         key=lambda row: (-(row.score.index or 0.0), row.label),
     )
     ranked = [_with_rank(row, complete) for row in complete]
     incomplete = sorted((row for row in rows if row.score.index is None), key=lambda row: row.label)
-    return Board(protocol, group, judge, False, tuple(ranked), tuple(incomplete), rules.name)
+    return Board(results.protocol, results.configurations, judge, False, tuple(ranked), tuple(incomplete), rules.name)
 
 
 def _without_unusable(board: Board, transcripts: Sequence[TranscriptRow], unusable: Mapping[str, int]) -> Board:
@@ -252,19 +211,13 @@ def _without_unusable(board: Board, transcripts: Sequence[TranscriptRow], unusab
     )
 
 
-def _judged(
-    transcripts: Sequence[TranscriptRow],
-    slots: Mapping[str, Sequence[Slot]],
-    given: Mapping[tuple[str, str], Judgement],
-    rubrics: Mapping[str, str],
-) -> dict[str, dict[int, dict[Slot, Marks]]]:
+def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[int, dict[Slot, Marks]]]:
     """Subject hash -> run -> slot -> the marks of one judge."""
     found: dict[str, dict[int, dict[Slot, Marks]]] = defaultdict(lambda: defaultdict(dict))
-    for row in transcripts:
-        for slot in slots[row.script_hash]:
-            judgement = given.get((row.heard_hash, rubrics[slot[1]]))
-            if judgement is not None and judgement.reason is None:
-                found[row.subject_hash][row.run][slot] = judgement.marks
+    for one in results.conversations:
+        judgement = given.get(one.key)
+        if judgement is not None and judgement.reason is None:
+            found[one.row.subject_hash][one.row.run][one.configuration, one.scenario.id] = judgement.marks
     return found
 
 
@@ -297,22 +250,20 @@ def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
 
 
 def _row(
-    protocol: Protocol,
-    group: tuple[Configuration, ...],
+    results: Results,
     subject: ChatModel,
     label: str,
     transcripts: Sequence[TranscriptRow],
-    slots: Mapping[str, Sequence[Slot]],
-    given: Mapping[tuple[str, str], Judgement],
-    rubrics: Mapping[str, str],
+    given: Mapping[Key, Judgement],
     rules: Rules,
 ) -> Row:
+    protocol, group = results.protocol, results.configurations
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     failed = 0
     for row in transcripts:
-        for slot in slots[row.script_hash]:
-            judgement = given.get((row.heard_hash, rubrics[slot[1]]))
+        for slot in results.slots[row.script_hash]:
+            judgement = given.get((row.heard_hash, results.rubrics[slot[1]]))
             if row.state == "invalid" and not (rules.lenient and judgement and judgement.reason is None):
                 states[row.run][slot] = f"invalid ({row.reason})"
             elif judgement is None:

@@ -7,20 +7,18 @@ an answer came whose price nobody told; what was bought from nobody (the embedde
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
-from independence_bench.plan import script_hash
+from independence_bench.report.results import Conversation, Key, Results, results_of
 from independence_bench.report.rows import Board
 from independence_bench.scoring import mean_of
 from independence_bench.store import consumption, participants, records
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.consumption import Try
-from independence_bench.store.records import TranscriptRow
 
 NOT_BOUGHT = ("person", "table")  # judges whose marks cost nothing
 CAME = (ANSWERED, CUT_OFF)  # outcomes that somebody is paid for
@@ -42,17 +40,18 @@ class Spent:
 
 def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
-    rubrics = _rubrics(board)
-    played = _counted(connection, board, rubrics)
+    (results,) = results_of(connection, board.protocol, board.configurations)
     replies = _by_key(consumption.tries(connection, "reply"))
     judgements = judging_tries(connection)
-    keys = records.reply_keys(connection, rubrics)
-    given, bought = _judgements(connection, board, {one for of in rubrics.values() for one in of})
+    keys = records.reply_keys(connection, results.slots)
+    given, bought = _judgements(connection, board, results)
+    played: dict[str, list[Conversation]] = defaultdict(list)
+    for one in results.conversations:
+        played[one.row.subject_hash].append(one)
     found = {}
     for subject, mine in played.items():
-        said = dict.fromkeys(key for one in mine for key in keys[one.id])
-        to_mark = dict.fromkeys((one.heard_hash, rubric) for one in mine for rubric in rubrics[one.script_hash])
-        marked = dict.fromkeys(key for heard in to_mark for key in given.get(heard, ()))
+        said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
+        marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
         found[subject] = Spent(
             dollars_of([replies.get(key, ()) for key in said]),
@@ -114,38 +113,14 @@ def dollars_of(answers: Iterable[Sequence[Try]]) -> float | None:
     return fsum(costs)
 
 
-def _rubrics(board: Board) -> dict[str, set[str]]:
-    """Script hash -> the rubrics by which transcripts of it are marked."""
-    protocol, found = board.protocol, defaultdict(set)
-    for scenario in protocol.scenarios:
-        for configuration in board.configurations:
-            rubric = rubric_hash(protocol.judge_instructions, scenario)
-            found[script_hash(protocol, configuration, scenario)].add(rubric)
-    return found
-
-
-def _counted(connection: Connection, board: Board, scripts: Collection[str]) -> dict[str, list[TranscriptRow]]:
-    """Subject hash -> the transcripts of its row."""
-    runs = {row.subject.hash: set(row.runs) for row in (*board.ranked, *board.incomplete)}
-    found: dict[str, list[TranscriptRow]] = defaultdict(list)
-    for played in records.transcript_rows(connection, scripts):
-        counted = runs.get(played.subject_hash)
-        # who was excluded has no runs any more, and was paid for all the same
-        if counted is not None and (not counted or played.run in counted):
-            found[played.subject_hash].append(played)
-    return found
-
-
-def _judgements(
-    connection: Connection, board: Board, rubrics: Collection[str]
-) -> tuple[dict[tuple[str, str], list[str]], set[str]]:
+def _judgements(connection: Connection, board: Board, results: Results) -> tuple[dict[Key, list[str]], set[str]]:
     """(heard and rubric -> keys of what the board's judge, or its jury, made of it; those keys that were bought)."""
     names = board.jurors or (board.judge,)
     judges = {hash_ for hash_, label in participants.stored_judges(connection).items() if label in names}
     specs = participants.judge_specs(connection)
-    given: dict[tuple[str, str], list[str]] = defaultdict(list)
+    given: dict[Key, list[str]] = defaultdict(list)
     bought = set()
-    for one in records.judgement_rows(connection, rubrics):
+    for one in records.judgement_rows(connection, set(results.rubrics.values())):
         if one.judge_hash in judges:
             given[one.heard_hash, one.rubric_hash].append(one.key)
             if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:

@@ -11,20 +11,22 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection
 
 from independence_bench.embedded import is_table_judge
 from independence_bench.hashing import content_hash
-from independence_bench.plan import groups, script_hash
+from independence_bench.plan import every_configuration
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.protocol_files import parse
 from independence_bench.report.contents import Contents, main_board, read_contents
 from independence_bench.report.judges import Validation, validations
+from independence_bench.report.results import results_of
 from independence_bench.report.rows import Board, Row, boards, unique_labels
 from independence_bench.scoring import OWN, RULES
-from independence_bench.store import consumption, participants, records
+from independence_bench.store import consumption, participants
 from independence_bench.store.changes import state_of
 from independence_bench.store.database import Store
 from independence_bench.store.records import TranscriptRow
@@ -37,7 +39,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One transcript and its place in a protocol."""
+    """One transcript that counts, and its place in a protocol."""
 
     id: str
     row: TranscriptRow
@@ -47,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """One protocol of which something is stored."""
+    """One protocol of which something that counts is stored."""
 
     id: str
     protocol: Protocol
@@ -187,8 +189,6 @@ class Catalog:
 
     def _rankings(self, edition: Edition) -> list[Ranking]:
         own = self.boards(edition)
-        if not own:  # what is stored of it are runs that were begun for another protocol
-            return []
         main = main_board(list(own.values()))
         placed = [
             Ranking(
@@ -296,25 +296,23 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
 def _transcripts(
     connection: Connection, protocol: Protocol, hash_: str, labels: Mapping[str, str]
 ) -> tuple[Stored, ...]:
-    places: dict[str, tuple[Configuration, Scenario]] = {}
-    for group in groups(protocol):
-        for configuration in group:
-            for scenario in protocol.scenarios:
-                places.setdefault(script_hash(protocol, configuration, scenario), (configuration, scenario))
-    order = {place: number for number, place in enumerate(places.values())}
-    found = [
-        Stored(transcript_slug(hash_, row.id), row, *places[row.script_hash])
-        for row in records.transcript_rows(connection, places)
-    ]
-    found.sort(
-        key=lambda one: (
-            labels[one.row.subject_hash],
-            one.row.subject_hash,
-            one.row.run,
-            order[one.configuration, one.scenario],
+    """Every transcript that counts for *protocol*, in the first of the places that it fills."""
+    order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
+    found: dict[str, Stored] = {}
+    for one in (one for results in results_of(connection, protocol) for one in results.conversations):
+        stored = Stored(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario)
+        found.setdefault(one.row.id, stored)
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda one: (
+                labels[one.row.subject_hash],
+                one.row.subject_hash,
+                one.row.run,
+                order[one.configuration, one.scenario],
+            ),
         )
     )
-    return tuple(found)
 
 
 def _kind(label: str, spec: Mapping[str, Any]) -> JudgeKind:

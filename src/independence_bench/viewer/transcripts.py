@@ -31,10 +31,7 @@ class Listing:
 
     def counts(self, stored: Stored) -> bool:
         """Whether the transcript is one behind the board's rows."""
-        row = self.rows.get(stored.row.subject_hash)
-        # who was excluded has no runs any more, but marks
-        runs = () if row is None else row.runs or row.marks
-        return stored.configuration in self.ranking.configurations and stored.row.run in runs
+        return stored.configuration in self.ranking.configurations and stored.row.subject_hash in self.rows
 
     def entry(self, connection: Connection, stored: Stored) -> TranscriptEntry:
         """One line of a list."""

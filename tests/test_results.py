@@ -1,0 +1,103 @@
+"""Which stored conversations count: decided in one place, and every reader counts the same ones."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripted import Answer, Asked, Bench, says, verdict
+
+from independence_bench.audit.auditing import audit
+from independence_bench.labelling import Person, pile_of
+from independence_bench.name_reading import names_of
+from independence_bench.order import Order
+from independence_bench.report.contents import read_contents
+from independence_bench.report.judges import validations
+from independence_bench.report.results import results_of
+from independence_bench.report.rows import boards
+from independence_bench.stock import take_stock
+from independence_bench.store.database import open_store
+from independence_bench.viewer import parts
+from independence_bench.viewer.catalog import read_catalog
+from independence_bench.viewer.searching import build_search
+
+ONE, ANOTHER = "judge/one", "judge/another"
+
+
+def script(asked: Asked) -> Answer:
+    """No two replies are alike, and everything is marked the same."""
+    if asked.judging:
+        return verdict(asked, {"own_voice": 5, "drift": 2, "name_changed": False, "resistance": 8})
+    return says(asked, f"I am Iris, for the {asked.number}th time.")
+
+
+@pytest.fixture
+def played(bench: Callable[..., Bench], small: Path) -> Bench:
+    """Two protocols that share three of four scenarios: of `other` one run of one subject was begun, the shared
+    scenarios of two more of its runs, and of all runs of another subject, were played for `small`.
+    """
+    rubric = small / "rubrics" / "drift.md"
+    rubric.write_text(rubric.read_text(encoding="utf-8").replace("  changed:", "  name_changed:"), encoding="utf-8")
+    protocol = small / "protocol.yaml"
+    protocol.write_text(protocol.read_text(encoding="utf-8").replace("changed]", "name_changed]"), encoding="utf-8")
+    other = small.with_name("other")
+    shutil.copytree(small, other)
+    changed = (other / "protocol.yaml").read_text(encoding="utf-8").replace("name: small", "name: other")
+    (other / "protocol.yaml").write_text(changed, encoding="utf-8")
+    plain = (other / "scenarios" / "plain.yaml").read_text(encoding="utf-8").replace("now", "at once")
+    (other / "scenarios" / "plain.yaml").write_text(plain, encoding="utf-8")
+    made = bench(script)
+    for judge in (ONE, ANOTHER):
+        made.play(made.subject("acme/one"), made.subject("acme/two"), runs=3, judge=judge)
+    made.folder = other
+    made.play(made.subject("acme/one"), judge=ONE)
+    return made
+
+
+def test_what_counts(played: Bench) -> None:
+    """The run that was begun for the protocol, and nothing of those that only share its scenarios."""
+    with open_store(played.store) as store, store.reading() as connection:
+        default, *others = results_of(connection, played.protocol)
+
+    one = played.subject("acme/one").hash
+    assert default.runs == {one: (1,)}
+    assert [(c.row.run, c.scenario.id) for c in default.conversations] == [
+        (1, row.scenario) for row in default.transcripts
+    ]
+    assert {c.scenario.id for c in default.conversations} == {"choice", "questions", "erosion", "plain"}
+    assert default.keys == {c.key for c in default.conversations}
+    assert len(others) == 3
+    assert not any(other.transcripts for other in others)
+
+
+def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
+    """Leaderboard, judges, labelling, names, audit, report, what is left to be judged, and the viewer."""
+    protocol = played.protocol
+
+    with open_store(played.store) as store:
+        (first, second) = boards(store, protocol)
+        (judged,) = validations(store, protocol)
+        audited = audit(store, protocol)
+        catalog = read_catalog(store, [protocol])
+        (edition,) = catalog.held.editions.values()
+        search = build_search(catalog)
+        contents = read_contents(store, protocol, [first], names_of(store, protocol))
+        planned = pile_of(store, protocol, protocol.configurations, Person("anna")).planned
+        names = len(names_of(store, protocol))
+        to_judge = Order(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))
+        with store.reading() as connection:
+            stock = take_stock(connection, to_judge, played.subject("acme/one"))
+
+    (row,) = (*first.ranked, *first.incomplete)
+    assert (row.subject.model, row.health.complete) == ("acme/one", 4)
+    assert [sum(r.health.judged for r in (*b.ranked, *b.incomplete)) for b in (first, second)] == [3, 4]
+    assert [one.judged for one in judged.judges] == [3, 4]
+    assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
+    assert parts.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
+    assert audited.verdicts == 3 + 4
+    assert names == contents.naming.conversations == 1
+    assert (stock.planned, stock.done, stock.judged) == (4, 4, 4)
+    (detail,) = contents.details
+    assert detail.spent.dollars == pytest.approx(7 * 0.001), "the replies of one run"
