@@ -234,6 +234,22 @@ def test_only_the_boards_of_what_was_played_are_printed(folder: Path, store: str
     assert "strong_independence" not in done.stdout
 
 
+def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks_somebody(
+    folder: Path, store: str
+) -> None:
+    """Three judges have marked v2, which shares scenarios with lite; lite is judged by one of them."""
+    done = aib(folder, "judge", "-j", "sim:sim/judge-plain", "-j", "embedded", "--store", store)
+    assert done.stdout.count("Independence Index") == 3, done.stderr
+    lite = ("--protocol", "lite", "--runs", "1", "--store", store)
+
+    done = aib(folder, "run", *named("rock"), *JUDGE, *lite)
+    assert done.stdout.count("Independence Index") == 1, done.stdout
+    assert "judge: sim:sim/judge@" in done.stdout
+
+    done = aib(folder, "judge", "-j", "embedded", "--protocol", "lite", "--store", store)
+    assert done.stdout.count("Independence Index") == 2, done.stdout
+
+
 # ---------------------------------------------------------------- rerun
 
 

@@ -21,8 +21,9 @@ from independence_bench.report.json import boards_json
 from independence_bench.report.rows import boards
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store import exchange
+from independence_bench.store import exchange, participants
 from independence_bench.store.check import check
+from independence_bench.store.clearing import clear, find_responses
 from independence_bench.store.database import open_store
 from independence_bench.store.tables import IMPORTED, metadata
 
@@ -63,6 +64,22 @@ def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path
     assert summary.findings == []
     assert all(count.added for name, count in summary.counts.items() if name != "begun")
     assert exported(either, tmp_path / "two", form=form, raw=raw) == before
+    with open_store(either) as opened, opened.reading() as connection:
+        assert check(connection) == []
+
+
+def test_what_was_cleared_goes_along_with_its_money(played: Path, either: str, tmp_path: Path) -> None:
+    """The calls whose answers were deleted, and their attempts: the books are whole on the other side, too."""
+    store = shutil.copy(played, tmp_path / "cleared.db")
+    with open_store(store) as opened, opened.writing() as connection:
+        (rock,) = (one for one in participants.stored_subjects(connection).values() if one.model == "sim/rock")
+        clear(connection, find_responses(connection, [rock], None), 0.0)
+    before = exported(store, tmp_path / "one")
+    summary = imported(tmp_path / "one", either)
+
+    assert b'"cleared-' in before["calls.jsonl"]
+    assert summary.findings == []
+    assert exported(either, tmp_path / "two") == before
     with open_store(either) as opened, opened.reading() as connection:
         assert check(connection) == []
 

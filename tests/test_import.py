@@ -809,6 +809,15 @@ def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: 
     assert again["rows"]["transcripts"] == {"added": 0, "there": 15, "conflicts": 0, "refused": 0}
 
 
+def test_more_judges_mark_what_was_imported(data: Published, tmp_path: Path) -> None:
+    """How long its replies could be is not known, so no limit shortens what is expected of them."""
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+    done = aib(tmp_path, "judge", "-j", "embedded", "--protocol", NAME_OF_PROTOCOL)
+
+    assert done.returncode == 0, done.stderr
+    assert "15/15 judged" in done.stderr
+
+
 def test_a_wrong_path_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
     """No traceback, no store."""
     for path in ("nowhere", ".", "a\x01b"):

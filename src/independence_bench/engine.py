@@ -60,7 +60,8 @@ class Engine:
         self._clock, self._draw, self._policy = clock, draw, policy or Policy()
         self._stopping = asyncio.Event()
         self.protocol_hash = order.protocol.hash  # of all its texts: once is enough
-        self.report = Report([Progress(subject) for subject in order.subjects], budget)
+        judge = order.judge.label if order.judge else None
+        self.report = Report([Progress(subject) for subject in order.subjects], budget, judge=judge)
 
     def stop(self, why: str) -> None:
         """Send nothing new; what is in flight is waited for and stored."""

@@ -107,7 +107,7 @@ def estimate(
     ]
     for (configuration, scenario, script, stored), number in alike.items():
         known = habit.by_script.get(script)
-        expected = _scaled(_typical(subject, scenario), seen, subject.max_tokens)
+        expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario)
         for place in range(len(scenario.asks)):
             took = known[place] if known else expected
@@ -130,10 +130,10 @@ def estimate(
 def _typical(subject: ChatModel, scenario: Scenario) -> Used:
     """A reply in *scenario* as a typical model gives it."""
     said = scenario.reply_tokens
-    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.max_tokens), min(said, subject.max_tokens))
+    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.most_tokens), min(said, subject.most_tokens))
 
 
-def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: int) -> Used:
+def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
     """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
 
     *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.

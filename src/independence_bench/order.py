@@ -67,6 +67,7 @@ class Report:
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
     stopped: str | None = None  # why it ended early: Ctrl-C, or the budget
+    judge: str | None = None  # label of who was to judge; None: nobody
 
     @property
     def troubles(self) -> list[tuple[ChatModel, Trouble]]:

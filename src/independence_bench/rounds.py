@@ -79,11 +79,12 @@ class Course:
     progress: list[Progress] = field(default_factory=list)  # of every order that was carried out
     lost: int = 0
     stopped: str | None = None  # why it ended early
+    judge: str | None = None  # label
 
     @property
     def report(self) -> Report:
         """Everything that was carried out, as of one command."""
-        return Report(self.progress, self.budget, self.lost, self.stopped)
+        return Report(self.progress, self.budget, self.lost, self.stopped, self.judge)
 
 
 async def play_rounds(
@@ -103,7 +104,7 @@ async def play_rounds(
     async with settled(replace(wanted, runs=aim.most)) as (order, clients):
         if not approve(await outlook_of(order, store, clients, wanted.budget)):
             return None
-        course = Course(aim, Budget(wanted.budget))
+        course = Course(aim, Budget(wanted.budget), judge=order.judge.label if order.judge else None)
 
         async def play(wishes: Iterable[tuple[ChatModel, int]]) -> None:
             """Fill so many runs of each; one order for all who are to have the same number."""

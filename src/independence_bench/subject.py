@@ -6,6 +6,7 @@ nothing of HTTP and holds no key, only the name of the environment variable that
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ class ChatModel:
     model: str
     endpoint: str
     temperature: float
-    max_tokens: int  # limit of one reply, reasoning included
+    max_tokens: int  # limit of one reply, reasoning included; 0: not known (results of others)
     reasoning: Reasoning = Reasoning.OFF
     provider: str | None = None  # pin: only this provider may serve it
     accept_cut_off: bool = False  # a reply cut off by the limit is taken as it is, not asked for again
@@ -106,6 +107,11 @@ class ChatModel:
             "provider": self.provider,
             "accept_cut_off": self.accept_cut_off,
         }
+
+    @property
+    def most_tokens(self) -> float:
+        """The most tokens that one reply can take; infinite where no limit is known."""
+        return self.max_tokens or math.inf
 
     @property
     def thinks(self) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     a_token,
@@ -27,13 +26,12 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import carry_out, closing_lines, outlook_lines
+from independence_bench.cli.run import carry_out, closing_lines, outlook_lines, print_asked
 from independence_bench.conduct import INTERRUPTED, Outlook, Wanted, conduct, judge_of, open_judge, with_local
 from independence_bench.embedded import NAME as TABLE_JUDGE
 from independence_bench.endpoint import read_key
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.order import Report
-from independence_bench.report.rows import boards
 from independence_bench.report.terminal import money
 from independence_bench.store import calls, participants
 from independence_bench.store.database import Store, open_store
@@ -146,13 +144,13 @@ def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
         return carry_out(replace(wanted, judge=judges[0]), store, ask=False)
     asyncio.run(_look_up(wanted, judges))
     console = err()
+    labels: list[str | None] = []
     try:
-        complete = take_turns(wanted, judges, store, console)
+        complete = take_turns(wanted, judges, store, console, labels.append)
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
-    played = set(wanted.configurations)
-    print_boards([board for board in boards(store, wanted.protocol) if played & set(board.configurations)])
+    print_asked(wanted, store, labels)
     console.print("compare the judges: aib judges", soft_wrap=True)
     return complete
 
@@ -168,8 +166,13 @@ async def _look_up(wanted: Wanted, judges: Sequence[str]) -> None:
                     pass
 
 
-def take_turns(wanted: Wanted, judges: Sequence[str], store: Store, console: Console) -> bool:
-    """Each judge's turn, on what is left of the budget; whether all of them judged everything."""
+def take_turns(
+    wanted: Wanted, judges: Sequence[str], store: Store, console: Console, tell: Callable[[str | None], None]
+) -> bool:
+    """Each judge's turn, on what is left of the budget; whether all of them judged everything.
+
+    *tell* is given the label of each that was asked.
+    """
     complete, spent = True, 0.0
     for place, name in enumerate(judges, start=1):
         left = None if wanted.budget is None else wanted.budget - spent
@@ -179,6 +182,8 @@ def take_turns(wanted: Wanted, judges: Sequence[str], store: Store, console: Con
             console.print("stopped: the budget is used up. The same command goes on from here.", soft_wrap=True)
             return False
         report = take_turn(replace(wanted, judge=name, budget=left), store, console)
+        if report is not None:
+            tell(report.judge)
         complete = complete and report is not None and report.complete
         spent += 0.0 if report is None else report.budget.spent
         if report is not None and report.stopped == INTERRUPTED:

@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -273,10 +273,16 @@ def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> No
         spent = calls.spending(connection)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
-    played = set(wanted.configurations)
-    if found := [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]:
-        print_boards(found)
+    print_asked(wanted, store, [report.judge])
     say_where_to_read(console, wanted.protocol, report, store)
+
+
+def print_asked(wanted: Wanted, store: Store, judges: Collection[str | None]) -> None:
+    """The rankings of what was *wanted*, by judges of those labels; by others where they rank somebody."""
+    played = set(wanted.configurations)
+    found = [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]
+    if asked := [one for one in found if one.judge is None or one.judge in judges or one.ranked]:
+        print_boards(asked)
 
 
 def outlook_lines(outlook: Outlook) -> list[str]:

@@ -1,6 +1,7 @@
 """The files of an export and their columns: the one description that writing, reading and docs/export.md follow.
 
-A value is read by its column's kind, and what does not fit it raises ValueError. Knows no file format and no store.
+A value is read by its column's kind, and what does not fit it raises ValueError. Knows no file format, and of
+the store only how the keys of cleared calls begin.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from independence_bench.store.tables import CLEARED
+
 LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
 _KEY = re.compile(r"[0-9a-f]{64}")
+_CLEARED_KEY = re.compile(rf"{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}}")
 
 # kinds of value; those with parts are lists of objects
 PARTS: Mapping[str, Mapping[str, str]] = {
@@ -122,6 +126,12 @@ def _key(value: Any) -> str:
     return value
 
 
+def _call(value: Any) -> str:
+    if isinstance(value, str) and _CLEARED_KEY.fullmatch(value):
+        return value
+    return _key(value)
+
+
 def _integer(value: Any, low: int = -LARGEST_INTEGER, high: int = LARGEST_INTEGER) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"is no whole number from {low} to {high}")
@@ -146,6 +156,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "text": _text,
     "body": _body,
     "key": _key,
+    "call": _call,
     "integer": _integer,
     "count": lambda value: _integer(value, 0, LARGEST_COUNT),
     "number": _number,
@@ -186,18 +197,21 @@ CALLS = Sheet(
     "calls",
     "Every question that was asked of an endpoint: for a reply, or for a judgement.",
     (
-        Column("key", "key", "hash of everything that causes the answer"),
+        Column(
+            "key", "call", "hash of everything that causes the answer; another one, behind `cleared-`, where the "
+            "answer was deleted",
+        ),
         Column("kind", "text", "`reply` or `judgement`"),
         Column("endpoint", "text", "the endpoint's name"),
         Column("model", "text", "the model that was asked"),
         Column("request", "body?", "messages, tools and settings as JSON", raw=True),
     ),
-)
+)  # fmt: skip
 ATTEMPTS = Sheet(
     "attempts",
     "Every try at a call that has ended, with its cost, whether it was of use or not.",
     (
-        Column("call_key", "key", "the call"),
+        Column("call_key", "call", "the call"),
         Column("number", "count", "1, 2, ... at that call"),
         Column("started_at", "number", "seconds since 1970 (UTC)"),
         Column("finished_at", "number", "seconds since 1970 (UTC)"),
@@ -340,6 +354,7 @@ _NAMED = {
     "text": "text",
     "body": "text",
     "key": "hash",
+    "call": "hash",
     "keys": "list of hashes",
     "texts": "list of texts",
     "integer": "integer",

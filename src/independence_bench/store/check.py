@@ -19,8 +19,7 @@ from sqlalchemy import Connection, RowMapping, Table, func, select
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.store.calls import ANSWERED, CUT_OFF
-from independence_bench.store.clearing import CLEARED
-from independence_bench.store.tables import attempts, calls, judgements, replies, transcripts, unpack
+from independence_bench.store.tables import CLEARED, attempts, calls, judgements, replies, transcripts, unpack
 
 BATCH = 500  # rows that are read at once
 SHOWN = 12  # characters of a key

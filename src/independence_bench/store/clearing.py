@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, select, upd
 from independence_bench.hashing import content_hash
 from independence_bench.store.calls import is_dead
 from independence_bench.store.tables import (
+    CLEARED,
     attempts,
     begun,
     calls,
@@ -28,7 +29,6 @@ from independence_bench.store.tables import (
 from independence_bench.subject import ChatModel
 
 CHUNK = 500  # keys in one statement
-CLEARED = "cleared-"  # how the keys begin that such calls go on under
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
+CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
 metadata = MetaData()
 

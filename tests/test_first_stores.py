@@ -1,0 +1,202 @@
+"""Stores and exports that f7ce088 made, with everything that they can hold: they open and give the same boards.
+
+`data/f7ce088/make.py` made them. Intervals and who is left out of a ranking may change with the code; what was
+answered, how it was marked and what that comes to must not.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+from postgres import USER, Server, program
+from sqlalchemy import func, select
+
+from independence_bench.brief import rubric_hash
+from independence_bench.cli.main import cli
+from independence_bench.plan import every_configuration, script_hash
+from independence_bench.protocol_files import load
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import attempts, judgements
+
+MADE = Path(__file__).parent / "data" / "f7ce088"
+BOARDS: Mapping[str, Any] = json.loads(lzma.decompress((MADE / "boards.json.xz").read_bytes()))
+HASHES: Mapping[str, Any] = json.loads((MADE / "hashes.json").read_text(encoding="utf-8"))
+BLOBS = (  # table, key, column; in `data` they are not compressed one by one, so that they can be as a whole
+    ("protocols", "hash", "files"),
+    ("calls", "key", "request"),
+    ("attempts", "id", "raw"),
+    ("transcripts", "id", "lines"),
+)
+COUNTS = [f"transcripts_{state}" for state in ("planned", "complete", "invalid", "judged")]
+COUNTS += ["judgements_failed", "replies", "replies_cut_off", "replies_plain_text", "replies_with_reasoning"]
+EXCLUDED = "excluded: "  # how a reason begins that takes a row off a board though it has an index
+READINGS = {
+    **{name: ("--protocol", name) for name in ("v1", "v2", "lite", "published-v2")},
+    "v2 by the embedded judge": ("--protocol", "v2", "--judge", "embedded"),
+    "v2 by the plain judge": ("--protocol", "v2", "--judge", "judge-plain"),
+    "v2 by a jury": ("--protocol", "v2", "--jury", "sim/judge@,judge-plain,embedded"),
+    "published-v2 by its rules": ("--protocol", "published-v2", "--rules", "published"),
+}
+
+
+@pytest.fixture(scope="module")
+def from_sqlite(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A copy of the file."""
+    store = tmp_path_factory.mktemp("first") / "store.db"
+    store.write_bytes(lzma.decompress((MADE / "store.sqlite3.xz").read_bytes()))
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.create_function("pack", 1, zlib.compress)
+        for table, _, blob in BLOBS:
+            connection.execute(f"UPDATE {table} SET {blob} = pack({blob}) WHERE {blob} IS NOT NULL")
+    return str(store)
+
+
+@pytest.fixture(scope="module")
+def from_postgresql(postgres: Server) -> Any:
+    """The dump, restored into a new database."""
+    with postgres.database() as name:
+        restore = [program("psql"), "-q", "-h", str(postgres.folder), "-p", str(postgres.port), "-U", USER, name]
+        dump = lzma.decompress((MADE / "store.sql.xz").read_bytes())
+        subprocess.run(restore, input=dump, stdout=subprocess.DEVNULL, check=True)
+        with psycopg.connect(postgres.url(name)) as connection:
+            for table, key, blob in BLOBS:
+                found = connection.execute(f"SELECT {blob}, {key} FROM {table} WHERE {blob} IS NOT NULL").fetchall()
+                packed = [(zlib.compress(text), one) for text, one in found]
+                connection.cursor().executemany(f"UPDATE {table} SET {blob} = %s WHERE {key} = %s", packed)
+        yield postgres.url(name)
+
+
+@pytest.fixture(scope="module")
+def from_export(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A new store into which the export was imported."""
+    folder = tmp_path_factory.mktemp("first")
+    with tarfile.open(MADE / "export.tar.xz") as tar:
+        tar.extractall(folder / "export", filter="data")
+    aib("import", str(folder / "export"), "--store", str(folder / "store.db"))
+    return str(folder / "store.db")
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "export"])
+def store(request: pytest.FixtureRequest) -> str:
+    """Each of them."""
+    return str(request.getfixturevalue(f"from_{request.param}"))
+
+
+@pytest.mark.parametrize("reading", BOARDS)
+def test_the_boards_are_those_that_were_printed(store: str, reading: str) -> None:
+    """Each row with its runs, marks, counts and reasons, by each judge; who was ranked still is, in the same order."""
+    printed = {key(board): board for board in BOARDS[reading]["boards"]}
+    output = aib("leaderboard", "--json", *READINGS[reading], "--store", store)
+    boards = {key(board): board for board in json.loads(output)["boards"]}
+
+    assert printed.keys() <= boards.keys()
+    for name, before in printed.items():
+        now = boards[name]
+        rows, rows_before = everybody(now), everybody(before)
+        assert rows.keys() == rows_before.keys()
+        rounded = 0.1001 if before["rules"] == "published" else 1e-9  # published indices have one decimal
+        for label, row in rows_before.items():
+            if not any(line.startswith(EXCLUDED) for line in row["missing"]):
+                assert alike(numbers_of(rows[label]), numbers_of(row), rounded), (name, label)
+            assert facts(rows[label]) == facts(row), (name, label)
+        stood = [row["label"] for row in before["ranked"]]
+        assert [row["label"] for row in now["ranked"] if row["label"] in stood] == stood
+        assert before["weights"] == now["weights"]
+
+
+def test_its_money_is_what_was_spent(store: str, from_sqlite: str) -> None:
+    """Attempts are the books: of what was cleared, too, and whichever way a store went."""
+    assert spending(store) == spending(from_sqlite)
+
+
+def test_an_old_store_goes_on_growing(from_sqlite: str, tmp_path: Path) -> None:
+    """The embedded judge marks anew what was cleared, and nothing that is marked changes."""
+    store = shutil.copy(from_sqlite, tmp_path / "store.db")
+    before = marked(store)
+    aib("judge", "-j", "embedded", "--protocol", "lite", "--store", str(store))
+
+    assert before.items() <= marked(store).items()
+    assert len(marked(store)) > len(before)
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_the_hashes_of_shipped_protocols_never_change(name: str) -> None:
+    """Nor those of their scenarios, scripts and rubrics: else everything stored would be asked, and paid for, anew."""
+    protocol = load(name)
+
+    assert protocol.hash == HASHES[name]["protocol"]
+    assert {s.id: s.hash for s in protocol.scenarios} == HASHES[name]["scenarios"]
+    assert {s.id: rubric_hash(protocol.judge_instructions, s) for s in protocol.scenarios} == HASHES[name]["rubrics"]
+    for configuration in every_configuration(protocol):
+        scripts = {s.id: script_hash(protocol, configuration, s) for s in protocol.scenarios}
+        assert scripts == HASHES[name]["scripts"][str(configuration)]
+
+
+# ---------------------------------------------------------------- what is compared
+
+
+def aib(*arguments: str) -> str:
+    """What the command prints; it may leave something uncompleted."""
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return done.stdout
+
+
+def key(board: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Which board it is."""
+    return (board["protocol"]["hash"], *board["configurations"], board["judge"], board["rules"])
+
+
+def everybody(board: Mapping[str, Any]) -> dict[str, Any]:
+    """Every row, ranked or not."""
+    return {row["subject"]["hash"]: row for row in (*board["ranked"], *board["incomplete"])}
+
+
+def numbers_of(row: Mapping[str, Any]) -> Any:
+    """Its index, the indices of its runs, dimensions and means of marks."""
+    runs = {run: (score["index"], score["dimensions"], score["means"]) for run, score in row["run_scores"].items()}
+    return [row["index"], row["standard_deviation"], row["dimensions"], row["means"], runs]
+
+
+def alike(now: Any, before: Any, within: float) -> bool:
+    """Whether two nests of numbers say the same; numbers may differ so far."""
+    if isinstance(now, Mapping) and isinstance(before, Mapping):
+        return now.keys() == before.keys() and all(alike(now[name], before[name], within) for name in now)
+    if isinstance(now, list | tuple):
+        return len(now) == len(before) and all(alike(*pair, within) for pair in zip(now, before, strict=True))
+    if isinstance(now, float) and isinstance(before, float):
+        return abs(now - before) <= within
+    return bool(now == before)
+
+
+def facts(row: Mapping[str, Any]) -> Any:
+    """Who it is, how many runs and conversations, and what is missing."""
+    counts = {name: row["health"][name] for name in COUNTS}
+    missing = [line for line in row["missing"] if not line.startswith(EXCLUDED)]
+    return row["label"], row["subject"], row["runs"], counts, missing
+
+
+def spending(store: str) -> tuple[int, float]:
+    """Attempts and dollars of a store's life, whoever paid them."""
+    with open_store(store) as opened, opened.reading() as connection:
+        count, dollars = connection.execute(select(func.count(), func.sum(attempts.c.cost))).one()
+    return int(count), round(float(dollars), 9)
+
+
+def marked(store: str | Path) -> dict[str, str]:
+    """Key of each judgement -> its marks."""
+    with open_store(store) as opened, opened.reading() as connection:
+        return dict(iter(connection.execute(select(judgements.c.key, judgements.c.marks))))
