@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -337,6 +338,21 @@ def test_a_rubric_has_a_hash_of_its_own(folder: Path, v2: Protocol) -> None:
 
 
 # mistakes: (edit, file that is named, key that is named, words of the mend)
+
+
+def linked(name: str, target: str) -> Edit:
+    """A link called *name* to *target* in a folder of secrets beside the protocol's."""
+
+    def edit(folder: Path) -> None:
+        outside = folder.parent / "outside"
+        outside.mkdir()
+        (outside / ".env").write_text("OPENROUTER_API_KEY=sk-or-secret\n")
+        (outside / "notes.md").write_text("sk-or-secret\n")
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(outside / target)
+
+    return edit
+
 
 MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
     # unknown keys
@@ -838,6 +854,30 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         lambda folder: (folder / "system" / "odd.md").mkdir(),
         "system/odd.md",
         "",
+        "is a folder, a pipe or a device; put a file in its place",
+    ),
+    "pipe in place of a file": (
+        lambda folder: os.mkfifo(folder / "system" / "odd.md"),
+        "system/odd.md",
+        "",
+        "is a folder, a pipe or a device; put a file in its place",
+    ),
+    "link out of the folder": (
+        linked("system/neutral.md", ".env"),
+        "system/neutral.md",
+        "",
+        "is a link out of the protocol's folder; put a copy in its place",
+    ),
+    "link to a folder elsewhere": (
+        linked("more", ""),
+        "more/notes.md",
+        "",
+        "is a link out of the protocol's folder; put a copy in its place",
+    ),
+    "link to itself": (
+        lambda folder: (folder / "system" / "odd.md").symlink_to("odd.md"),
+        "system/odd.md",
+        "",
         "cannot be read as UTF-8 text",
     ),
     "file that is too large": (
@@ -854,6 +894,16 @@ def test_letters_of_every_script_tabs_and_line_ends_of_windows_are_texts(folder:
     add("system/neutral.md", "\r\n\tGrüße, 你好, שלום, مرحبا, 👩\u200d🚀.\r\n")(folder)
 
     assert "Grüße, 你好, שלום, مرحبا, 👩\u200d🚀." in dict(load(folder).systems)["neutral"]
+
+
+def test_a_link_inside_the_folder_is_followed(folder: Path) -> None:
+    """And so is one to the folder itself: what is read is the author's own."""
+    (folder / "system" / "neutral.md").rename(folder / "system" / "plain.txt")
+    (folder / "system" / "neutral.md").symlink_to("plain.txt")
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+
+    assert load(link).hash == load(folder).hash
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -217,6 +217,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _read(folder: Path) -> Files:
+    """Its files. What a link leads to outside of *folder* is not read: a folder from a stranger may point anywhere."""
     files = {}
     for path in sorted([*folder.glob("*.*"), *folder.glob("*/*.*")]):
         if path.suffix == ".yml":
@@ -225,10 +226,14 @@ def _read(folder: Path) -> Files:
             continue
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
         try:
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise ProtocolError(str(path), "", "is a link out of the protocol's folder; put a copy in its place")
+            if not path.is_file():
+                raise ProtocolError(str(path), "", "is a folder, a pipe or a device; put a file in its place")
             if path.stat().st_size > LARGEST_FILE:
                 raise ProtocolError(str(path), "", f"is larger than {LARGEST_FILE:,} bytes; split the text")
             files[relative] = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, RuntimeError, UnicodeDecodeError) as error:  # RuntimeError: links in a circle
             raise ProtocolError(str(path), "", f"cannot be read as UTF-8 text ({error})") from error
     return files
 
