@@ -15,12 +15,13 @@ from independence_bench.question import Bad, Question
 from independence_bench.store import calls, records
 from independence_bench.store.calls import LEASE, CallInfo
 from independence_bench.store.database import Store, open_store
+from independence_bench.store.owners import Watch, new_owner
 from independence_bench.store.records import Reply
 from independence_bench.subject import ChatModel
 
 NOW = 1_700_000_000.0
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
-HERE = calls.new_owner().split("|")[0]
+HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ class Clock:
 
 def books(name: str, clock: Clock) -> Books:
     """The books of a process of this machine that is alive."""
-    return Books(f"{HERE}|{os.getpid()}|{name}", clock)
+    return Books(f"{HERE}|{os.getpid()}||{name}", clock)
 
 
 def case(key: str = "k1") -> Case[Reply]:
@@ -72,7 +73,7 @@ def start(store: Store, of: Books, *cases: Case[Reply]) -> list[Any]:
 def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
     """(who, outcome) of every attempt, in order."""
     with store.reading() as connection:
-        return [(row["owner"].split("|")[2], row["outcome"]) for row in calls.attempts_of(connection, [key])]
+        return [(row["owner"].split("|")[-1], row["outcome"]) for row in calls.attempts_of(connection, [key])]
 
 
 def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
@@ -110,6 +111,27 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
     assert slept.ours
     assert start(store, sleeper, slept) == [None]
     assert attempts(store) == [("sleeper", "lost"), ("other", None)], "what was in flight is lost"
+
+
+def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store: Store) -> None:
+    """Five minutes behind, its lease has run out at once and it lives; only its silence says anything."""
+    clock = Clock()
+    elsewhere = Books("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
+    mine = books("mine", clock)
+    mine.watch = Watch(clock, LEASE)
+    start(store, elsewhere, case())
+
+    assert start(store, mine, case()) == [None]
+    clock.now += LEASE - 1
+    with store.writing() as connection:
+        assert calls.mark_lost(connection, clock.now, mine.watch) == 0
+        calls.renew(connection, elsewhere.owner, clock.now - 300)
+    assert start(store, mine, case()) == [None]
+    clock.now += LEASE - 1
+    assert start(store, mine, case()) == [None]
+    clock.now += 1
+    assert isinstance(start(store, mine, case())[0], int)
+    assert attempts(store) == [("elsewhere", "lost"), ("mine", None)]
 
 
 def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> None:

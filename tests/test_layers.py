@@ -32,7 +32,7 @@ LAYERS = """
     statistics.leaving_out  statistics.planning
     statistics.adaptive
     brief  plan
-    store.tables
+    store.tables  store.owners
     store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
     store.clearing  store.bodies  store.sent  store.changes
     store.exchange

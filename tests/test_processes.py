@@ -164,12 +164,54 @@ def forget_one_reply(store: str, owner: str, now: float, lease: float) -> str:
     return key
 
 
-def test_a_process_of_this_machine_is_known_to_be_dead_and_one_elsewhere_is_not() -> None:
-    """What the two tests above rest on."""
-    mine = calls.new_owner()
-    assert mine.split("|")[0].startswith(socket.gethostname())
-    assert not calls.is_dead(mine)
-    assert not calls.is_dead("another-host pid:[4026531836]|4711|0123456789ab")
+def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_path: Path) -> None:
+    """It is another machine's by its boot, whatever it is called and whatever its clock says: nothing is bought."""
+    store, elsewhere = str(tmp_path / "aib.db"), f"{socket.gethostname()}|0123456789abcdef|pid:[4026531836]|1|1|abc"
+    with simulating(tmp_path, "--ledger", "ledger.jsonl"):
+        first = aib(tmp_path, *order(small, store))
+        forget_one_reply(store, elsewhere, time.time() - 300, 0.0)
+        child = start_aib(tmp_path, *order(small, store))
+        until = time.monotonic() + 30
+        while child.poll() is None and time.monotonic() < until:
+            with open_store(store) as opened, opened.writing() as connection:
+                calls.renew(connection, elsewhere, time.time() - 300 + time.monotonic() % 60)
+            time.sleep(0.5)
+        ((code, _, said),) = ended([child])
+
+    assert (first.returncode, code) == (0, 1)
+    assert f"another machine ({socket.gethostname()}) is at work on the store" in said
+    assert "use a PostgreSQL database" in said
+    assert bought(tmp_path).requests == CALLS
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_store_that_is_taken_away_stops_the_run_and_is_saved(how: str, small: Path, tmp_path: Path) -> None:
+    """Within seconds, with everything that was bought, in a file from which the same command goes on."""
+    store = tmp_path / "aib.db"
+    with simulating(tmp_path, "--latency", "0.6", "--ledger", "ledger.jsonl"):
+        child = start_aib(tmp_path, *order(small, str(store)))
+        wait_for_answers(tmp_path, 3)
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{store}{ending}").unlink()
+        if how == "replaced":
+            other = tmp_path / "other.db"
+            with open_store(other) as opened, opened.writing():
+                pass
+            other.rename(store)
+        ((code, _, said),) = ended([child])
+        (saved,) = tmp_path.glob("aib.db.saved-*")
+        before = bought(tmp_path).requests
+        again = aib(tmp_path, *order(small, str(saved)))
+
+    assert code == 1
+    assert f"the store {store} was deleted or replaced while it was in use; " in said
+    assert str(saved) in said
+    assert "Traceback" not in said
+    assert before < CALLS, "it stopped"
+    assert again.returncode == 0
+    found = bought(tmp_path)
+    assert found.requests == found.distinct == CALLS, "nothing was bought twice"
+    assert findings(str(saved)) == []
 
 
 def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:

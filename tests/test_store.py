@@ -28,13 +28,14 @@ from independence_bench.store import calls, participants, records, tables
 from independence_bench.store.calls import CallInfo, Ended, Spending, Tried
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store, open_store
+from independence_bench.store.owners import new_owner
 from independence_bench.store.records import Judgement, Played, Reply
 from independence_bench.subject import ChatModel, Reasoning
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
-HERE = calls.new_owner().split("|")[0]  # this host, and this process namespace
-ELSEWHERE = f"not-{HERE}|1|abc"
+HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
+ELSEWHERE = "|".join([*new_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])  # a container of this machine
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def file_store(tmp_path: Path) -> Iterator[Store]:
 
 def owner(number: int) -> str:
     """One of several owners that are all alive: this very process."""
-    return f"{HERE}|{os.getpid()}|owner{number}"
+    return f"{HERE}|{os.getpid()}||owner{number}"
 
 
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
@@ -108,7 +109,7 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
 
 def test_the_claim_of_a_dead_process_of_this_machine_is_taken_at_once(store: Store) -> None:
     """After a kill nobody waits for a lease to run out."""
-    claim(store, f"{HERE}|{dead_process()}|x")
+    claim(store, f"{HERE}|{dead_process()}||x")
 
     assert claim(store, owner(1), NOW + 0.1)
 
@@ -233,19 +234,6 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
         }
 
 
-@pytest.mark.parametrize("name", ["", "nonsense", "a|b", "a|b|c|d", f"{HERE}|x|y", f"{HERE}|-1|y", "elsewhere|1|y"])
-def test_an_owner_that_cannot_be_checked_counts_as_alive(name: str) -> None:
-    """Doubt must not lead to buying twice."""
-    assert not calls.is_dead(name)
-
-
-def test_a_process_that_runs_is_alive_whoever_owns_it() -> None:
-    """A process of another user cannot be signalled, and is alive."""
-    assert not calls.is_dead(f"{HERE}|{os.getpid()}|x")
-    assert not calls.is_dead(f"{HERE}|1|x")
-    assert not calls.is_dead(calls.new_owner())
-
-
 # ---------------------------------------------------------------- lost attempts
 
 
@@ -253,7 +241,7 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     """They are all that a kill can cost, so they are counted, and never twice."""
     silent = CallInfo("silent", "reply", "scripted", "acme/one", "{}")
     alive = CallInfo("alive", "reply", "scripted", "acme/one", "{}")
-    dead = f"{HERE}|{dead_process()}|x"
+    dead = f"{HERE}|{dead_process()}||x"
     with store.writing() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
             calls.claim(connection, [call], calls.holders(connection, [call.key]), who, NOW)

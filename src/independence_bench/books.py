@@ -18,6 +18,7 @@ from independence_bench.question import Good, Question
 from independence_bench.retry import GaveUp, Tries
 from independence_bench.store import calls
 from independence_bench.store.calls import CUT_OFF, Tried
+from independence_bench.store.owners import Watch
 from independence_bench.store.records import Shelf
 
 A = TypeVar("A")
@@ -114,6 +115,7 @@ class Books:
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
+    watch: Watch | None = None  # of who works on the store with another clock, where there can be such
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
     def look_up(self, connection: Connection, cases: Sequence[Case[Any]]) -> list[Found[Any] | None]:
@@ -146,7 +148,9 @@ class Books:
         for case in cases:
             if id(case) not in ours and answers.get(id(case)) is None:
                 asking.setdefault(case.key, case)
-        got = calls.claim(connection, [case.question.info for case in asking.values()], held, self.owner, now)
+        got = calls.claim(
+            connection, [case.question.info for case in asking.values()], held, self.owner, now, self.watch
+        )
         begun = [c for c in cases if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = calls.begin_attempts(connection, [(case.key, case.limit) for case in begun], self.owner, now)
         attempts = dict(zip(map(id, begun), numbers, strict=True))

@@ -5,11 +5,7 @@ Functions on a connection, so one transaction can do several of them; opens noth
 
 from __future__ import annotations
 
-import os
-import socket
-import uuid
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -31,39 +27,11 @@ from sqlalchemy import (
 
 from independence_bench.chat import UNUSABLE, Usage
 from independence_bench.redaction import KNOWN, SENT
+from independence_bench.store.owners import Watch, is_dead, shares_clock
 from independence_bench.store.tables import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
-
-# ---------------------------------------------------------------- who is at work
-
-
-def new_owner() -> str:
-    """A name for this process among all that share the store: host, process, and something of its own."""
-    return f"{_place()}|{os.getpid()}|{uuid.uuid4().hex[:12]}"
-
-
-def _place() -> str:
-    """Where a process number means one process: the host, and its process namespace where there are such."""
-    with suppress(OSError):
-        return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')}"
-    return socket.gethostname()
-
-
-def is_dead(owner: str) -> bool:
-    """Whether *owner* is a process of this machine that has ended; False for what cannot be known."""
-    place, pid, _ = owner.split("|") if owner.count("|") == 2 else ("", "", "")
-    if place != _place() or not pid.isdigit() or os.name == "nt":
-        return False  # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
-
 
 # ---------------------------------------------------------------- calls, leases and attempts
 
@@ -125,9 +93,13 @@ class Holder:
     owner: str | None
     until: float | None
 
-    def is_gone(self, now: float) -> bool:
-        """Whether the call can be taken."""
-        return self.owner is None or self.until is None or self.until <= now or is_dead(self.owner)
+    def is_gone(self, now: float, watch: Watch | None) -> bool:
+        """Whether the call can be taken. *watch*: for who has another clock; None where all have one."""
+        if self.owner is None or self.until is None or is_dead(self.owner):
+            return True
+        if watch is not None and not shares_clock(self.owner):
+            return watch.is_silent(self.owner, self.until)
+        return self.until <= now
 
 
 def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
@@ -136,14 +108,19 @@ def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
 
 
 def claim(
-    connection: Connection, wanted: Sequence[CallInfo], held: Mapping[str, Holder], owner: str, now: float
+    connection: Connection,
+    wanted: Sequence[CallInfo],
+    held: Mapping[str, Holder],
+    owner: str,
+    now: float,
+    watch: Watch | None = None,
 ) -> set[str]:
     """Take calls for *owner*, knowing from `holders` who is at them: the keys that it got, not those that others hold.
 
     What a dead or silent process left in flight there is lost.
     """
     new = {call.key: call for call in wanted if call.key not in held}
-    free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now)}
+    free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
     if new:
         write_rows(connection, _ASK, [_row(call) | claimed for call in new.values()])
@@ -233,7 +210,15 @@ def _ending(attempt: int, ended: Ended) -> dict[str, Any]:
     return told | used | {"attempt": attempt, "raw": pack(SENT.redacted_text(ended.raw))}
 
 
-def mark_lost(connection: Connection, now: float) -> int:
+def leases_elsewhere(connection: Connection) -> dict[str, float]:
+    """Owner -> when its latest lease ends, of those whose clock is not this machine's."""
+    found = connection.execute(
+        select(calls.c.owner, func.max(calls.c.lease_until)).where(calls.c.owner.is_not(None)).group_by(calls.c.owner)
+    )
+    return {owner: until for owner, until in found if until is not None and not shares_clock(owner)}
+
+
+def mark_lost(connection: Connection, now: float, watch: Watch | None = None) -> int:
     """Close the attempts that a dead or silent process left in flight. Returns how many there were.
 
     They may have been paid for without us ever seeing the reply: all that a kill can cost.
@@ -246,7 +231,7 @@ def mark_lost(connection: Connection, now: float) -> int:
     lost = [
         attempt
         for attempt, owner, holder, until in open_attempts
-        if is_dead(owner) or holder != owner or until is None or until < now
+        if holder != owner or Holder(owner, until).is_gone(now, watch)
     ]
     if lost:
         _lose(connection, attempts.c.id.in_(lost), now)

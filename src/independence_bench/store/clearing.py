@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
 
 from independence_bench.hashing import content_hash
-from independence_bench.store.calls import is_dead
+from independence_bench.store.owners import is_dead
 from independence_bench.store.tables import (
     CLEARED,
     attempts,

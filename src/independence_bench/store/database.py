@@ -51,6 +51,15 @@ class Place(Protocol):
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about a failure."""
 
+    def time(self, connection: Connection) -> float | None:
+        """Seconds since 1970 on the clock that all who work here share; None where there is no such clock."""
+
+    def is_replaced(self) -> bool:
+        """Whether what was opened is no longer what is in its place: deleted, or another one."""
+
+    def rescue(self) -> Path | None:
+        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
+
 
 class Store:
     """An open store. Close it, or use it as a context manager."""

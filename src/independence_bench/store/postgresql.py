@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
@@ -128,6 +129,18 @@ class PostgresDatabase:
     def steady(self) -> Iterator[None]:
         """Nothing to watch: a reading transaction sees one moment."""
         yield
+
+    def time(self, connection: Connection) -> float | None:
+        """The server's clock: those of its clients may differ."""
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+
+    def is_replaced(self) -> bool:
+        """A database that is dropped says so itself."""
+        return False
+
+    def rescue(self) -> Path | None:
+        """There is nothing to save."""
+        return None
 
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""

@@ -12,16 +12,19 @@ import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine
+from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
 
 # told to SQLite's own header, so that `file` can tell our store from another program's database
 APPLICATION_ID = 0x41494231  # "AIB1"
 
+_FILE = "file"  # what file a connection has, in its record
 WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
 
 STEPS = {
@@ -52,6 +55,8 @@ class SqliteFile:
         self._wait = wait
         self._read_only = not (_writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path)))
         self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
+        self._opened: tuple[int, int] | None = None  # what file the first connection has
+        event.listen(self.engine, "connect", self._remember)
 
     def exists(self) -> bool:
         """Whether there is a file. Raises StoreError where there is something that can be no store."""
@@ -126,6 +131,37 @@ class SqliteFile:
         yield
         if self._state() != before:
             raise StoreError(f"the store {self.shown} was written to while it was read; do it again")
+
+    def time(self, connection: Connection) -> float | None:
+        """Whoever opens a file has a clock of their own."""
+        return None
+
+    def is_replaced(self) -> bool:
+        """Whether the file that was opened has been deleted, or another one is in its place."""
+        return self._opened is not None and self._which() != self._opened
+
+    def rescue(self) -> Path | None:
+        """Copy what connections to the lost file still hold to a file beside it."""
+        copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
+        with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
+            record = connection.connection._connection_record
+            raw = connection.connection.dbapi_connection
+            if record is not None and record.info.get(_FILE) == self._opened and isinstance(raw, sqlite3.Connection):
+                with closing(sqlite3.connect(copy)) as target:
+                    raw.backup(target)
+                return copy
+        return None
+
+    def _remember(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = self._which()
+        self._opened = self._opened or record.info[_FILE]
+
+    def _which(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""

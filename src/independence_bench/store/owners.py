@@ -1,0 +1,116 @@
+"""Who is at work on a store: a name for each process, which tells whether it has ended and what clock it has.
+
+A claim lasts until a time, and a time means something on the clock that it was read from. Processes that one kernel
+runs, in containers or not, share a clock; other machines have clocks of their own, whatever they are called. So a
+process of this kernel is judged by its number and by time, and one of another kernel only by whether it still moves
+(`Watch`). Knows nothing of calls; reads the system, no store.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from independence_bench.hashing import text_hash
+
+_PARTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A process among all that share a store."""
+
+    host: str  # for people
+    clock: str  # the machine and its boot
+    namespace: str  # of process numbers, in that boot
+    pid: str
+    started: str  # when the process began, in the kernel's ticks; a number is used again, both together are not
+    nonce: str
+
+
+def new_owner() -> str:
+    """A name for this process among all that share the store, different each time."""
+    host = platform.node().replace("|", " ")
+    return "|".join((host, _clock(), _namespace(), str(os.getpid()), _started("self"), uuid.uuid4().hex[:12]))
+
+
+def host_of(owner: str) -> str:
+    """The name of the machine that *owner* works on."""
+    return owner.partition("|")[0].partition(" pid:")[0]
+
+
+def shares_clock(owner: str) -> bool:
+    """Whether times that *owner* writes down are of this machine's clock; True where it does not say."""
+    name = _read(owner)
+    return name is None or name.clock == _clock()
+
+
+def is_dead(owner: str) -> bool:
+    """Whether *owner* is a process of this machine that has ended; False for what cannot be known."""
+    name = _read(owner)
+    if name is None or (name.clock, name.namespace) != (_clock(), _namespace()) or os.name == "nt":
+        return False  # on Windows, kill(pid, 0) would not ask but act; there the lease has to run out
+    try:
+        os.kill(int(name.pid), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return bool(name.started) and _started(name.pid) not in ("", name.started)
+
+
+@dataclass(slots=True)
+class Watch:
+    """How long processes of other machines have not moved: each time that they renew, their leases end later.
+
+    *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held to have ended.
+    """
+
+    clock: Callable[[], float]
+    patience: float
+    _seen: dict[str, tuple[float, float]] = field(default_factory=dict)  # owner -> its lease's end, and since when
+
+    def is_silent(self, owner: str, until: float) -> bool:
+        """Whether *owner*, whose lease ends at *until* on its own clock, has not moved for long enough."""
+        now = self.clock()
+        before, since = self._seen.get(owner, (until, now))
+        self._seen[owner] = (until, since if until == before else now)
+        return now - self._seen[owner][1] >= self.patience
+
+
+def _read(owner: str) -> _Name | None:
+    parts = owner.split("|")
+    return _Name(*parts) if len(parts) == _PARTS else None
+
+
+@lru_cache(maxsize=1)
+def _clock() -> str:
+    """What identifies this machine and its boot; containers of one machine have the same."""
+    boot = _first_line("/proc/sys/kernel/random/boot_id")
+    machine = _first_line("/etc/machine-id")
+    return text_hash(f"{machine} {boot}" if boot else f"{machine} {platform.node()} {uuid.getnode()}")[:16]
+
+
+def _namespace() -> str:
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")
+    return ""
+
+
+def _started(pid: str) -> str:
+    """When the process *pid* began; "" where that is not told. Its name, in brackets, may hold anything."""
+    _, _, after = _first_line(f"/proc/{pid}/stat").rpartition(")")
+    fields = after.split()
+    return fields[19] if len(fields) > 19 else ""
+
+
+def _first_line(path: str) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return Path(path).read_text(encoding="utf-8").strip().partition("\n")[0]
+    return ""
