@@ -24,9 +24,12 @@ FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
 
 
 def subject(mean: float, runs: int, apart: float = 0.05) -> np.ndarray:
-    """[runs, 1, 4]: runs by turns *apart* above and below *mean*, in every transcript."""
+    """[runs, 1, 4]: two transcripts by turns *apart* above and below *mean*, the two others the other way round.
+
+    So every transcript varies, and whole runs do not.
+    """
     signs = np.where(np.arange(runs) % 2, 1, -1) * (runs % 2 == 0)
-    return np.clip(mean + apart * signs[:, None, None] * np.ones((1, 1, 4)), 0, 1)
+    return np.clip(mean + apart * signs[:, None, None] * np.array([[[1, 1, -1, -1]]]), 0, 1)
 
 
 def everybody(measured: Measured) -> np.ndarray:

@@ -24,7 +24,7 @@ from independence_bench.statistics.planning import (
 
 ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
-BY_HAND = Expected(again=0.04, degrees=4.0, another=None, another_degrees=0.0, subjects=3)
+BY_HAND = Expected(again=0.04, borrowed=8.0, degrees=4.0, another=None, another_degrees=0.0, subjects=3)
 
 
 def shares(*runs: float) -> np.ndarray:
@@ -92,7 +92,7 @@ def test_another_test_like_it_takes_no_notice_of_runs_and_needs_two_scenarios() 
 @given(mean=st.floats(0, 1), width=st.floats(0.01, 0.9), dispersion=st.floats(0.001, 0.5))
 def test_the_runs_for_a_width_are_the_fewest(mean: float, width: float, dispersion: float) -> None:
     """With them it is reached, with one less it is not."""
-    expected = Expected(dispersion, 3.0, None, 0.0, 5)
+    expected = Expected(dispersion, 8.0, 3.0, None, 0.0, 5)
 
     runs = runs_for_width(expected, mean, width)
 

@@ -132,6 +132,23 @@ class Jury:
     slips: float  # of the residual's variance, this share is the judge's own and not the conversation's
 
 
+@dataclass(frozen=True, slots=True)
+class Days:
+    """What shifts all conversations of one run together: a provider's day, an update, an hour of heavy load."""
+
+    spread: float  # standard deviation over runs, of the latent variable
+    serial: float = 0.0  # how much of it stays from one run to the next, in [0, 1]
+    common: bool = False  # whether it is the same for all subjects of a board
+
+    def shifts(self, rng: Generator, size: tuple[int, int, int]) -> Floats:
+        """[draws, subjects, runs] of *size*."""
+        draws, subjects, runs = size
+        fresh = rng.normal(size=(draws, 1 if self.common else subjects, runs))
+        for run in range(1, runs):
+            fresh[..., run] = self.serial * fresh[..., run - 1] + np.sqrt(1 - self.serial**2) * fresh[..., run]
+        return self.spread * np.broadcast_to(fresh, size)
+
+
 def draw_boards(
     test: Test,
     rng: Generator,
@@ -142,6 +159,7 @@ def draw_boards(
     equal: int = 0,
     equal_in: str = "again",
     jury: Jury | None = None,
+    days: Days | None = None,
 ) -> Boards:
     """*draws* boards of *subjects*, of whom the first stand at *places* and the others anywhere.
 
@@ -155,6 +173,8 @@ def draw_boards(
     hard = {at: rng.normal(size=(draws, 1)) for at in suits}
     judges = _judges(jury, rng, size)
     weights = test.design.weights
+    shifts = days.shifts(rng, (*size, runs)) if days else np.zeros((*size, runs))
+    of_day = days.spread**2 if days else 0.0
     every = np.zeros((len(judges), *size, runs, *weights.shape))
     again, another = np.zeros(size), np.zeros(size)
     for part in test.parts:
@@ -168,14 +188,14 @@ def draw_boards(
         subject = np.sqrt(model.subject) * stand
         cell = subject + np.sqrt(model.scenario) * hard[at] + np.sqrt(model.interaction) * suit
         slips = jury.slips if jury else 0.0
-        said = cell[..., None] + np.sqrt(model.residual * (1 - slips)) * rng.normal(size=(*size, runs))
+        said = cell[..., None] + shifts + np.sqrt(model.residual * (1 - slips)) * rng.normal(size=(*size, runs))
         for judge, leans in enumerate(judges):
             heard = said + leans[..., None] + np.sqrt(model.residual * slips) * rng.normal(size=said.shape)
             every[judge, ..., part.dimension, part.transcript] += part.share * model.given(heard)
         worth = part.share * weights[at]
         leaning = jury.severity**2 + jury.taste**2 if jury else 0.0
-        again += worth * model.mean(cell, model.residual + leaning)
-        another += worth * model.mean(subject, 1 - model.subject + leaning)
+        again += worth * model.mean(cell, model.residual + leaning + of_day)
+        another += worth * model.mean(subject, 1 - model.subject + leaning + of_day)
     return Boards(every.mean(axis=0), again, another, every if jury else None)
 
 

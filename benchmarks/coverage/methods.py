@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
+from independence_bench.statistics.between_runs import Together
 from independence_bench.statistics.dispersion import (
     Design,
     Measured,
@@ -57,6 +58,7 @@ def _cut(measured: Measured, part: slice) -> Measured:
         measured.mean[part],
         measured.runs[part],
         of(measured.again),
+        Together(*(getattr(measured.together, f.name)[part] for f in fields(Together))),
         None if measured.another is None else of(measured.another),
         measured.influence[part],
         measured.believed_again,

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 import numpy as np
 
 from independence_bench.protocol import Configuration, Dimension, Protocol
 from independence_bench.scoring import Marks, Slot
+from independence_bench.statistics.between_runs import NOTABLE, Together
 from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.statistics.intervals import Floats, Interval, Limits
 from independence_bench.statistics.judging import JudgeNoise, judge_noise, panel
@@ -28,6 +30,11 @@ INDEX = "index"  # beside the names of dimensions
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
 # many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
+
+
+SAME_EVENING = (
+    "what was the same in all runs is in no interval: runs of one evening say nothing of tomorrow, so spread them out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,33 @@ class Sureness:
                 "nothing of how others would turn out"
             )
         return tuple(said)
+
+    def runs_together(self) -> Together | None:
+        """Whether whole runs of the index are shifted together; None where nobody has two runs that vary."""
+        found = self.measures[INDEX].measured.together if self.measures else None
+        return None if found is None or found.ratio is None else found
+
+    def of_runs(self) -> tuple[str, ...]:
+        """What the board says of whether its runs are independent, a sentence each; empty where it has no intervals."""
+        if not self.measures or scores_again(self.measures[INDEX].measured) is None:
+            return ()
+        found = self.runs_together()
+        if found is None or found.ratio is None or found.p is None:
+            return ("whether the conversations of one run are independent cannot be told here", SAME_EVENING)
+        subjects = int(np.count_nonzero(found.weight))
+        number = f"{subjects} subject{'s' if subjects > 1 else ''}"
+        p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+        said = f"the runs' indices vary {found.ratio:.2f} times what their conversations add up to ({number}, {p})"
+        wider = sqrt(1 + found.excess)
+        if found.p < NOTABLE:
+            said += ": something shifts whole runs, as a day or a provider does"
+        elif found.ratio > 1:
+            said += ", which chance explains"
+        else:
+            said += ", as independent runs do"
+        if f"{wider:.2f}" != "1.00":
+            said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
+        return said, SAME_EVENING
 
     def _single(self, dimension: Dimension) -> bool:
         return self.measures[dimension.name].measured.another is None

@@ -71,6 +71,7 @@ def doubts(board: Board) -> list[str]:
         ]
         said.append(f"95 % intervals of the index, {'; '.join(kind for kind in kinds if kind)}.")
     said += [f"There is {reason}." for reason in board.sureness.unsaid()]
+    said += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in board.sureness.of_runs()]
     if certainty.standing is not None:
         said.append(
             "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %."

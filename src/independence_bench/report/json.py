@@ -10,6 +10,7 @@ from typing import Any
 from independence_bench.report.certainty import UNKNOWN, Apart, Uncertainty
 from independence_bench.report.differences import Difference
 from independence_bench.report.rows import Board, Row
+from independence_bench.statistics.between_runs import Together
 from independence_bench.statistics.ranking import Standing
 
 
@@ -40,6 +41,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
         "no_intervals_because": list(board.sureness.unsaid()) if board.sureness else [],
+        "runs_together": _together(board.sureness.runs_together() if board.sureness else None),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
@@ -48,6 +50,19 @@ def board_values(board: Board) -> dict[str, Any]:
 def _uncertainty(one: Uncertainty) -> dict[str, Any]:
     """95 % intervals in the number's own unit: the same test again, and another test like it."""
     return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
+
+
+def _together(found: Together | None) -> dict[str, Any] | None:
+    """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
+    if found is None:
+        return None
+    return {
+        "variance_ratio": found.ratio,
+        "degrees": found.degrees,
+        "p": found.p,
+        "excess_in_intervals": found.excess,
+        "subjects": int((found.weight > 0).sum()),
+    }
 
 
 def apart_values(one: Apart | None) -> dict[str, Any] | None:

@@ -10,10 +10,12 @@ and each has a variance of its own. A score is a weighted sum of shares (1 is th
     score of a run = sum over dimensions d and transcripts k of weight[d, k] x share[d, k]
 
 and conversations of one run know nothing of each other, so what varies in a run is the sum of what varies in each of
-its conversations: five runs of fifteen conversations say more about it than five indices do.
+its conversations: five runs of fifteen conversations say more about it than five indices do. Whether they do know
+nothing of each other is looked at on the board itself, and what is beyond it is added (`between_runs.py`).
 
 A variance of a few runs is a poor one, and at the ceiling it is 0. So it is told as a dispersion (variance over
-mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board.
+mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the
+more these differ in it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from independence_bench.statistics.between_runs import BELIEVED_DEGREES, Together, together
 from independence_bench.statistics.intervals import Floats, Scores, plain_scores
 
-# What is drawn together counts as much as this many degrees of freedom of a subject with average room. Chosen by
-# measurement (docs/statistics.md, "How the methods were chosen").
+# What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
+# where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics.md, "How the methods
+# were chosen"). It is what is believed of their likeness beforehand, with the weight of two subjects.
 WEIGHT_AGAIN = 8.0
 WEIGHT_ANOTHER = 20.0
+LEAST_WEIGHT = 0.2
+LIKE_SUBJECTS = 2.0
 # What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
 # have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
 BELIEVED_AGAIN = 0.5
@@ -73,6 +79,7 @@ class Variations:
     room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
     degrees: Floats  # how much is behind each variance; 0: it says nothing of its subject alone
     known: npt.NDArray[np.bool_]  # whether there is a variance at all
+    planned: Floats  # the degrees that there would be if everything varied as its weight says
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +89,7 @@ class Measured:
     mean: Floats  # [subjects], in [0, 1]
     runs: Floats  # [subjects]
     again: Variations  # of one run
+    together: Together  # and whether its conversations are independent
     another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
     influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
     believed_again: float  # dispersions of this design that are believed beforehand
@@ -100,17 +108,21 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     runs = np.array([len(one) for one in shares], dtype=np.float64)
     mean = np.einsum("dk,sdk->s", weights, means)
     # of what each transcript adds to its run
-    of_each = np.array([_variances(np.einsum("dk,rdk->rk", weights, one)) for one in shares])
+    said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]
+    of_each = np.array([_variances(one) for one in said])
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
     # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
     degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
-    again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1)
+    parts = np.square(weights.sum(axis=0))
+    planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
+    again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
     influence = _influence(design, means)
     return Measured(
         mean=mean,
         runs=runs,
         again=again,
+        together=together(said),
         another=_over_scenarios(design, mean, influence),
         influence=influence,
         believed_again=BELIEVED_AGAIN * float(np.square(weights.sum(axis=0)).sum()),
@@ -151,33 +163,78 @@ def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variatio
     # degrees of the sum, each dimension taken to vary as its weights say
     part = np.square(weights).sum(axis=1)
     degrees = float(part.sum() ** 2 / (part**2 / np.maximum(number - 1, 1)).sum())
-    return Variations(
-        np.square(influence).sum(axis=1), mean * (1 - mean), np.full(len(mean), degrees), np.full(len(mean), True)
-    )
+    every = np.full(len(mean), degrees)
+    return Variations(np.square(influence).sum(axis=1), mean * (1 - mean), every, np.full(len(mean), True), every)
 
 
-def moderated(own: Variations, pool: Variations, believed: float, weight: float) -> Floats:
-    """[subjects]: the dispersion of each of *own*, drawn towards that of the whole *pool*.
+@dataclass(frozen=True, slots=True, eq=False)
+class Moderated:
+    """Dispersions drawn together."""
+
+    dispersion: Floats  # [subjects]
+    weight: float  # degrees of freedom that the pool counts for
+
+
+def moderated(own: Variations, pool: Variations, believed: float, most: float) -> Moderated:
+    """The dispersion of each of *own*, drawn towards that of the whole *pool*.
 
     The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
-    counts as much as *weight* degrees of freedom of a subject with the pool's average room. So a subject at the
-    ceiling, whose own variance says nothing, has the pool's. After G. K. Smyth (Statistical Applications in Genetics
-    and Molecular Biology 3, 2004, article 3), with a fixed weight.
+    counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
+    a subject at the ceiling, whose own variance says nothing, has the pool's. Empirical Bayes after G. K. Smyth
+    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3).
     """
+    weight = weight_of(pool, most)
     room = pool.room[pool.known].sum() + BELIEVED_ROOM
     common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
     average = room / (np.count_nonzero(pool.known) + 1)
     above = weight * average * common + own.degrees * own.variance
-    dispersion: Floats = above / (weight * average + own.degrees * own.room)
-    return dispersion
+    return Moderated(above / (weight * average + own.degrees * own.room), weight)
+
+
+def weight_of(pool: Variations, most: float) -> float:
+    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in it are.
+
+    If dispersions are spread as a chi-square over its n degrees around their mean, their squared coefficient of
+    variation is 2/n. It is estimated by moments: a variance with f degrees has the expected square
+    (1 + 2/f) (room x dispersion)^2, so with rooms r and variances v
+
+        sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
+
+    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none. What is believed is
+    2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject. In [LEAST_WEIGHT, most].
+    """
+    variance, room = pool.variance[pool.known], pool.room[pool.known]
+    if not variance.sum() > 0 or not room.sum() > 0:
+        return most
+    degrees = np.where(pool.degrees > 0, np.maximum(pool.degrees, 1.0), pool.planned)[pool.known]
+    alike = room.sum() ** 2 / np.square(room).sum()  # so many subjects of equal room
+    unlike = (np.square(variance) / (1 + 2 / degrees)).sum() * alike / variance.sum() ** 2 - 1
+    squared = (LIKE_SUBJECTS * 2 / most + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
+    return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
 
 
 def scores_again(measured: Measured) -> Scores | None:
     """What an interval for *the same test again* needs; None where nobody has two runs: nothing says how they vary."""
     if not np.any(measured.again.known):
         return None
-    dispersion = moderated(measured.again, measured.again, measured.believed_again, WEIGHT_AGAIN)
-    return plain_scores(measured.mean, dispersion / measured.runs, WEIGHT_AGAIN + measured.again.degrees)
+    return scores_after(measured, measured.runs, measured.again.degrees)
+
+
+def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
+    """What it would need after so many *runs* of each subject, with so many *degrees* behind its own variance.
+
+    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice and never varied
+    has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
+    """
+    own = measured.again
+    drawn = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    never = own.known & (own.degrees == 0)
+    behind = np.where(never, WEIGHT_AGAIN, drawn.weight) + degrees
+    excess = measured.together.excess_of(own.room)
+    of_excess = BELIEVED_DEGREES + measured.together.degrees
+    # Satterthwaite, of the two parts
+    behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
+    return plain_scores(measured.mean, drawn.dispersion * (1 + excess) / runs, behind)
 
 
 def scores_another(measured: Measured) -> Scores | None:
@@ -185,23 +242,33 @@ def scores_another(measured: Measured) -> Scores | None:
     own = measured.another
     if own is None:
         return None
-    dispersion = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER) + _fewer_runs(measured)
-    return plain_scores(measured.mean, dispersion, _degrees_another(own))
+    drawn = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
+    return plain_scores(measured.mean, drawn.dispersion + _of_runs(measured), _degrees_another(own, drawn.weight))
 
 
-def _fewer_runs(measured: Measured) -> Floats:
-    """What the mean of a subject with fewer runs varies more than the others', of which the pool does not know."""
+def _of_runs(measured: Measured) -> Floats:
+    """What the scenarios of a subject do not show of how its mean varies from run to run, as a dispersion.
+
+    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
+    others', of which the pool does not know.
+    """
     scores = scores_again(measured)
     if scores is None:
         return np.zeros_like(measured.mean)
+    excess = measured.together.excess_of(measured.again.room)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
-    more: Floats = scores.dispersion * np.maximum(1 - of_others, 0.0)
+    more: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
     return more
 
 
-def _degrees_another(own: Variations) -> Floats:
-    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be."""
-    return np.maximum(own.degrees + 1, DEGREES_ANOTHER)
+def _degrees_another(own: Variations, weight: float) -> Floats:
+    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be.
+
+    And none where they are unlike, so that it has no *weight*.
+    """
+    most = np.maximum(own.degrees + 1, DEGREES_ANOTHER)
+    degrees: Floats = own.degrees + (most - own.degrees) * weight / WEIGHT_ANOTHER
+    return degrees
 
 
 Pair = tuple[Scores, Scores]
@@ -233,12 +300,12 @@ def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.N
     degrees = np.broadcast_to(own.degrees[0], variances.shape)
     known = np.full(variances.shape, True)
     everyone, mine = (
-        Variations(variances[at], rooms[at], degrees[at], known[at])
+        Variations(variances[at], rooms[at], degrees[at], known[at], degrees[at])
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
-    dispersion = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    more, degrees_of_one = _fewer_runs(measured), _degrees_another(own)
+    drawn = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
+    more, behind = _of_runs(measured), _degrees_another(own, drawn.weight)
     one, other = (
-        plain_scores(measured.mean[n], dispersion + more[n], degrees_of_one[n], shared=True) for n in (first, second)
+        plain_scores(measured.mean[n], drawn.dispersion + more[n], behind[n], shared=True) for n in (first, second)
     )
     return one, other

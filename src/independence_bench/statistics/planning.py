@@ -20,7 +20,9 @@ from independence_bench.statistics.dispersion import (
     Variations,
     measure,
     moderated,
+    scores_after,
     scores_another,
+    weight_of,
 )
 from independence_bench.statistics.intervals import LEVEL, Floats, Scores, intervals, plain_scores, smallest_seen
 
@@ -32,7 +34,8 @@ class Expected:
     """How the score of a subject that nobody has met is expected to vary."""
 
     again: float  # dispersion of one run
-    degrees: float  # what each run after the first adds to those that are borrowed
+    borrowed: float  # degrees that a subject has from the others
+    degrees: float  # what each run after the first adds to them
     another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
     another_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
@@ -53,7 +56,8 @@ def expect(design: Design, measured: Measured | None = None) -> Expected:
         met = blank.another if measured is None or measured.another is None else measured.another
         another = _common(met if measured is not None else _nobody(), pool.believed_another, WEIGHT_ANOTHER)
     return Expected(
-        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN),
+        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN) * (1 + pool.together.excess),
+        borrowed=weight_of(pool.again, WEIGHT_AGAIN),
         degrees=_degrees_of_a_run(pool, design),
         another=another,
         another_degrees=0.0 if over is None else float(over.degrees[0]),
@@ -68,7 +72,7 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> Scores | None
     """
     if runs < 2 and not expected.subjects:
         return None
-    degrees = WEIGHT_AGAIN + (runs - 1) * expected.degrees
+    degrees = expected.borrowed + (runs - 1) * expected.degrees
     return plain_scores(np.array([mean]), np.array([expected.again / runs]), np.array([degrees]))
 
 
@@ -115,10 +119,9 @@ def after(measured: Measured, runs: Floats | Sequence[float]) -> Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.again
-    dispersion = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
     more = measured.runs > 1
     of_a_run = np.where(more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured))
-    return plain_scores(measured.mean, dispersion / asked, WEIGHT_AGAIN + (asked - 1) * of_a_run)
+    return scores_after(measured, asked, (asked - 1) * of_a_run)
 
 
 def _narrow(expected: Expected, mean: float, runs: int, width: float) -> bool:
@@ -133,12 +136,14 @@ def _width(scores: Scores) -> float:
 
 def _common(pool: Variations, believed: float, weight: float) -> float:
     """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
-    unknown = Variations(np.zeros(1), np.zeros(1), np.zeros(1), np.full(1, False))
-    return float(moderated(unknown, pool, believed, weight)[0])
+    none = np.zeros(1)
+    unknown = Variations(none, none, none, np.full(1, False), none)
+    return float(moderated(unknown, pool, believed, weight).dispersion[0])
 
 
 def _nobody() -> Variations:
-    return Variations(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
+    none = np.zeros(0)
+    return Variations(none, none, none, np.zeros(0, dtype=np.bool_), none)
 
 
 def _degrees_of_a_run(measured: Measured, design: Design) -> float:

@@ -304,4 +304,5 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.by_table else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
-    return [*remarks, *(board.sureness.unsaid() if board.sureness else ())]
+    sure = board.sureness
+    return [*remarks, *((*sure.unsaid(), *sure.of_runs()) if sure else ())]
