@@ -14,7 +14,9 @@ import tokenize
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from independence_bench.viewer.rounding import form_of
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 100
@@ -40,7 +42,7 @@ def _interface(shape: type, node: ast.ClassDef, comments: Comments) -> Iterator[
         raise TypeError(f"{shape.__name__} is no dataclass")
     yield _comment(ast.get_docstring(node) or "", "")
     yield f"export interface {shape.__name__} {{"
-    hints = get_type_hints(shape)
+    hints = get_type_hints(shape, include_extras=True)
     lines = {
         part.target.id: part.lineno
         for part in node.body
@@ -50,6 +52,11 @@ def _interface(shape: type, node: ast.ClassDef, comments: Comments) -> Iterator[
         if said := comments.get(lines[field.name]):
             yield _comment(said, "  ")
         yield f"  readonly {field.name}: {written(hints[field.name])};"
+    if texts := [name for name, hint in hints.items() if form_of(hint)]:
+        yield _comment("as text", "  ")
+        yield "  readonly shown: {"
+        yield from (f"    readonly {name}: {written(hints[name]).replace('number', 'string')};" for name in texts)
+        yield "  };"
     yield "}"
 
 
@@ -60,6 +67,8 @@ def written(hint: Any) -> str:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return hint.__name__
     kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return written(parts[0])
     if kind is Literal:
         return " | ".join(f'"{part}"' for part in parts)
     if kind in (types.UnionType, Union):

@@ -93,6 +93,7 @@ LAYERS = """
     report.contents  report.plots
     report.contents_json  report.markdown
     report.probe  report.judges_view  report.names_view  report.audit
+    viewer.rounding
     viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page
     viewer.serving  viewer.offsets  viewer.equations  viewer.catalog
     viewer.terms

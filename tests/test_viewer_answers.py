@@ -18,7 +18,9 @@ from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, scrip
 
 from independence_bench.errors import StoreError
 from independence_bench.protocol import Configuration
+from independence_bench.report.figures import between
 from independence_bench.report.paired import set_side_by_side
+from independence_bench.report.terminal import number
 from independence_bench.store.changes import state_of
 from independence_bench.store.database import open_store
 from independence_bench.viewer.live import OFFER, Live
@@ -102,7 +104,13 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
         assert row["index"]["value"] == pytest.approx(other.score.index)
         again = other.certainty.index.again
         assert again is not None
-        assert row["index"]["uncertainty"]["again"] == pytest.approx({"low": again.low, "high": again.high})
+        ends = row["index"]["uncertainty"]["again"]
+        assert (ends["low"], ends["high"], ends["shown"]) == (
+            pytest.approx(again.low),
+            pytest.approx(again.high),
+            between(again),
+        )
+        assert row["index"]["shown"] == number(other.score.index, 1)
         assert other.certainty.standing is not None
         assert row["tie_groups"] == other.certainty.standing.groups
         assert [one["value"] for one in row["dimensions"]] == pytest.approx(
@@ -415,12 +423,12 @@ def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) 
         found |= {word: decoded(written, len(documents)) for word, written in words.items()}
 
     said: dict[str, list[int]] = {}
-    for number, one in enumerate(documents):
+    for place, one in enumerate(documents):
         talk = read(answers, f"transcripts/{one['transcript']}.json")
         spoken = [line["text"] for line in talk["lines"] if line["reply"]]
         written = [one["reasoning"] for one in talk["judgements"]]
         for word in words_of("\n".join(spoken if of == "said" else written)):
-            said.setdefault(word, []).append(number)
+            said.setdefault(word, []).append(place)
     assert found == said
     assert (len(documents), part["words"], head["preparing"]) == (24, len(said), None)
     assert list(found) == sorted(found, key=lambda word: word.encode("utf-16-be"))

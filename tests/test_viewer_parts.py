@@ -16,9 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.embedded.table import Evidence, find_phrases, read
+from independence_bench.report.certainty import UNKNOWN
+from independence_bench.report.terminal import number
 from independence_bench.viewer import shapes
 from independence_bench.viewer.offsets import Offsets
 from independence_bench.viewer.quoting import find_quotes
+from independence_bench.viewer.ranking import index_score
+from independence_bench.viewer.rounding import share
 from independence_bench.viewer.searching import words_of
 from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.turns import shared
@@ -74,7 +78,31 @@ def test_json_is_ascii_and_says_every_text() -> None:
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        json_bytes(shapes.Interval(float("nan"), 1.0))
+        json_bytes(shapes.Interval(float("nan"), 1.0, ""))
+
+
+@pytest.mark.parametrize("value", [82.25, 82.35, 0.05, 0.15, 0.25, 0.45, 0.95, 99.95, 100.0, 0.0])
+def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
+    """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as the float lies."""
+    sent = json.loads(json_bytes(shapes.RunIndex(1, value)))
+
+    assert sent["index"] == value
+    assert sent["shown"]["index"] == number(value, 1) == f"{round(value, 1):.1f}"
+    assert index_score(value, UNKNOWN, None).shown == number(value, 1)
+
+
+def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
+    """Absent stays null; lists and marks are written one by one; small shares are not nothing."""
+    row = shapes.RunDetail(2, None, (12.5, None), (99.6,))
+    flagged = shapes.JudgeRow("j", "model", 1, 1, 0.004, 0, -1.25, 0.0123, 1234.6)
+    judgement = shapes.Judgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
+
+    assert json.loads(json_bytes(row))["shown"] == {"index": None, "dimensions": ["12", None], "scenarios": ["100"]}
+    assert json.loads(json_bytes(flagged))["shown"] == {
+        "failed_share": "0.4 %", "leniency": "−1.2", "dollars_per_run": "$0.0123", "seconds_per_run": "1,235",
+    }  # fmt: skip
+    assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
+    assert [share(one) for one in (0, 0.0004, 0.004, 0.5)] == ["0 %", "<0.1 %", "0.4 %", "50 %"]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\r=1"])
@@ -243,4 +271,5 @@ def test_every_shape_becomes_an_interface_with_its_words() -> None:
     made = typescript(shapes)
 
     assert "/** A number with its uncertainty. */\nexport interface Score {\n  /** [0, 100] */\n" in made
-    assert "  readonly value: number | null;\n  readonly uncertainty: Uncertainty;\n}" in made
+    assert "  readonly shown: string | null;\n  readonly uncertainty: Uncertainty;\n}" in made
+    assert "  /** as text */\n  readonly shown: {\n    readonly index: string | null;\n  };\n}" in made

@@ -102,7 +102,9 @@ def test_a_pool_is_taken_apart(bench: Callable[..., Bench], where: str, small: P
     (effect,) = [n for n, one in enumerate(board["configurations"]["effects"]) if one["factor"] == "system"]
     said = spread["changes"][effect]
     assert change["points"][0] == pytest.approx(said["points"], abs=0.001) != 0
-    assert (change["lows"][0], change["highs"][0]) == pytest.approx(tuple(said["again"].values()), abs=0.001)
+    ends = said["again"]
+    assert (change["lows"][0], change["highs"][0]) == pytest.approx((ends["low"], ends["high"]), abs=0.001)
+    assert (change["shown"][0], change["between"][0]) == (said["shown"]["points"], ends["shown"])
 
 
 def test_who_is_in_one_configuration_has_no_such_page(bench: Callable[..., Bench], where: str) -> None:

@@ -27,10 +27,11 @@ def between(interval: Interval | None, digits: int = 1) -> str:
 
 def from_to(interval: Interval | None, digits: int = 1) -> str:
     """+0.3 to +5.1, of a difference; a dash where there is none."""
-    return "–" if interval is None else " to ".join(_signed(end, digits) for end in (interval.low, interval.high))
+    return "–" if interval is None else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
 
 
-def _signed(points: float, digits: int) -> str:
+def signed(points: float, digits: int = 1) -> str:
+    """A difference with its sign; without one where it is shown as none."""
     return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
 
 

@@ -59,6 +59,11 @@ class Health:
         return self.unusable / self.replies if self.replies else 0.0
 
     @property
+    def plain_text_share(self) -> float:
+        """Replies spoken beside the tool of all replies asked for, [0, 1]; 0 where none was."""
+        return self.plain_text / self.replies if self.replies else 0.0
+
+    @property
     def reasoned_share(self) -> float:
         """Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was."""
         return self.reasoned / self.replies if self.replies else 0.0

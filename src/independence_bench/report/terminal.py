@@ -16,6 +16,7 @@ from rich.text import Text
 
 from independence_bench.conversation import Transcript
 from independence_bench.protocol import Ask, Configuration, Dimension, Given, Mark, Protocol, Scenario
+from independence_bench.report import figures
 from independence_bench.report.configurations import Configurations, Effect
 from independence_bench.report.differences import Difference
 from independence_bench.report.figures import between, doubts, from_to, made_by, ranks, tied
@@ -297,8 +298,8 @@ def number(value: float | None, digits: int) -> str:
 
 
 def signed(points: float | None) -> str:
-    """A difference with its sign, one decimal; 0.0 for what is none; a dash for what is absent."""
-    return "–" if points is None else "0.0" if abs(points) < 0.05 else f"{points:+.1f}"
+    """A difference with its sign, one decimal; a dash for what is absent."""
+    return "–" if points is None else figures.signed(points)
 
 
 def share(value: float) -> str:

@@ -4,7 +4,7 @@ they are, and which scenarios flipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from independence_bench.report.certainty import (
     INDEX,
@@ -14,11 +14,14 @@ from independence_bench.report.certainty import (
     every_apart,
     measure_scenarios,
 )
+from independence_bench.report.figures import from_to, signed
 from independence_bench.report.paired import Compared, all_compared, standing_out, values_of
 from independence_bench.report.paired_configurations import Placed, how_sure
 from independence_bench.report.rows import Board, Row
+from independence_bench.statistics.intervals import Interval
 from independence_bench.viewer import ranking, shapes
 from independence_bench.viewer.catalog import Catalog, Ranking, ranking_id, rows_of, series_id, subject_id
+from independence_bench.viewer.rounding import minus
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.writing import csv_bytes
 
@@ -50,6 +53,7 @@ def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes
         label=row.label,
         compared=_shown(compared),
         values=_short([mine.get(one) for one in compared]),
+        shown=_values_shown(compared, mine),
         others=tuple(
             _comparison(compared, mine, other, values[other.subject.hash], known, why)
             for other in rows_of(board)
@@ -88,6 +92,7 @@ def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> sha
                 configuration=str(one.place.configuration),
                 board=ranking_id(place.edition, one.place.board.configurations, place.judge, place.rules),
                 values=_short([one.values.get(name) for name in compared]),
+                shown=_values_shown(compared, one.values),
                 others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),
             )
             for one in found.placed
@@ -179,7 +184,7 @@ def _comparison(
         of_both, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
     values = _short([theirs.get(one) for one in compared])
     apart = _differences(compared, mine, theirs, of_both, why)
-    return shapes.Comparison(subject_id(other.subject), other.label, values, apart)
+    return shapes.Comparison(subject_id(other.subject), other.label, values, _values_shown(compared, theirs), apart)
 
 
 def _differences(
@@ -201,12 +206,20 @@ def _differences(
     p_another = [None if one is None else one.p_another for one in known]
     return shapes.Differences(
         points=_short(points),
+        shown=tuple(
+            None if difference is None else minus(signed(difference, _digits(one)))
+            for one, difference in zip(compared, points, strict=True)
+        ),
+        between=tuple(
+            None if ends is None else minus(from_to(ends, _digits(one)))
+            for one, ends in zip(compared, again, strict=True)
+        ),
         lows=_short([None if ends is None else ends.low for ends in again]),
         highs=_short([None if ends is None else ends.high for ends in again]),
         another=tuple(
-            None if one is None else ranking.interval(one.uncertainty.another)
-            for one, (scenario, _) in zip(known, compared, strict=True)
-            if scenario is None
+            None if one is None else ranking.interval(one.uncertainty.another, _from_to(name))
+            for one, name in zip(known, compared, strict=True)
+            if name[0] is None
         ),
         why=why,
         flipped=tuple(flipped),
@@ -219,6 +232,19 @@ def _differences(
 def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[int, ...]:
     """Those of *places* that stand among all of them."""
     return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
+
+
+def _digits(compared: Compared) -> int:
+    """Decimals: one for the index, none for what it is made of."""
+    return 1 if compared == (None, None) else 0
+
+
+def _from_to(compared: Compared) -> Callable[[Interval], str]:
+    return lambda ends: from_to(ends, _digits(compared))
+
+
+def _values_shown(compared: Sequence[Compared], values: Mapping[Compared, float]) -> tuple[str | None, ...]:
+    return tuple(f"{values[one]:.{_digits(one)}f}" if one in values else None for one in compared)
 
 
 def _short(numbers: Sequence[float | None]) -> tuple[float | None, ...]:

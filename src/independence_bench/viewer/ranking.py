@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from independence_bench.report.certainty import UNKNOWN
 from independence_bench.report.certainty import Uncertainty as Certain
 from independence_bench.report.comparisons import Comparison
 from independence_bench.report.configurations import Effect, compare_configurations
 from independence_bench.report.contents import Contents
+from independence_bench.report.figures import between, from_to
 from independence_bench.report.paired_configurations import InSeveral, compare_in_configurations
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import ScenarioFacts as Measured
 from independence_bench.report.scenarios import Verdict
+from independence_bench.report.scenarios_view import span
 from independence_bench.scoring import OWN
 from independence_bench.statistics.intervals import Interval as Ends
 from independence_bench.statistics.ranking import Standing
 from independence_bench.viewer import parts, shapes
 from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id, subject_id
+from independence_bench.viewer.rounding import minus
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.writing import Cell, csv_bytes
 
@@ -140,20 +143,20 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> tuple[shapes.Ro
                 standing_another=_standing(row.certainty.standing_another),
                 subject=parts.subject_facts(catalog, row.subject),
                 thinks=row.thinks,
-                index=score(row.score.index, row.certainty.index, why),
+                index=index_score(row.score.index, row.certainty.index, why),
                 deviation=row.score.deviation,
                 runs=row.score.runs,
                 run_indices=tuple(shapes.RunIndex(run, score.index) for run, score in row.runs.items()),
                 dimensions=tuple(
-                    score(row.score.dimensions[one.name], row.certainty.dimensions.get(one.name, UNKNOWN), why, 100)
-                    for one in board.protocol.dimensions
+                    dimension_score(row.score.dimensions[name], row.certainty.dimensions.get(name, UNKNOWN), why)
+                    for name in (one.name for one in board.protocol.dimensions)
                 ),
                 health=_health(row),
                 replies_dollars_per_run=price.replies_per_run if price else None,
                 judging_dollars_per_run=price.judging_per_run if price else None,
                 dollars_per_run=price.dollars_per_run if price else None,
                 index_per_dollar=price.index_per_dollar if price else None,
-                per_dollar_uncertainty=uncertainty(price.uncertainty if price else UNKNOWN, None),
+                per_dollar_uncertainty=uncertainty(price.uncertainty if price else UNKNOWN, None, between),
                 scenarios=tuple(_hundred(share) for share in shares) or (None,) * len(board.protocol.scenarios),
                 missing=row.missing,
             )
@@ -161,19 +164,25 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> tuple[shapes.Ro
     return tuple(made)
 
 
-def score(value: float | None, sure: Certain, why: str | None, unit: float = 1) -> shapes.Score:
-    """A score in [0, 100] from one in [0, 100 / *unit*]; *why* is told where an interval is missing."""
-    return shapes.Score(None if value is None else unit * value, uncertainty(sure, why, unit))
+def index_score(value: float | None, sure: Certain, why: str | None) -> shapes.Score:
+    """An index, to one decimal; *why* is told where an interval is missing."""
+    shown = None if value is None else f"{value:.1f}"
+    return shapes.Score(value, shown, uncertainty(sure, why, between))
 
 
-def uncertainty(sure: Certain, why: str | None, unit: float = 1) -> shapes.Uncertainty:
-    """How sure a number is, in *unit* times its own unit."""
-    whole = sure.again is not None and sure.another is not None
-    return shapes.Uncertainty(
-        interval(sure.again and sure.again.scaled(unit)),
-        interval(sure.another and sure.another.scaled(unit)),
-        None if whole else why,
+def dimension_score(value: float | None, sure: Certain, why: str | None) -> shapes.Score:
+    """A dimension, which is in [0, 1], in per cent without decimals."""
+    percent = None if value is None else 100 * value
+    sure = sure.scaled(100)
+    return shapes.Score(
+        percent, None if percent is None else f"{percent:.0f}", uncertainty(sure, why, lambda ends: between(ends, 0))
     )
+
+
+def uncertainty(sure: Certain, why: str | None, text: Callable[[Ends], str]) -> shapes.Uncertainty:
+    """How sure a number is; *text* makes an interval readable."""
+    whole = sure.again is not None and sure.another is not None
+    return shapes.Uncertainty(interval(sure.again, text), interval(sure.another, text), None if whole else why)
 
 
 def unsaid(board: Board) -> str | None:
@@ -214,16 +223,16 @@ def _facts(facts: Measured, titles: dict[str, str]) -> shapes.ScenarioFacts:
         ceiling=facts.ceiling,
         floor=facts.floor,
         discrimination=facts.discrimination,
-        discrimination_interval=interval(facts.discrimination_interval),
+        discrimination_interval=interval(facts.discrimination_interval, span),
         share=facts.share,
-        share_interval=interval(facts.share_interval),
+        share_interval=interval(facts.share_interval, span),
         verdicts=tuple(map(_verdict, facts.verdicts)),
     )
 
 
-def interval(ends: Ends | None) -> shapes.Interval | None:
-    """Two ends."""
-    return None if ends is None else shapes.Interval(ends.low, ends.high)
+def interval(ends: Ends | None, text: Callable[[Ends], str]) -> shapes.Interval | None:
+    """Two ends, and both of them as *text*."""
+    return None if ends is None else shapes.Interval(ends.low, ends.high, minus(text(ends)))
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -245,9 +254,9 @@ def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations
                 subject=ids[one.label],
                 label=one.label,
                 indices=one.indices,
-                intervals=tuple(map(interval, one.intervals)),
+                intervals=tuple(interval(ends, between) for ends in one.intervals),
                 changes=tuple(
-                    None if change is None else shapes.Change(change.points, interval(change.again))
+                    None if change is None else shapes.Change(change.points, interval(change.again, from_to))
                     for change in one.changes
                 ),
             )
@@ -272,8 +281,8 @@ def _effect(effect: Effect) -> shapes.Effect:
         within=effect.within,
         subjects=effect.subjects,
         points=effect.points,
-        sampled=interval(effect.sampled),
-        again=interval(effect.again),
+        sampled=interval(effect.sampled, from_to),
+        again=interval(effect.again, from_to),
     )
 
 
@@ -291,7 +300,7 @@ def _settings(board: Board, by: str, group: Comparison) -> shapes.Settings:
                 index=one.index,
                 runs=one.runs,
                 difference=one.difference,
-                uncertainty=uncertainty(UNKNOWN if one.apart is None else one.apart.uncertainty, unsaid(board)),
+                uncertainty=uncertainty(one.apart.uncertainty if one.apart else UNKNOWN, unsaid(board), from_to),
                 stands=one.stands,
                 served=tuple(shapes.Served(provider, replies) for provider, replies in one.served),
             )

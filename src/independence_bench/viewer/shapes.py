@@ -2,8 +2,9 @@
 
 `docs/build.py` makes `web/src/api/types.ts` of this file, so both sides have one source. What all answers share:
 absent is null, never 0; indices and scores are in [0, 100], 100 being the independent end; times are ISO 8601 in UTC;
-costs are US dollars; ids are made by us and safe in a path; labels and all other texts are hostile. A *start* and an
-*end* count UTF-16 code units, as JavaScript's strings do; the end is the first one that no longer belongs to it.
+costs are US dollars; what is shown of a number stands beside it as text, under *shown*, and is rounded by nobody
+else; ids are made by us and safe in a path; labels and all other texts are hostile. A *start* and an *end* count
+UTF-16 code units, as JavaScript's strings do; the end is the first one that no longer belongs to it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from independence_bench.viewer.rounding import (
+    Difference,
+    Dollars,
+    Given,
+    Hundredths,
+    Points,
+    Share,
+    SmallDifference,
+    Thousands,
+    Whole,
+)
 
 JudgeKind = Literal["model", "table", "person", "jury"]
 SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
@@ -25,6 +38,7 @@ class Interval:
 
     low: float
     high: float
+    shown: str  # both, as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,7 @@ class Score:
     """A number with its uncertainty."""
 
     value: float | None  # [0, 100]
+    shown: str | None  # the same, as text
     uncertainty: Uncertainty
 
 
@@ -58,10 +73,11 @@ class Health:
     plain_text: int  # spoken beside the tool
     reasoned: int  # came with reasoning
     unusable: int  # brought no answer at least once
-    invalid_share: float
-    cut_off_share: float
-    unusable_share: float
-    reasoned_share: float
+    invalid_share: Share
+    cut_off_share: Share
+    unusable_share: Share
+    reasoned_share: Share
+    plain_text_share: Share
 
 
 # ---------------------------------------------------------------- api/index.json
@@ -159,7 +175,7 @@ class RunIndex:
     """One run's index; null where something is missing."""
 
     run: int
-    index: float | None
+    index: Points | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +202,17 @@ class Row:
     subject: SubjectFacts
     thinks: bool  # told to reason, or does so by itself in most of its replies
     index: Score
-    deviation: float | None  # standard deviation of the runs' indices
+    deviation: Points | None  # standard deviation of the runs' indices
     runs: int
     run_indices: tuple[RunIndex, ...]
     dimensions: tuple[Score, ...]  # in the order of the board's dimensions
     health: Health
-    replies_dollars_per_run: float | None  # null: not known
-    judging_dollars_per_run: float | None  # what this board's judge took for it; null: not known
-    dollars_per_run: float | None  # both together; null: not known
-    index_per_dollar: float | None  # points for a dollar of one run; null: not known, or free
+    replies_dollars_per_run: Dollars | None  # null: not known
+    judging_dollars_per_run: Dollars | None  # what this board's judge took for it; null: not known
+    dollars_per_run: Dollars | None  # both together; null: not known
+    index_per_dollar: Thousands | None  # points for a dollar of one run; null: not known, or free
     per_dollar_uncertainty: Uncertainty
-    scenarios: tuple[float | None, ...]  # mean share of its points in each scenario, in the board's order
+    scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
     missing: tuple[str, ...]  # why it is not ranked, a line each
 
 
@@ -218,13 +234,13 @@ class ScenarioFacts:
     id: str  # in paths
     title: str
     experiment: str  # title
-    points: float  # of the index's 100
-    difficulty: float | None  # share of its points that subjects lose, [0, 100]
-    ceiling: float | None  # share of its transcripts that have all of the points, [0, 1]
-    floor: float | None  # that have none, [0, 1]
-    discrimination: float | None  # item-rest correlation, [-1, 1]
+    points: Points  # of the index's 100
+    difficulty: Whole | None  # share of its points that subjects lose, [0, 100]
+    ceiling: Share | None  # share of its transcripts that have all of the points, [0, 1]
+    floor: Share | None  # that have none, [0, 1]
+    discrimination: Hundredths | None  # item-rest correlation, [-1, 1]
     discrimination_interval: Interval | None
-    share: float | None  # of the index's variance between subjects; all scenarios' add up to 1
+    share: Share | None  # of the index's variance between subjects; all scenarios' add up to 1
     share_interval: Interval | None
     verdicts: tuple[str, ...]  # what is wrong with it, a line each
 
@@ -244,9 +260,9 @@ class Variant:
     subject: str  # id
     label: str
     setting: str
-    index: float | None
+    index: Points | None
     runs: int
-    difference: float | None  # its index minus that of what it is compared with; null for that one itself
+    difference: Difference | None  # its index minus that of what it is compared with; null for that one itself
     uncertainty: Uncertainty  # of the difference
     stands: bool | None  # told from 0 though so many are compared; null: not known
     served: tuple[Served, ...]
@@ -268,8 +284,8 @@ class Place:
 
     configuration: str
     subjects: int
-    mean: float
-    paired: float | None  # over the subjects that have an index in every configuration
+    mean: Points
+    paired: Points | None  # over the subjects that have an index in every configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +297,7 @@ class Effect:
     base: str
     within: str | None
     subjects: int
-    points: float
+    points: Difference
     sampled: Interval | None  # 95 %, over other subjects like these
     again: Interval | None  # 95 %, for these subjects, were the same scenarios played again
 
@@ -290,7 +306,7 @@ class Effect:
 class Change:
     """An effect in one subject alone, in points of the index."""
 
-    points: float
+    points: Difference
     again: Interval | None  # 95 %, were the same scenarios played again
 
 
@@ -300,7 +316,7 @@ class Spread:
 
     subject: str  # id
     label: str
-    indices: tuple[float | None, ...]  # in the order of the places
+    indices: tuple[Points | None, ...]  # in the order of the places
     intervals: tuple[Interval | None, ...]  # of the indices, were the same scenarios played again
     changes: tuple[Change | None, ...]  # in the order of the effects; null: not all that it needs is there
 
@@ -350,8 +366,8 @@ class MarkScale:
     name: str
     title: str
     kind: Literal["number", "whole", "yes_no"]  # a yes counts as 1, a no as 0; a jury's is the share of yes
-    low: float
-    high: float
+    low: Given
+    high: Given
     inverted: bool  # whether the low end is the independent one
     asks: str
 
@@ -361,9 +377,9 @@ class RunDetail:
     """One run."""
 
     run: int
-    index: float | None
-    dimensions: tuple[float | None, ...]  # in the board's order
-    scenarios: tuple[float | None, ...]  # share of its points, in the board's order of scenarios
+    index: Points | None
+    dimensions: tuple[Whole | None, ...]  # in the board's order
+    scenarios: tuple[Whole | None, ...]  # share of its points, in the board's order of scenarios
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +388,7 @@ class ConfigurationScore:
 
     configuration: str
     index: Score
-    deviation: float | None
+    deviation: Points | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +396,7 @@ class MarkMean:
     """One mark's mean over all transcripts that have it."""
 
     mark: str
-    mean: float | None  # on the mark's scale
+    mean: Hundredths | None  # on the mark's scale
     scored: int  # transcripts that have it
     planned: int
 
@@ -392,7 +408,7 @@ class Elsewhere:
     board: str  # id
     configurations: tuple[str, ...]
     index: Score
-    difference: float | None  # that index minus the one on this board
+    difference: Difference | None  # that index minus the one on this board
     again: Interval | None  # 95 %, of the difference, were the same scenarios played again
     why: str | None  # why that interval is missing; null where it is there
 
@@ -423,8 +439,8 @@ class TranscriptEntry:
     configuration: str
     state: Literal["judged", "not judged", "judge failed", "invalid"]
     why: str | None  # for invalid and judge failed
-    score: float | None  # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
-    marks: Mapping[str, float]  # mark -> number on its scale
+    score: Whole | None  # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
+    marks: Mapping[str, Given]  # mark -> number on its scale
     replies: int
     cut_off: int
     plain_text: int
@@ -441,10 +457,10 @@ class Subject:
     marks: tuple[MarkScale, ...]
     means: tuple[MarkMean, ...]  # in the order of *marks*
     runs: tuple[RunDetail, ...]
-    field: tuple[float | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
+    field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
     by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
     elsewhere: tuple[Elsewhere, ...]
-    dollars: float | None  # all runs, replies and judge, attempts that were thrown away included; null: not known
+    dollars: Dollars | None  # all runs, replies and judge, attempts that were thrown away included; null: not known
     served: tuple[Served, ...]
     names: tuple[NameChoice, ...]
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
@@ -483,12 +499,12 @@ class Attempt:
     status: int | None  # HTTP
     finish_reason: str | None
     started: str
-    seconds: float | None
+    seconds: Points | None
     max_tokens: int
     prompt_tokens: int | None
     completion_tokens: int | None
     reasoning_tokens: int | None
-    dollars: float | None
+    dollars: Dollars | None
     model: str | None  # that served it, by its own word
     provider: str | None
 
@@ -549,7 +565,7 @@ class Judgement:
 
     judge: str  # label
     kind: JudgeKind
-    marks: Mapping[str, float]
+    marks: Mapping[str, Given]
     reasoning: str
     failed: str | None  # why there is no verdict
     flags: tuple[Flag, ...]
@@ -570,7 +586,7 @@ class Phrase:
     """What weighed in the embedded judge's mark."""
 
     text: str
-    weight: float  # change of the mark against the same reply without it, in its points; above 0: raised it
+    weight: SmallDifference  # change of the mark against the same reply without it, in its points; above 0: raised it
     places: tuple[PhrasePlace, ...]  # empty: something counted, not a phrase
 
 
@@ -579,7 +595,7 @@ class PhraseMark:
     """One mark of the embedded judge, and the five phrases that weighed most in it."""
 
     mark: str
-    value: float
+    value: Given
     phrases: tuple[Phrase, ...]
 
 
@@ -711,8 +727,8 @@ class Answer:
     run: int
     configuration: str
     state: Literal["judged", "not judged", "judge failed", "invalid"]
-    score: float | None
-    marks: Mapping[str, float]
+    score: Whole | None
+    marks: Mapping[str, Given]
     text: str  # of the judged reply, its beginning; several are joined by a blank line
     whole: bool  # whether *text* is all of it
     cut_off: bool
@@ -755,6 +771,8 @@ class Differences:
     """The second minus the first, of two subjects or of one in two configurations; in the order of *compared*."""
 
     points: tuple[float | None, ...]  # null: one of the two has no mark of it
+    shown: tuple[str | None, ...]  # the same, as text
+    between: tuple[str | None, ...]  # *lows* and *highs*, as text
     lows: tuple[float | None, ...]  # of the differences' 95 % intervals, were the same scenarios played again
     highs: tuple[float | None, ...]
     another: tuple[Interval | None, ...]  # of the index and the dimensions of two subjects: were other scenarios asked
@@ -773,6 +791,7 @@ class Comparison:
     subject: str  # id
     label: str
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
 
 
@@ -786,6 +805,7 @@ class Comparisons:
     label: str
     compared: tuple[Compared, ...]  # the index, each dimension, each dimension in each scenario
     values: tuple[float | None, ...]  # the first subject's
+    shown: tuple[str | None, ...]  # the same, as text
     others: tuple[Comparison, ...]  # in the board's order
 
 
@@ -807,6 +827,7 @@ class InConfiguration:
     configuration: str
     board: str  # id of the board that it is on, alone or in a pool
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    shown: tuple[str | None, ...]  # the same, as text
     others: tuple[OtherConfiguration, ...]
 
 
@@ -833,11 +854,11 @@ class JudgeRow:
     kind: JudgeKind
     judged: int
     failed: int
-    failed_share: float | None  # [0, 1]
+    failed_share: Share | None  # [0, 1]
     flagged: int
-    leniency: float | None  # its index minus the mean of the others'
-    dollars_per_run: float | None  # of one subject; null: not known
-    seconds_per_run: float | None  # likewise, of its calls one after the other
+    leniency: Difference | None  # its index minus the mean of the others'
+    dollars_per_run: Dollars | None  # of one subject; null: not known
+    seconds_per_run: Thousands | None  # likewise, of its calls one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -846,9 +867,9 @@ class JudgedSubject:
 
     label: str
     subject: str  # id
-    indices: tuple[float | None, ...]
-    mean: float | None
-    spread: float | None
+    indices: tuple[Points | None, ...]
+    mean: Points | None
+    spread: Points | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -859,10 +880,10 @@ class Favour:
     whom: Literal["itself", "its family"]
     family: str | None
     subjects: int
-    own: float
-    others: float
-    elsewhere: float | None
-    difference: float
+    own: Points
+    others: Points
+    elsewhere: Difference | None
+    difference: Difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -871,7 +892,7 @@ class Kappa:
 
     one: str
     other: str
-    kappa: float | None
+    kappa: Hundredths | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -880,8 +901,8 @@ class MarkAgreement:
 
     mark: MarkScale
     conversations: int
-    alpha: float | None  # Krippendorff's, ordinal
-    icc: float | None  # ICC(2,k)
+    alpha: Hundredths | None  # Krippendorff's, ordinal
+    icc: Hundredths | None  # ICC(2,k)
     icc_judges: int
     icc_conversations: int
     kappas: tuple[Kappa, ...]
@@ -894,9 +915,9 @@ class PairAgreement:
     one: str
     other: str
     subjects: int
-    rank_correlation: float | None
+    rank_correlation: Hundredths | None
     conversations: int
-    kappa: float | None
+    kappa: Hundredths | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -915,7 +936,7 @@ class DisputedMark:
     """What each judge gave, in the judges' order."""
 
     mark: str
-    values: tuple[float | None, ...]
+    values: tuple[Given | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -923,7 +944,7 @@ class Dispute:
     """One conversation that the judges mark differently."""
 
     place: JudgedPlace
-    spread: float  # [0, 1]
+    spread: Share  # [0, 1]
     marks: tuple[DisputedMark, ...]
 
 

@@ -9,6 +9,7 @@ from independence_bench.names import gender_changed, name_changed
 from independence_bench.report.certainty import UNKNOWN
 from independence_bench.report.configurations import Change, change_between
 from independence_bench.report.contents import Contents
+from independence_bench.report.figures import from_to
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import mean_of
 from independence_bench.viewer import parts, ranking, shapes
@@ -40,7 +41,7 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
         by_configuration=tuple(
             shapes.ConfigurationScore(
                 str(one),
-                ranking.score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
+                ranking.index_score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
                 score.deviation,
             )
             for one, score in row.by_configuration.items()
@@ -111,9 +112,9 @@ def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -
             yield shapes.Elsewhere(
                 board=other.id,
                 configurations=tuple(map(str, other.configurations)),
-                index=ranking.score(one.score.index, one.certainty.index, why),
+                index=ranking.index_score(one.score.index, one.certainty.index, why),
                 difference=None if change is None else change.points,
-                again=ranking.interval(again),
+                again=ranking.interval(again, from_to),
                 why=None if again else why or unsaid or "no interval: it is not ranked on both boards",
             )
 

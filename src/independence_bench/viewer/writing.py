@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from independence_bench.viewer.rounding import Form, forms_of, worded
+
 DIGITS = 8
 FORMULA = "=+-@\t\r\n"  # what a spreadsheet takes for the beginning of a formula, or for another cell
 
@@ -62,7 +64,11 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
-    return {name: _plain(getattr(value, name)) for name in _fields(type(value))}
+    shape = type(value)
+    plain = {name: _plain(getattr(value, name)) for name in _fields(shape)}
+    if forms := _forms(shape):
+        plain["shown"] = {name: worded(getattr(value, name), form) for name, form in forms.items()}
+    return plain
 
 
 def _fields(shape: type) -> tuple[str, ...]:
@@ -72,4 +78,12 @@ def _fields(shape: type) -> tuple[str, ...]:
     return _FIELDS[shape]
 
 
+def _forms(shape: type) -> Mapping[str, Form]:
+    """The fields of *shape* that are shown as text, too."""
+    if shape not in _FORMS:
+        _FORMS[shape] = forms_of(shape)
+    return _FORMS[shape]
+
+
 _FIELDS: dict[type, tuple[str, ...]] = {}
+_FORMS: dict[type, Mapping[str, Form]] = {}

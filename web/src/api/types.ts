@@ -5,15 +5,18 @@
  *
  * `docs/build.py` makes `web/src/api/types.ts` of this file, so both sides have one source. What
  * all answers share: absent is null, never 0; indices and scores are in [0, 100], 100 being the
- * independent end; times are ISO 8601 in UTC; costs are US dollars; ids are made by us and safe in
- * a path; labels and all other texts are hostile. A *start* and an *end* count UTF-16 code units,
- * as JavaScript's strings do; the end is the first one that no longer belongs to it.
+ * independent end; times are ISO 8601 in UTC; costs are US dollars; what is shown of a number
+ * stands beside it as text, under *shown*, and is rounded by nobody else; ids are made by us and
+ * safe in a path; labels and all other texts are hostile. A *start* and an *end* count UTF-16 code
+ * units, as JavaScript's strings do; the end is the first one that no longer belongs to it.
  */
 
 /** Two ends of a 95 % interval, in the unit of what it belongs to. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
+  /** both, as text */
+  readonly shown: string;
 }
 
 /**
@@ -32,6 +35,8 @@ export interface Uncertainty {
 export interface Score {
   /** [0, 100] */
   readonly value: number | null;
+  /** the same, as text */
+  readonly shown: string | null;
   readonly uncertainty: Uncertainty;
 }
 
@@ -57,6 +62,15 @@ export interface Health {
   readonly cut_off_share: number;
   readonly unusable_share: number;
   readonly reasoned_share: number;
+  readonly plain_text_share: number;
+  /** as text */
+  readonly shown: {
+    readonly invalid_share: string;
+    readonly cut_off_share: string;
+    readonly unusable_share: string;
+    readonly reasoned_share: string;
+    readonly plain_text_share: string;
+  };
 }
 
 /** What made this. */
@@ -161,6 +175,10 @@ export interface SubjectFacts {
 export interface RunIndex {
   readonly run: number;
   readonly index: number | null;
+  /** as text */
+  readonly shown: {
+    readonly index: string | null;
+  };
 }
 
 /** What can be said of a subject's place among all, at 95 % for the whole ranking. */
@@ -214,6 +232,15 @@ export interface Row {
   readonly scenarios: readonly (number | null)[];
   /** why it is not ranked, a line each */
   readonly missing: readonly string[];
+  /** as text */
+  readonly shown: {
+    readonly deviation: string | null;
+    readonly replies_dollars_per_run: string | null;
+    readonly judging_dollars_per_run: string | null;
+    readonly dollars_per_run: string | null;
+    readonly index_per_dollar: string | null;
+    readonly scenarios: readonly (string | null)[];
+  };
 }
 
 /** A part of the index. */
@@ -250,6 +277,15 @@ export interface ScenarioFacts {
   readonly share_interval: Interval | null;
   /** what is wrong with it, a line each */
   readonly verdicts: readonly string[];
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+    readonly difficulty: string | null;
+    readonly ceiling: string | null;
+    readonly floor: string | null;
+    readonly discrimination: string | null;
+    readonly share: string | null;
+  };
 }
 
 /** A provider, and how many replies it served. */
@@ -273,6 +309,11 @@ export interface Variant {
   /** told from 0 though so many are compared; null: not known */
   readonly stands: boolean | null;
   readonly served: readonly Served[];
+  /** as text */
+  readonly shown: {
+    readonly index: string | null;
+    readonly difference: string | null;
+  };
 }
 
 /** Subjects that are the same but for one setting. */
@@ -291,6 +332,11 @@ export interface Place {
   readonly mean: number;
   /** over the subjects that have an index in every configuration */
   readonly paired: number | null;
+  /** as text */
+  readonly shown: {
+    readonly mean: string;
+    readonly paired: string | null;
+  };
 }
 
 /** The mean over subjects of a difference within each of them, in points of the index. */
@@ -305,6 +351,10 @@ export interface Effect {
   readonly sampled: Interval | null;
   /** 95 %, for these subjects, were the same scenarios played again */
   readonly again: Interval | null;
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+  };
 }
 
 /** An effect in one subject alone, in points of the index. */
@@ -312,6 +362,10 @@ export interface Change {
   readonly points: number;
   /** 95 %, were the same scenarios played again */
   readonly again: Interval | null;
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+  };
 }
 
 /** One subject in several configurations. */
@@ -325,6 +379,10 @@ export interface Spread {
   readonly intervals: readonly (Interval | null)[];
   /** in the order of the effects; null: not all that it needs is there */
   readonly changes: readonly (Change | null)[];
+  /** as text */
+  readonly shown: {
+    readonly indices: readonly (string | null)[];
+  };
 }
 
 /**
@@ -377,6 +435,11 @@ export interface MarkScale {
   /** whether the low end is the independent one */
   readonly inverted: boolean;
   readonly asks: string;
+  /** as text */
+  readonly shown: {
+    readonly low: string;
+    readonly high: string;
+  };
 }
 
 /** One run. */
@@ -387,6 +450,12 @@ export interface RunDetail {
   readonly dimensions: readonly (number | null)[];
   /** share of its points, in the board's order of scenarios */
   readonly scenarios: readonly (number | null)[];
+  /** as text */
+  readonly shown: {
+    readonly index: string | null;
+    readonly dimensions: readonly (string | null)[];
+    readonly scenarios: readonly (string | null)[];
+  };
 }
 
 /** Of a pool: one configuration by itself. */
@@ -394,6 +463,10 @@ export interface ConfigurationScore {
   readonly configuration: string;
   readonly index: Score;
   readonly deviation: number | null;
+  /** as text */
+  readonly shown: {
+    readonly deviation: string | null;
+  };
 }
 
 /** One mark's mean over all transcripts that have it. */
@@ -404,6 +477,10 @@ export interface MarkMean {
   /** transcripts that have it */
   readonly scored: number;
   readonly planned: number;
+  /** as text */
+  readonly shown: {
+    readonly mean: string | null;
+  };
 }
 
 /**
@@ -421,6 +498,10 @@ export interface Elsewhere {
   readonly again: Interval | null;
   /** why that interval is missing; null where it is there */
   readonly why: string | null;
+  /** as text */
+  readonly shown: {
+    readonly difference: string | null;
+  };
 }
 
 /** The name and the gender that a subject chose in one run: when asked freely, and at the end. */
@@ -458,6 +539,11 @@ export interface TranscriptEntry {
   readonly cut_off: number;
   readonly plain_text: number;
   readonly reasoned: number;
+  /** as text */
+  readonly shown: {
+    readonly score: string | null;
+    readonly marks: Readonly<Record<string, string>>;
+  };
 }
 
 /** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
@@ -481,6 +567,11 @@ export interface Subject {
   readonly names: readonly NameChoice[];
   /** by run, configuration, scenario */
   readonly transcripts: readonly TranscriptEntry[];
+  /** as text */
+  readonly shown: {
+    readonly field: readonly (string | null)[];
+    readonly dollars: string | null;
+  };
 }
 
 /** A part of a text. */
@@ -525,6 +616,11 @@ export interface Attempt {
   /** that served it, by its own word */
   readonly model: string | null;
   readonly provider: string | null;
+  /** as text */
+  readonly shown: {
+    readonly seconds: string | null;
+    readonly dollars: string | null;
+  };
 }
 
 /** One reply that the script asks for. */
@@ -585,6 +681,10 @@ export interface Judgement {
   /** in the order of the reasoning; may overlap in the lines, never in the reasoning */
   readonly quotes: readonly Quote[];
   readonly attempts: readonly Attempt[];
+  /** as text */
+  readonly shown: {
+    readonly marks: Readonly<Record<string, string>>;
+  };
 }
 
 /** Where a phrase stands. */
@@ -600,6 +700,10 @@ export interface Phrase {
   readonly weight: number;
   /** empty: something counted, not a phrase */
   readonly places: readonly PhrasePlace[];
+  /** as text */
+  readonly shown: {
+    readonly weight: string;
+  };
 }
 
 /** One mark of the embedded judge, and the five phrases that weighed most in it. */
@@ -607,6 +711,10 @@ export interface PhraseMark {
   readonly mark: string;
   readonly value: number;
   readonly phrases: readonly Phrase[];
+  /** as text */
+  readonly shown: {
+    readonly value: string;
+  };
 }
 
 /** How the embedded judge reads the transcript. */
@@ -747,6 +855,11 @@ export interface Answer {
   /** whether *text* is all of it */
   readonly whole: boolean;
   readonly cut_off: boolean;
+  /** as text */
+  readonly shown: {
+    readonly score: string | null;
+    readonly marks: Readonly<Record<string, string>>;
+  };
 }
 
 /** One line of a script; {{name}} stands for what the model said there. */
@@ -783,6 +896,10 @@ export interface Compared {
 export interface Differences {
   /** null: one of the two has no mark of it */
   readonly points: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
+  /** *lows* and *highs*, as text */
+  readonly between: readonly (string | null)[];
   /** of the differences' 95 % intervals, were the same scenarios played again */
   readonly lows: readonly (number | null)[];
   readonly highs: readonly (number | null)[];
@@ -807,6 +924,8 @@ export interface Comparison {
   readonly label: string;
   /** [0, 100], in the order of *compared* */
   readonly values: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
   readonly apart: Differences;
 }
 
@@ -821,6 +940,8 @@ export interface Comparisons {
   readonly compared: readonly Compared[];
   /** the first subject's */
   readonly values: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
   /** in the board's order */
   readonly others: readonly Comparison[];
 }
@@ -838,6 +959,8 @@ export interface InConfiguration {
   readonly board: string;
   /** [0, 100], in the order of *compared* */
   readonly values: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
   readonly others: readonly OtherConfiguration[];
 }
 
@@ -870,6 +993,13 @@ export interface JudgeRow {
   readonly dollars_per_run: number | null;
   /** likewise, of its calls one after the other */
   readonly seconds_per_run: number | null;
+  /** as text */
+  readonly shown: {
+    readonly failed_share: string | null;
+    readonly leniency: string | null;
+    readonly dollars_per_run: string | null;
+    readonly seconds_per_run: string | null;
+  };
 }
 
 /** One subject under each judge, in the judges' order. */
@@ -880,6 +1010,12 @@ export interface JudgedSubject {
   readonly indices: readonly (number | null)[];
   readonly mean: number | null;
   readonly spread: number | null;
+  /** as text */
+  readonly shown: {
+    readonly indices: readonly (string | null)[];
+    readonly mean: string | null;
+    readonly spread: string | null;
+  };
 }
 
 /** What a judge gives its own kind, beside what the others give the same subjects. */
@@ -892,6 +1028,13 @@ export interface Favour {
   readonly others: number;
   readonly elsewhere: number | null;
   readonly difference: number;
+  /** as text */
+  readonly shown: {
+    readonly own: string;
+    readonly others: string;
+    readonly elsewhere: string | null;
+    readonly difference: string;
+  };
 }
 
 /** Quadratic kappa of two judges. */
@@ -899,6 +1042,10 @@ export interface Kappa {
   readonly one: string;
   readonly other: string;
   readonly kappa: number | null;
+  /** as text */
+  readonly shown: {
+    readonly kappa: string | null;
+  };
 }
 
 /** How far the judges agree on one mark. */
@@ -912,6 +1059,11 @@ export interface MarkAgreement {
   readonly icc_judges: number;
   readonly icc_conversations: number;
   readonly kappas: readonly Kappa[];
+  /** as text */
+  readonly shown: {
+    readonly alpha: string | null;
+    readonly icc: string | null;
+  };
 }
 
 /** How far two judges agree. */
@@ -922,6 +1074,11 @@ export interface PairAgreement {
   readonly rank_correlation: number | null;
   readonly conversations: number;
   readonly kappa: number | null;
+  /** as text */
+  readonly shown: {
+    readonly rank_correlation: string | null;
+    readonly kappa: string | null;
+  };
 }
 
 /** A conversation that was marked. */
@@ -939,6 +1096,10 @@ export interface JudgedPlace {
 export interface DisputedMark {
   readonly mark: string;
   readonly values: readonly (number | null)[];
+  /** as text */
+  readonly shown: {
+    readonly values: readonly (string | null)[];
+  };
 }
 
 /** One conversation that the judges mark differently. */
@@ -947,6 +1108,10 @@ export interface Dispute {
   /** [0, 1] */
   readonly spread: number;
   readonly marks: readonly DisputedMark[];
+  /** as text */
+  readonly shown: {
+    readonly spread: string;
+  };
 }
 
 /** One verdict that a person should read. */

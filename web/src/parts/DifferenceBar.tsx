@@ -1,20 +1,22 @@
 import type { Interval } from "../api/types";
-import { number, signed } from "./format";
+import { shown } from "./format";
 
 /** A difference around zero with its interval; *reach* is the end of the scale on both sides. */
 export function DifferenceBar({
   value,
+  says,
   interval,
   reach,
 }: {
   value: number | null;
+  says: string | null | undefined; // *value* as text
   interval: Interval | null;
   reach: number;
 }) {
   const at = (x: number) => `${String(Math.max(0, Math.min(100, 50 + (50 * x) / reach)))}%`;
-  const says = `${signed(value)}${interval ? `, ${number(interval.low)} to ${number(interval.high)}` : ""}`;
+  const said = [shown(says), ...(interval ? [interval.shown] : [])].join(", ");
   return (
-    <span className="relative block h-5 min-w-24" role="img" aria-label={says}>
+    <span className="relative block h-5 min-w-24" role="img" aria-label={said}>
       <span className="absolute top-1/2 right-0 left-0 h-px bg-line" />
       <span className="absolute inset-y-0 left-1/2 w-px bg-edge" />
       {interval ? (

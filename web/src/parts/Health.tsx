@@ -1,14 +1,14 @@
 import type { Health as Facts } from "../api/types";
-import { count, plural, share } from "./format";
+import { count, plural } from "./format";
 
 /** What is wrong with a row's data, worst first; nothing where all is well. */
 export function troubles(health: Facts): string[] {
   const said: string[] = [];
-  if (health.invalid) said.push(`${share(health.invalid_share)} invalid`);
+  if (health.invalid) said.push(`${health.shown.invalid_share} invalid`);
   if (health.judge_failed) said.push(`${plural(health.judge_failed, "verdict")} missing`);
-  if (health.unusable > health.invalid) said.push(`${share(health.unusable_share)} asked again`);
-  if (health.cut_off) said.push(`${share(health.cut_off_share)} cut off`);
-  if (health.plain_text) said.push(`${share(health.plain_text / health.replies)} beside the tool`);
+  if (health.unusable > health.invalid) said.push(`${health.shown.unusable_share} asked again`);
+  if (health.cut_off) said.push(`${health.shown.cut_off_share} cut off`);
+  if (health.plain_text) said.push(`${health.shown.plain_text_share} beside the tool`);
   return said;
 }
 

@@ -1,5 +1,5 @@
-import type { Uncertainty } from "../api/types";
-import { number } from "./format";
+import type { Score, Uncertainty } from "../api/types";
+import { shown } from "./format";
 
 export interface Scale {
   low: number;
@@ -7,8 +7,7 @@ export interface Scale {
 }
 
 interface Props {
-  value: number | null;
-  uncertainty: Uncertainty;
+  score: Score;
   scale: Scale;
   kind: "again" | "like" | "both";
   tall?: boolean;
@@ -16,10 +15,11 @@ interface Props {
 }
 
 /** A dot at a score, and its interval as a line; of two intervals the thick one is "this test again". */
-export function IntervalBar({ value, uncertainty, scale, kind, tall = false, ticks = [] }: Props) {
+export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Props) {
   const at = (x: number) =>
     `${String(Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low))))}%`;
   const wide = (low: number, high: number) => `calc(${at(high)} - ${at(low)})`;
+  const { value, uncertainty } = score;
   const { again, another } = uncertainty;
   const thin = kind === "again" ? null : another;
   const thick = kind === "like" ? null : again;
@@ -27,7 +27,7 @@ export function IntervalBar({ value, uncertainty, scale, kind, tall = false, tic
     <span
       className={`relative block min-w-24 ${tall ? "h-6" : "h-4"}`}
       role="img"
-      aria-label={inWords(value, uncertainty, kind)}
+      aria-label={inWords(score.shown, uncertainty, kind)}
     >
       {ticks.map((tick) => (
         <span key={tick} className="absolute inset-y-0 w-px bg-line" style={{ left: at(tick) }} />
@@ -56,11 +56,10 @@ export function IntervalBar({ value, uncertainty, scale, kind, tall = false, tic
 }
 
 /** The same in words: what a screen reader says, and a pointer shows. */
-export function inWords(value: number | null, { again, another, why }: Uncertainty, kind: Props["kind"]): string {
-  const parts = [number(value)];
-  if (again && kind !== "like") parts.push(`${number(again.low)} to ${number(again.high)} were this test given again`);
-  if (another && kind !== "again")
-    parts.push(`${number(another.low)} to ${number(another.high)} on another test like it`);
+export function inWords(value: string | null, { again, another, why }: Uncertainty, kind: Props["kind"]): string {
+  const parts = [shown(value)];
+  if (again && kind !== "like") parts.push(`${again.shown} were this test given again`);
+  if (another && kind !== "again") parts.push(`${another.shown} on another test like it`);
   if (why) parts.push(`no interval: ${why}`);
   return parts.join("; ");
 }

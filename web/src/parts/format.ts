@@ -1,47 +1,14 @@
-/** Numbers and times as they are shown. Absent is a dash, never a zero. */
-
-import type { Interval } from "../api/types";
+/** Counts, times and words as they are shown. Absent is a dash, never a zero. */
 
 export const ABSENT = "–";
 
-export function number(value: number | null | undefined, digits = 1): string {
-  return value == null || !Number.isFinite(value) ? ABSENT : value.toFixed(digits).replace("-", "−");
-}
-
-export function signed(value: number | null | undefined, digits = 1): string {
-  if (value == null || !Number.isFinite(value)) return ABSENT;
-  const shown = Math.abs(value).toFixed(digits);
-  return Number(shown) === 0 ? shown : `${value < 0 ? "−" : "+"}${shown}`;
-}
-
-/** The interval of a difference; "" where there is none. */
-export function between(interval: Interval | null, digits = 1): string {
-  return interval ? `${signed(interval.low, digits)} to ${signed(interval.high, digits)}` : "";
+/** What Python wrote for a number; nothing here rounds one. */
+export function shown(text: string | null | undefined): string {
+  return text ?? ABSENT;
 }
 
 export function count(value: number | null | undefined): string {
   return value == null ? ABSENT : value.toLocaleString("en-US");
-}
-
-/** A share in [0, 1] as per cent; small ones keep a digit. */
-export function share(value: number | null | undefined): string {
-  if (value == null || !Number.isFinite(value)) return ABSENT;
-  const percent = value * 100;
-  if (percent === 0) return "0 %";
-  return percent < 1 ? `${percent < 0.1 ? "<0.1" : percent.toFixed(1)} %` : `${percent.toFixed(0)} %`;
-}
-
-export function dollars(value: number | null | undefined): string {
-  if (value == null || !Number.isFinite(value)) return ABSENT;
-  if (value === 0) return "$0";
-  if (value < 0.01) return `$${value.toPrecision(2)}`;
-  return `$${value.toFixed(value < 10 ? 3 : 2)}`;
-}
-
-/** A mark: whole numbers without digits. */
-export function mark(value: number | null | undefined): string {
-  if (value == null || !Number.isFinite(value)) return ABSENT;
-  return Number.isInteger(value) ? String(value) : value.toFixed(1);
 }
 
 /** `preserved_name` as words. */

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { transcriptAt } from "../../addresses";
 import { paths } from "../../api/paths";
 import type { Subject, Transcript } from "../../api/types";
-import { number, words } from "../../parts/format";
+import { shown, words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Said } from "../../parts/Said";
 import { Failed, Loading } from "../../parts/states";
@@ -58,7 +58,7 @@ function One({ scenario, of, label }: { scenario: string; of: Speaker; label: st
                 run {one.run}
                 {of.configuration === null && board.configurations.length > 1
                   ? `, ${words(one.configuration)}`
-                  : ""}: {one.score === null ? one.state : number(one.score, 0)}
+                  : ""}: {one.score === null ? one.state : shown(one.shown.score)}
               </option>
             ))}
           </select>

@@ -70,12 +70,13 @@ function Two({ board, at }: { board: Board; at: At }) {
       shown: `${rank === null ? "" : `${String(rank)}. `}${subject.label}`,
       disabled: subject.id === taken,
     }));
-  const side = (subject: string, values: readonly (number | null)[]): Side => ({
+  const side = (subject: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: there.get(subject)?.subject.label ?? "",
     subject,
     board: board.board.id,
     configuration: null,
     values,
+    shown,
   });
   const answer = useAnswer<Comparisons>(first && second ? paths.compare(board.board.id, first) : null);
   const other = answer.state === "ready" ? answer.value.others.find((one) => one.subject === second) : undefined;
@@ -151,7 +152,7 @@ function Two({ board, at }: { board: Board; at: At }) {
           <Pair
             board={board}
             compared={answer.value.compared}
-            sides={[side(first, answer.value.values), side(second, other.values)]}
+            sides={[side(first, answer.value), side(second, other)]}
             apart={other.apart}
             at={at}
             kind={at.interval}

@@ -118,12 +118,13 @@ function Compared({ board, told, first, second, at }: ComparedProps) {
   const other = told.configurations.find((there) => there.configuration === second);
   const apart = one?.others.find((there) => there.configuration === second)?.apart;
   if (!one || !other || !apart) return <Empty title="These two cannot be compared.">Choose two others.</Empty>;
-  const side = ({ configuration, board: on, values }: typeof one): Side => ({
+  const side = ({ configuration, board: on, values, shown }: typeof one): Side => ({
     label: words(configuration),
     subject: told.subject,
     board: on,
     configuration,
     values,
+    shown,
   });
   return (
     <Pair board={board} compared={told.compared} sides={[side(one), side(other)]} apart={apart} at={at} kind="again" />

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import type { Choice, PlaceOf } from "../../addresses";
 import type { Board, Compared, Differences, Interval } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { between, number, signed } from "../../parts/format";
+import { shown } from "../../parts/format";
 import { DifferenceBar } from "../../parts/DifferenceBar";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
@@ -12,6 +12,7 @@ import { Stands } from "./Stands";
 /** One of the two that are compared. */
 export interface Side extends Speaker {
   values: readonly (number | null)[]; // in the order of *compared*
+  shown: readonly (string | null)[]; // the same, as text
 }
 
 interface Props {
@@ -77,15 +78,20 @@ export function Pair({ board, compared, sides, apart, at, kind }: Props) {
                     <th scope="row" className={name === null ? "font-semibold" : "font-normal"}>
                       {name === null ? "Independence Index" : titles.dimension(name)}
                     </th>
-                    <td className="num">{number(first.values[place])}</td>
-                    <td className="num">{number(second.values[place])}</td>
+                    <td className="num">{shown(first.shown[place])}</td>
+                    <td className="num">{shown(second.shown[place])}</td>
                     <td className="num">
-                      {stand.includes(place) ? <Stands /> : null} {signed(apart.points[place])}
-                      <span className="block text-sm font-normal text-soft sm:hidden">{between(interval)}</span>
+                      {stand.includes(place) ? <Stands /> : null} {shown(apart.shown[place])}
+                      <span className="block text-sm font-normal text-soft sm:hidden">{interval?.shown}</span>
                     </td>
-                    <td className="num text-soft max-sm:hidden">{between(interval) || "–"}</td>
+                    <td className="num text-soft max-sm:hidden">{shown(interval?.shown)}</td>
                     <td className="max-md:hidden">
-                      <DifferenceBar value={apart.points[place] ?? null} interval={interval} reach={reach} />
+                      <DifferenceBar
+                        value={apart.points[place] ?? null}
+                        says={apart.shown[place]}
+                        interval={interval}
+                        reach={reach}
+                      />
                     </td>
                   </tr>
                 );
@@ -220,16 +226,16 @@ function Line({
           {dimension ? <span className="eyebrow ml-2">{titles.dimension(dimension)}</span> : null}
         </span>
         <span className="num rounded px-1.5" style={heat(first.values[place])}>
-          {number(first.values[place], 0)}
+          {shown(first.shown[place])}
         </span>
         <span className="num rounded px-1.5" style={heat(second.values[place])}>
-          {number(second.values[place], 0)}
+          {shown(second.shown[place])}
         </span>
         <span className="num font-semibold">
-          {apart.stand.includes(place) ? <Stands /> : null} {signed(apart.points[place], 0)}
-          <span className="block text-xs font-normal text-soft sm:hidden">{between(interval, 0)}</span>
+          {apart.stand.includes(place) ? <Stands /> : null} {shown(apart.shown[place])}
+          <span className="block text-xs font-normal text-soft sm:hidden">{interval?.shown}</span>
         </span>
-        <span className="num text-sm text-soft max-sm:hidden">{between(interval, 0)}</span>
+        <span className="num text-sm text-soft max-sm:hidden">{interval?.shown}</span>
       </button>
       {open ? <Answers key={scenario} scenario={scenario} sides={sides} /> : null}
     </li>
@@ -240,7 +246,8 @@ function Line({
 function intervalOf(apart: Differences, place: number, kind: Choice["interval"]): Interval | null {
   if (kind === "like") return apart.another[place] ?? null;
   const [low, high] = [apart.lows[place], apart.highs[place]];
-  return low == null || high == null ? null : { low, high };
+  const text = apart.between[place];
+  return low == null || high == null || text == null ? null : { low, high, shown: text };
 }
 
 /** The end of the scale: what holds every difference and interval, in tens. */

@@ -2,7 +2,7 @@ import { compareAt, subjectAt, type Choice, type PlaceOf } from "../../addresses
 import type { Board, Effect, Interval, Configurations as Means, Settings as Told } from "../../api/types";
 import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
-import { between, number, plural, signed, words } from "../../parts/format";
+import { plural, shown, words } from "../../parts/format";
 import { useHere } from "../../parts/place";
 import { Empty } from "../../parts/states";
 import { Configurations } from "./Configurations";
@@ -80,9 +80,9 @@ function Group({ told }: { told: Told }) {
                     </span>
                   ) : null}
                 </th>
-                <td className="num">{number(one.index)}</td>
+                <td className="num">{shown(one.shown.index)}</td>
                 <td className="num">
-                  {one.stands ? <Stands /> : null} {one === base ? "base" : signed(one.difference)}
+                  {one.stands ? <Stands /> : null} {one === base ? "base" : shown(one.shown.difference)}
                   {one === base ? null : <Sure interval={one.uncertainty.again} why={one.uncertainty.why} />}
                 </td>
                 <td className="num">{one.runs}</td>
@@ -109,7 +109,7 @@ function Group({ told }: { told: Told }) {
 function Sure({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
     <span className="block text-sm text-soft" title={why ?? "95 %, were the same test given again"}>
-      {between(interval) || "no interval"}
+      {interval?.shown ?? "no interval"}
     </span>
   );
 }
@@ -141,8 +141,8 @@ function Places({ told }: { told: Means }) {
                     {words(one.configuration)}
                   </th>
                   <td className="num">{one.subjects}</td>
-                  <td className="num">{number(one.mean)}</td>
-                  <td className="num">{number(one.paired)}</td>
+                  <td className="num">{one.shown.mean}</td>
+                  <td className="num">{shown(one.shown.paired)}</td>
                 </tr>
               ))}
             </tbody>
@@ -155,7 +155,7 @@ function Places({ told }: { told: Means }) {
                 {sentence(one)} <span className="eyebrow">{plural(one.subjects, "subject")}</span>
               </span>
               <span className="num">
-                <span className="font-semibold">{signed(one.points)}</span>
+                <span className="font-semibold">{one.shown.points}</span>
                 <Sure interval={one.again} why={null} />
               </span>
             </li>

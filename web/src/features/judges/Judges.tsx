@@ -4,7 +4,7 @@ import { paths } from "../../api/paths";
 import type { JudgedPlace, JudgedSubject, Judges as Told, Panel } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { count, dollars, mark, number, plural, share, signed, words } from "../../parts/format";
+import { count, plural, shown, words } from "../../parts/format";
 import { Grid, type Column } from "../../parts/Grid";
 import { useHere } from "../../parts/place";
 import { Empty, Failed, Loading } from "../../parts/states";
@@ -127,10 +127,10 @@ function One({ panel }: { panel: Panel }) {
                 </th>
                 <td className="text-soft">{KIND[one.kind]}</td>
                 <td className="num">{count(one.judged)}</td>
-                <td className={`num ${one.failed ? "text-warn" : ""}`}>{share(one.failed_share)}</td>
-                <td className="num">{signed(one.leniency)}</td>
-                <td className="num">{dollars(one.dollars_per_run)}</td>
-                <td className="num">{number(one.seconds_per_run, 0)}</td>
+                <td className={`num ${one.failed ? "text-warn" : ""}`}>{shown(one.shown.failed_share)}</td>
+                <td className="num">{shown(one.shown.leniency)}</td>
+                <td className="num">{shown(one.shown.dollars_per_run)}</td>
+                <td className="num">{shown(one.shown.seconds_per_run)}</td>
                 <td className="num">{count(one.flagged)}</td>
               </tr>
             ))}
@@ -200,15 +200,15 @@ function Agreement({ panel, of }: Part) {
                   {row.mark.title}
                 </th>
                 <td className="num">{count(row.conversations)}</td>
-                <td className="num font-semibold">{number(row.alpha, 2)}</td>
+                <td className="num font-semibold">{shown(row.shown.alpha)}</td>
                 <td className="num">
-                  {number(row.icc, 2)}
+                  {shown(row.shown.icc)}
                   {row.icc === null ? "" : <span className="text-faint"> k={row.icc_judges}</span>}
                 </td>
                 <td className="text-sm text-soft">
                   {row.kappas
                     .slice(0, 10)
-                    .map((pair) => `${of(pair.one)}${of(pair.other)} ${number(pair.kappa, 2)}`)
+                    .map((pair) => `${of(pair.one)}${of(pair.other)} ${shown(pair.shown.kappa)}`)
                     .join(" · ")}
                   {row.kappas.length > 10 ? ` … ${String(row.kappas.length - 10)} more in the JSON` : ""}
                 </td>
@@ -247,9 +247,9 @@ function Agreement({ panel, of }: Part) {
                   {of(pair.one)} and {of(pair.other)}
                 </th>
                 <td className="num">{count(pair.subjects)}</td>
-                <td className="num font-semibold">{number(pair.rank_correlation, 2)}</td>
+                <td className="num font-semibold">{shown(pair.shown.rank_correlation)}</td>
                 <td className="num">{count(pair.conversations)}</td>
-                <td className="num">{number(pair.kappa, 2)}</td>
+                <td className="num">{shown(pair.shown.kappa)}</td>
               </tr>
             ))}
           </tbody>
@@ -282,16 +282,16 @@ function Subjects({ panel, of }: Part) {
         hint: one.label,
         align: "right",
         value: (row) => row.indices[place],
-        show: (row) => number(row.indices[place]),
+        show: (row) => shown(row.shown.indices[place]),
       })),
-      { id: "mean", title: "Mean", align: "right", value: (row) => row.mean, show: (row) => number(row.mean) },
+      { id: "mean", title: "Mean", align: "right", value: (row) => row.mean, show: (row) => shown(row.shown.mean) },
       {
         id: "spread",
         title: "Spread",
         hint: "highest minus lowest",
         align: "right",
         value: (row) => row.spread,
-        show: (row) => number(row.spread),
+        show: (row) => shown(row.shown.spread),
       },
     ],
     [panel, of, href],
@@ -363,10 +363,10 @@ function Favours({ panel, of }: Part) {
                 {one.family ? <bdi className="text-faint"> ({one.family})</bdi> : null}
               </td>
               <td className="num">{one.subjects}</td>
-              <td className="num">{number(one.own)}</td>
-              <td className="num">{number(one.others)}</td>
-              <td className="num font-semibold">{signed(one.difference)}</td>
-              <td className="num">{signed(one.elsewhere)}</td>
+              <td className="num">{one.shown.own}</td>
+              <td className="num">{one.shown.others}</td>
+              <td className="num font-semibold">{one.shown.difference}</td>
+              <td className="num">{shown(one.shown.elsewhere)}</td>
             </tr>
           ))}
         </tbody>
@@ -395,13 +395,13 @@ function Disputes({ panel, of }: Part) {
             <span className="text-sm text-soft">
               {one.marks
                 .map(
-                  ({ mark: name, values }) =>
-                    `${words(name)}: ${values.flatMap((value, judge) => (value === null ? [] : [`${of(panel.judges[judge]?.label ?? "")} ${mark(value)}`])).join(" ")}`,
+                  ({ mark: name, shown: { values } }) =>
+                    `${words(name)}: ${values.flatMap((value, judge) => (value === null ? [] : [`${of(panel.judges[judge]?.label ?? "")} ${value}`])).join(" ")}`,
                 )
                 .join(" · ")}
             </span>
             <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
-              {share(one.spread)}
+              {one.shown.spread}
             </span>
           </li>
         ))}

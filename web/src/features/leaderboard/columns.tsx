@@ -1,6 +1,6 @@
 import { scenarioAt, subjectAt, type Choice } from "../../addresses";
 import type { Board, DimensionFacts, Row } from "../../api/types";
-import { count, dollars, number } from "../../parts/format";
+import { shown } from "../../parts/format";
 import type { Column } from "../../parts/Grid";
 import { Health, troubles } from "../../parts/Health";
 import { heat } from "../../parts/Heat";
@@ -60,12 +60,7 @@ function first({ here, pick, kind, scale }: Told, both = false): Column<Row>[] {
         <a href={here.href(subjectAt(row.subject.id))} className="text-ink no-underline hover:underline">
           <Label subject={row.subject} />
           <span className="block pt-1 md:hidden">
-            <IntervalBar
-              value={row.index.value}
-              uncertainty={row.index.uncertainty}
-              scale={scale}
-              kind={both ? "both" : kind}
-            />
+            <IntervalBar score={row.index} scale={scale} kind={both ? "both" : kind} />
           </span>
         </a>
       ),
@@ -84,10 +79,10 @@ function index({ kind }: Pick<Told, "kind">): Column<Row> {
     show: (row) => {
       const interval = kind === "again" ? row.index.uncertainty.again : row.index.uncertainty.another;
       return (
-        <span title={inWords(row.index.value, row.index.uncertainty, "both")}>
-          <span className="font-semibold">{number(row.index.value)}</span>
+        <span title={inWords(row.index.shown, row.index.uncertainty, "both")}>
+          <span className="font-semibold">{shown(row.index.shown)}</span>
           <span className="ml-1.5 inline-block min-w-12 text-left text-sm text-faint max-md:block max-md:text-right">
-            {interval ? `${number(interval.low, 0)}–${number(interval.high, 0)}` : ""}
+            {interval?.shown}
           </span>
         </span>
       );
@@ -108,9 +103,7 @@ export function tableColumns(told: Told): Column<Row>[] {
       value: () => null,
       className: `${extras ? "w-[9%]" : "w-[15%]"} max-md:hidden`,
       cell: "!align-top !pt-2",
-      show: (row) => (
-        <IntervalBar value={row.index.value} uncertainty={row.index.uncertainty} scale={scale} kind={kind} />
-      ),
+      show: (row) => <IntervalBar score={row.index} scale={scale} kind={kind} />,
     },
     ...board.dimensions.flatMap((one, place) => (one.weight || extras ? [dimension(one, place, kind)] : [])),
     ...(varied
@@ -122,7 +115,7 @@ export function tableColumns(told: Told): Column<Row>[] {
             align: "right",
             className: "max-2xl:hidden",
             value: (row: Row) => row.deviation,
-            show: (row: Row) => number(row.deviation),
+            show: (row: Row) => shown(row.shown.deviation),
           } satisfies Column<Row>,
         ]
       : []),
@@ -152,9 +145,9 @@ function dimension({ name, title, weight, inverted }: DimensionFacts, place: num
         <span
           className="-mx-1 inline-block min-w-9 rounded px-1"
           style={heat(score.value)}
-          title={inWords(score.value, score.uncertainty, kind)}
+          title={inWords(score.shown, score.uncertainty, kind)}
         >
-          {number(score.value, 0)}
+          {shown(score.shown)}
         </span>
       ) : null;
     },
@@ -171,7 +164,7 @@ function prices(): Column<Row>[] {
       up: true,
       className: "max-2xl:hidden",
       value: (row) => row.dollars_per_run,
-      show: (row) => dollars(row.dollars_per_run),
+      show: (row) => shown(row.shown.dollars_per_run),
     },
     {
       id: "value",
@@ -180,10 +173,7 @@ function prices(): Column<Row>[] {
       align: "right",
       className: "max-lg:hidden",
       value: (row) => (row.dollars_per_run === 0 ? -1 : row.index_per_dollar),
-      show: (row) =>
-        row.dollars_per_run === 0
-          ? "free"
-          : count(row.index_per_dollar === null ? null : Math.round(row.index_per_dollar)),
+      show: (row) => (row.dollars_per_run === 0 ? "free" : shown(row.shown.index_per_dollar)),
     },
   ];
 }
@@ -205,16 +195,7 @@ export function forestColumns(told: Told): Column<Row>[] {
       value: () => null,
       className: "w-[58%] max-md:hidden",
       cell: "!align-top",
-      show: (row) => (
-        <IntervalBar
-          value={row.index.value}
-          uncertainty={row.index.uncertainty}
-          scale={scale}
-          kind="both"
-          ticks={ticks}
-          tall
-        />
-      ),
+      show: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} tall />,
     },
   ];
 }
@@ -234,7 +215,7 @@ export function heatColumns(told: Told): Column<Row>[] {
           {scenario.title}
         </a>
       ),
-      hint: `${scenario.title}: share of its ${number(scenario.points)} points`,
+      hint: `${scenario.title}: share of its ${scenario.shown.points} points`,
       fixed: true,
       value: () => null,
       className: "!px-0.5 text-center",
@@ -242,9 +223,9 @@ export function heatColumns(told: Told): Column<Row>[] {
         <span
           className="block min-w-8 rounded px-0.5 text-sm"
           style={heat(row.scenarios[place])}
-          title={`${scenario.title}: ${number(row.scenarios[place])}`}
+          title={`${scenario.title}: ${shown(row.shown.scenarios[place])}`}
         >
-          {number(row.scenarios[place], 0)}
+          {shown(row.shown.scenarios[place])}
         </span>
       ),
     })),

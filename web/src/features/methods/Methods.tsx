@@ -3,7 +3,7 @@ import { methodsAt } from "../../addresses";
 import { paths } from "../../api/paths";
 import type { MarkScale, Methods as Told, ProtocolMethod } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { mark, plural, words } from "../../parts/format";
+import { plural, words } from "../../parts/format";
 import { Fold } from "../../parts/Fold";
 import { useHere } from "../../parts/place";
 import { Script } from "../../parts/Script";
@@ -194,5 +194,5 @@ function Protocol({ method }: { method: ProtocolMethod }) {
 }
 
 function scaled(scale: MarkScale): string {
-  return `${scale.title}: ${scale.kind === "yes_no" ? "yes/no" : `${mark(scale.low)} to ${mark(scale.high)}`} – ${scale.asks}`;
+  return `${scale.title}: ${scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low} to ${scale.shown.high}`} – ${scale.asks}`;
 }

@@ -1,6 +1,6 @@
 import { scenarioAt } from "../../addresses";
 import type { ScenarioFacts } from "../../api/types";
-import { number } from "../../parts/format";
+import { shown } from "../../parts/format";
 import { useHere } from "../../parts/place";
 
 const [WIDE, HIGH, EDGE] = [400, 300, 34];
@@ -44,7 +44,7 @@ export function Field({ scenarios }: { scenarios: readonly ScenarioFacts[] }) {
           <a
             key={one.id}
             href={href(scenarioAt(one.id))}
-            aria-label={`${one.title}: difficulty ${number(one.difficulty, 0)}, discrimination ${number(one.discrimination, 2)}`}
+            aria-label={`${one.title}: difficulty ${shown(one.shown.difficulty)}, discrimination ${shown(one.shown.discrimination)}`}
           >
             <circle
               cx={x(one.difficulty ?? 0)}
@@ -52,7 +52,7 @@ export function Field({ scenarios }: { scenarios: readonly ScenarioFacts[] }) {
               r={6}
               className="fill-accent/75 stroke-raised hover:fill-accent"
             />
-            <title>{`${one.title}: difficulty ${number(one.difficulty, 0)}, discrimination ${number(one.discrimination, 2)}`}</title>
+            <title>{`${one.title}: difficulty ${shown(one.shown.difficulty)}, discrimination ${shown(one.shown.discrimination)}`}</title>
           </a>
         ))}
       </svg>

@@ -3,7 +3,7 @@ import { scenariosAt, transcriptAt, type Address } from "../../addresses";
 import { paths } from "../../api/paths";
 import type { Answer, MarkScale, Scenario as Told } from "../../api/types";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { mark, number, plural, words } from "../../parts/format";
+import { plural, shown, words } from "../../parts/format";
 import { Fold } from "../../parts/Fold";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
@@ -61,9 +61,9 @@ function All({ scenario, at }: { scenario: Told; at: At }) {
       </p>
       <h1>{facts.title}</h1>
       <p className="mt-1 mb-3 flex flex-wrap gap-x-5 text-soft">
-        <span>difficulty {number(facts.difficulty, 0)} of 100</span>
-        <span>discrimination {number(facts.discrimination, 2)}</span>
-        <span>{number(facts.points)} of the index's 100 points</span>
+        <span>difficulty {shown(facts.shown.difficulty)} of 100</span>
+        <span>discrimination {shown(facts.shown.discrimination)}</span>
+        <span>{facts.shown.points} of the index's 100 points</span>
       </p>
       <BoardChooser />
       <div className="my-4 grid items-start gap-2 lg:grid-cols-2">
@@ -161,7 +161,7 @@ function Card({ answer, scales, pooled }: { answer: Answer; scales: readonly Mar
           <bdi className="label font-medium">{answer.label}</bdi>
         </a>
         <span className="shrink-0 rounded px-1.5 font-semibold tabular-nums" style={heat(answer.score)}>
-          {answer.score === null ? SIGN[answer.state] : number(answer.score, 0)}
+          {answer.score === null ? SIGN[answer.state] : shown(answer.shown.score)}
         </span>
       </header>
       <p className="eyebrow mb-1.5">
@@ -169,7 +169,7 @@ function Card({ answer, scales, pooled }: { answer: Answer; scales: readonly Mar
         {pooled ? ` · ${words(answer.configuration)}` : ""}
         {scales
           .filter((scale) => Object.hasOwn(answer.marks, scale.name))
-          .map((scale) => ` · ${scale.title.toLowerCase()} ${said(scale, answer.marks[scale.name])}`)
+          .map((scale) => ` · ${scale.title.toLowerCase()} ${said(scale, answer)}`)
           .join("")}
         {answer.cut_off ? " · cut off" : ""}
       </p>
@@ -193,7 +193,8 @@ function Card({ answer, scales, pooled }: { answer: Answer; scales: readonly Mar
 
 const SIGN = { "judged": "–", "not judged": "not judged", "judge failed": "no verdict", "invalid": "invalid" };
 
-function said(scale: MarkScale, value: number | undefined): string {
+function said(scale: MarkScale, answer: Answer): string {
+  const value = answer.marks[scale.name];
   if (scale.kind === "yes_no" && (value === 0 || value === 1)) return value ? "yes" : "no";
-  return mark(value);
+  return shown(answer.shown.marks[scale.name]);
 }

@@ -4,7 +4,7 @@ import { paths } from "../../api/paths";
 import type { Board, ScenarioFacts } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { number, share } from "../../parts/format";
+import { shown } from "../../parts/format";
 import { Grid, type Column } from "../../parts/Grid";
 import { useHere } from "../../parts/place";
 import { Failed, Loading } from "../../parts/states";
@@ -71,7 +71,7 @@ function All({ board }: { board: Board }) {
         align: "right",
         className: "max-sm:hidden",
         value: (row) => row.points,
-        show: (row) => number(row.points),
+        show: (row) => row.shown.points,
       },
       {
         id: "difficulty",
@@ -79,7 +79,7 @@ function All({ board }: { board: Board }) {
         hint: "Share of its points that subjects lose, in per cent",
         align: "right",
         value: (row) => row.difficulty,
-        show: (row) => <Bar value={row.difficulty} />,
+        show: (row) => <Bar value={row.difficulty} says={row.shown.difficulty} />,
       },
       {
         id: "discrimination",
@@ -89,11 +89,9 @@ function All({ board }: { board: Board }) {
         value: (row) => row.discrimination,
         show: (row) => (
           <>
-            {number(row.discrimination, 2)}
+            {shown(row.shown.discrimination)}
             {row.discrimination_interval ? (
-              <span className="eyebrow ml-1.5 max-sm:hidden">
-                {number(row.discrimination_interval.low, 2)} to {number(row.discrimination_interval.high, 2)}
-              </span>
+              <span className="eyebrow ml-1.5 max-sm:hidden">{row.discrimination_interval.shown}</span>
             ) : null}
           </>
         ),
@@ -105,7 +103,7 @@ function All({ board }: { board: Board }) {
         align: "right",
         className: "max-sm:hidden",
         value: (row) => row.share,
-        show: (row) => share(row.share),
+        show: (row) => shown(row.shown.share),
       },
       {
         id: "ceiling",
@@ -114,7 +112,7 @@ function All({ board }: { board: Board }) {
         align: "right",
         className: "max-sm:hidden",
         value: (row) => row.ceiling,
-        show: (row) => share(row.ceiling),
+        show: (row) => shown(row.shown.ceiling),
       },
     ],
     [href],
@@ -151,13 +149,13 @@ function All({ board }: { board: Board }) {
   );
 }
 
-function Bar({ value }: { value: number | null }) {
+function Bar({ value, says }: { value: number | null; says: string | null }) {
   return (
     <span className="inline-flex items-baseline gap-2">
       <span className="hidden h-1.5 w-12 self-center overflow-hidden rounded bg-line sm:block" aria-hidden="true">
         <span className="block h-full bg-accent/70" style={{ width: `${String(value ?? 0)}%` }} />
       </span>
-      <span className="w-8 text-right">{number(value, 0)}</span>
+      <span className="w-8 text-right">{shown(says)}</span>
     </span>
   );
 }

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { scenarioAt, transcriptAt, type Address } from "../../addresses";
 import type { Board, Subject, TranscriptEntry } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { number, words } from "../../parts/format";
+import { shown, words } from "../../parts/format";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
 
@@ -58,8 +58,8 @@ export function HeatMap({ subject, board, at }: Props) {
                   {scenario.title}
                 </a>
               </th>
-              <td className="num px-2 font-semibold">{number(subject.row.scenarios[place], 0)}</td>
-              <td className="num px-2 text-faint">{number(subject.field[place], 0)}</td>
+              <td className="num px-2 font-semibold">{shown(subject.row.shown.scenarios[place])}</td>
+              <td className="num px-2 text-faint">{shown(subject.shown.field[place])}</td>
               {columns.map(({ run, configuration }) => {
                 const cell = cells.get(`${String(run)} ${configuration} ${scenario.id}`);
                 return (
@@ -82,12 +82,12 @@ export function HeatMap({ subject, board, at }: Props) {
 
 function Cell({ cell, title }: { cell: TranscriptEntry; title: string }) {
   const { href } = useHere();
-  const says = cell.state === "judged" ? number(cell.score, 0) : SIGNS[cell.state];
+  const says = cell.state === "judged" ? shown(cell.shown.score) : SIGNS[cell.state];
   const told =
     cell.state === "judged"
       ? cell.score === null
         ? "does not count"
-        : number(cell.score, 0)
+        : shown(cell.shown.score)
       : `${cell.state}${cell.why ? `: ${cell.why}` : ""}`;
   return (
     <a

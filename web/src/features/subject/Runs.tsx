@@ -1,7 +1,7 @@
 import { subjectAt, type Address } from "../../addresses";
 import type { Board, Subject } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { number } from "../../parts/format";
+import { shown } from "../../parts/format";
 import { heat } from "../../parts/Heat";
 import { useHere } from "../../parts/place";
 
@@ -41,11 +41,11 @@ export function Runs({ subject, board, at }: { subject: Subject; board: Board; a
                   run {run.run}
                 </a>
               </th>
-              <td className="num font-semibold">{number(run.index)}</td>
+              <td className="num font-semibold">{shown(run.shown.index)}</td>
               {run.dimensions.map((value, place) => (
                 <td key={board.dimensions[place]?.name ?? place} className="num">
                   <span className="rounded px-1.5" style={heat(value)}>
-                    {number(value, 0)}
+                    {shown(run.shown.dimensions[place])}
                   </span>
                 </td>
               ))}

@@ -5,7 +5,7 @@ import type { Board, Subject as Told } from "../../api/types";
 import { Headings } from "../../parts/Headings";
 import { Sideways } from "../../parts/Sideways";
 import { BoardChooser } from "../../parts/BoardChooser";
-import { between, dollars, number, share, signed, words } from "../../parts/format";
+import { shown, words } from "../../parts/format";
 import { inFull, troubles } from "../../parts/Health";
 import { inWords, IntervalBar, Ruler, type Scale } from "../../parts/IntervalBar";
 import { useHere } from "../../parts/place";
@@ -158,19 +158,17 @@ function Scores({ subject, board }: { subject: Told; board: Board }) {
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
         <div>
           <span className="block text-5xl leading-none font-semibold tracking-tight tabular-nums">
-            {number(index.value)}
+            {shown(index.shown)}
           </span>
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
-          {another ? (
-            <Pair name="on another test like it" value={`${number(another.low)} to ${number(another.high)}`} />
-          ) : null}
-          {again ? (
-            <Pair name="were this test given again" value={`${number(again.low)} to ${number(again.high)}`} />
-          ) : null}
+          {another ? <Pair name="on another test like it" value={another.shown} /> : null}
+          {again ? <Pair name="were this test given again" value={again.shown} /> : null}
           <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={kind} />} />
-          {row.deviation === null ? null : <Pair name="standard deviation over runs" value={number(row.deviation)} />}
+          {row.deviation === null ? null : (
+            <Pair name="standard deviation over runs" value={shown(row.shown.deviation)} />
+          )}
         </dl>
       </div>
       {why ? <p className="mt-1 text-sm text-soft">No interval: {why}</p> : null}
@@ -198,11 +196,11 @@ function Scores({ subject, board }: { subject: Told; board: Board }) {
                     {dimension.title}
                   </th>
                   <td className="num text-faint">{dimension.weight}</td>
-                  <td className="num font-semibold" title={inWords(score.value, score.uncertainty, "both")}>
-                    {number(score.value)}
+                  <td className="num font-semibold" title={inWords(score.shown, score.uncertainty, "both")}>
+                    {shown(score.shown)}
                   </td>
                   <td className="!pr-4">
-                    <IntervalBar value={score.value} uncertainty={score.uncertainty} scale={WHOLE} kind="both" tall />
+                    <IntervalBar score={score} scale={WHOLE} kind="both" tall />
                   </td>
                 </tr>
               ) : null;
@@ -221,8 +219,8 @@ function Scores({ subject, board }: { subject: Told; board: Board }) {
               <li key={one.configuration} className="flex justify-between gap-3 border-b border-line py-1">
                 <span>{words(one.configuration)}</span>
                 <span className="num">
-                  {number(one.index.value)}
-                  {one.deviation === null ? null : <span className="text-faint"> ± {number(one.deviation)}</span>}
+                  {shown(one.index.shown)}
+                  {one.deviation === null ? null : <span className="text-faint"> ± {shown(one.shown.deviation)}</span>}
                 </span>
               </li>
             ))}
@@ -283,14 +281,14 @@ function Facts({ subject }: { subject: Told }) {
         "not known"
       ),
     ],
-    ["Reasoning", `${facts.reasoning}; ${share(health.reasoned_share)} of its replies came with some`],
+    ["Reasoning", `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with some`],
     ["Temperature", String(facts.temperature)],
     ["Limit", facts.max_tokens ? `${facts.max_tokens.toLocaleString("en-US")} tokens a reply` : "not known"],
     [
       "Cost",
-      `${dollars(row.dollars_per_run)} a run (replies ${dollars(row.replies_dollars_per_run)}, judge ${dollars(row.judging_dollars_per_run)}), ${dollars(subject.dollars)} in all`,
+      `${shown(row.shown.dollars_per_run)} a run (replies ${shown(row.shown.replies_dollars_per_run)}, judge ${shown(row.shown.judging_dollars_per_run)}), ${shown(subject.shown.dollars)} in all`,
     ],
-    ["Index per dollar", row.dollars_per_run === 0 ? "free" : number(row.index_per_dollar, 0)],
+    ["Index per dollar", row.dollars_per_run === 0 ? "free" : shown(row.shown.index_per_dollar)],
     ["Runs", String(row.runs)],
     ["Data", trouble.length ? trouble.join(", ") : "clean"],
   ];
@@ -334,15 +332,15 @@ function Elsewhere({ subject }: { subject: Told }) {
                   {one.configurations.map(words).join(" + ")}
                 </a>
               </th>
-              <td className="num font-semibold">{number(one.index.value)}</td>
+              <td className="num font-semibold">{shown(one.index.shown)}</td>
               <td className="num">
-                {signed(one.difference)}
+                {shown(one.shown.difference)}
                 <span className="block text-sm text-soft" title={one.why ?? "95 %, were the same test given again"}>
-                  {between(one.again) || "no interval"}
+                  {one.again?.shown ?? "no interval"}
                 </span>
               </td>
               <td className="!pr-4 max-sm:hidden">
-                <IntervalBar value={one.index.value} uncertainty={one.index.uncertainty} scale={WHOLE} kind="both" />
+                <IntervalBar score={one.index} scale={WHOLE} kind="both" />
               </td>
               <td>
                 <a

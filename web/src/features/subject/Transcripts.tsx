@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { subjectAt, transcriptAt, type Address, type Sort } from "../../addresses";
 import type { Board, MarkScale, Subject, TranscriptEntry } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { mark, number, words } from "../../parts/format";
+import { shown, words } from "../../parts/format";
 import { Grid, type Column } from "../../parts/Grid";
 import { heat } from "../../parts/Heat";
 import { useHere, type Here } from "../../parts/place";
@@ -74,7 +74,7 @@ function columnsOf(subject: Subject, board: Board, here: Here): Column<Transcrip
       value: (row) => row.score,
       show: (row) => (
         <span className="rounded px-1.5" style={heat(row.score)}>
-          {number(row.score, 0)}
+          {shown(row.shown.score)}
         </span>
       ),
     },
@@ -88,7 +88,7 @@ function columnsOf(subject: Subject, board: Board, here: Here): Column<Transcrip
         <span className="text-sm text-soft">
           {subject.marks
             .filter((scale) => Object.hasOwn(row.marks, scale.name))
-            .map((scale) => said(scale, row.marks[scale.name]))
+            .map((scale) => said(scale, row))
             .join(" · ")}
         </span>
       ),
@@ -113,7 +113,8 @@ function notes(row: TranscriptEntry): string {
   return [row.cut_off ? "cut off" : "", row.plain_text ? "beside the tool" : ""].filter(Boolean).join(", ");
 }
 
-function said(scale: MarkScale, value: number | undefined): string {
-  const shown = scale.kind === "yes_no" && (value === 0 || value === 1) ? (value ? "yes" : "no") : mark(value);
-  return `${scale.title} ${shown}`;
+function said(scale: MarkScale, row: TranscriptEntry): string {
+  const value = row.marks[scale.name];
+  const given = scale.kind === "yes_no" && (value === 0 || value === 1) ? (value ? "yes" : "no") : null;
+  return `${scale.title} ${given ?? shown(row.shown.marks[scale.name])}`;
 }

@@ -1,5 +1,5 @@
 import type { Attempt } from "../../api/types";
-import { count, dollars, moment, number, plural } from "../../parts/format";
+import { count, moment, plural, shown } from "../../parts/format";
 import { Fold } from "../../parts/Fold";
 
 /** Every try at a call: what became of it, why it was rejected, what it took. */
@@ -7,9 +7,7 @@ export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; wha
   if (!attempts.length) return null;
   const rejected = attempts.filter((one) => !one.accepted).length;
   const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
-  const took = last
-    ? [last.provider, last.dollars === null ? null : dollars(last.dollars)].filter(Boolean).join(", ")
-    : "";
+  const took = last ? [last.provider, last.shown.dollars].filter(Boolean).join(", ") : "";
   return (
     <Fold
       className="mt-2 text-sm"
@@ -40,14 +38,14 @@ export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; wha
 function facts(attempt: Attempt): string[] {
   return [
     moment(attempt.started),
-    attempt.seconds === null ? "" : `${number(attempt.seconds)} s`,
+    attempt.seconds === null ? "" : `${shown(attempt.shown.seconds)} s`,
     attempt.status === null ? "" : `HTTP ${String(attempt.status)}`,
     attempt.finish_reason ? `finished: ${attempt.finish_reason}` : "",
     attempt.prompt_tokens === null ? "" : `${count(attempt.prompt_tokens)} tokens in`,
     attempt.completion_tokens === null ? "" : `${count(attempt.completion_tokens)} out`,
     attempt.reasoning_tokens ? `${count(attempt.reasoning_tokens)} of them reasoning` : "",
     `limit ${count(attempt.max_tokens)}`,
-    attempt.dollars === null ? "" : dollars(attempt.dollars),
+    attempt.shown.dollars ?? "",
     attempt.model ? `served as ${attempt.model}` : "",
     attempt.provider ? `by ${attempt.provider}` : "",
   ].filter(Boolean);

@@ -1,7 +1,7 @@
 import type { Address } from "../../addresses";
 import type { Embedded, Judgement, MarkScale, Transcript } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
-import { mark as shown, number, signed, words } from "../../parts/format";
+import { shown, words } from "../../parts/format";
 import { Fold } from "../../parts/Fold";
 import { Highlighted } from "../../parts/Highlighted";
 import { useHere } from "../../parts/place";
@@ -80,7 +80,7 @@ function Table({ judgements, scales }: { judgements: readonly Judgement[]; scale
             <th scope="row" className="font-normal" title={scale.asks}>
               {scale.title}{" "}
               <span className="eyebrow whitespace-nowrap">
-                {scale.kind === "yes_no" ? "yes/no" : `${shown(scale.low)}–${shown(scale.high)}`}
+                {scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low}–${scale.shown.high}`}
                 {scale.inverted ? ", low is independent" : ""}
               </span>
             </th>
@@ -99,8 +99,9 @@ function Table({ judgements, scales }: { judgements: readonly Judgement[]; scale
 function given(judgement: Judgement, scale: MarkScale): string {
   if (!Object.hasOwn(judgement.marks, scale.name)) return "–";
   const value = judgement.marks[scale.name];
-  if (scale.kind === "number" || value === undefined) return shown(value);
-  return value === 1 ? "yes" : value === 0 ? "no" : `${number(value * 100, 0)} % yes`;
+  const text = shown(judgement.shown.marks[scale.name]);
+  if (scale.kind !== "yes_no") return text;
+  return value === 1 ? "yes" : value === 0 ? "no" : `${text} yes`;
 }
 
 /** One judge's words; what they quote leads to where it was said. */
@@ -195,7 +196,7 @@ function Phrases({ embedded, transcript, at }: { embedded: Embedded; transcript:
             aria-current={one.mark === at.phrases ? "true" : undefined}
             href={href({ ...at, phrases: one.mark === at.phrases ? "" : one.mark, mark: "", side: false })}
           >
-            {words(one.mark)} {shown(one.value)}
+            {words(one.mark)} {one.shown.value}
           </a>
         ))}
       </div>
@@ -225,7 +226,7 @@ function Phrases({ embedded, transcript, at }: { embedded: Embedded; transcript:
                     phrase.text
                   )}
                 </th>
-                <td className={`num ${phrase.weight > 0 ? "text-good" : "text-bad"}`}>{signed(phrase.weight, 2)}</td>
+                <td className={`num ${phrase.weight > 0 ? "text-good" : "text-bad"}`}>{phrase.shown.weight}</td>
               </tr>
             ))}
           </tbody>

@@ -13,7 +13,9 @@ const transcript = {
       {
         mark: "drift",
         value: 1,
-        phrases: [{ text: "keep", weight: 0.5, places: [{ line: 1, text: { start: 2, end: 6 } }] }],
+        phrases: [
+          { text: "keep", weight: 0.5, shown: { weight: "+0.50" }, places: [{ line: 1, text: { start: 2, end: 6 } }] },
+        ],
       },
     ],
   },

@@ -50,7 +50,7 @@ function phrasesIn(mark: PhraseMark | undefined, line: number): Span[] {
               ...text,
               kind: phrase.weight > 0 ? "up" : "down",
               id: phraseId(number, place),
-              title: `${phrase.weight > 0 ? "raised" : "lowered"} the embedded judge's mark by ${Math.abs(phrase.weight).toFixed(2)}`,
+              title: `${phrase.weight > 0 ? "raised" : "lowered"} the embedded judge's mark by ${phrase.shown.weight.replace(/^[+−]/, "")}`,
             },
           ]
         : [],
