@@ -63,7 +63,7 @@ LAYERS = """
     simulate.faults
     simulate.server
     conduct
-    probe.probing
+    probe.probing  spread
     report.called
     report.flags  report.markup  report.jury  report.certainty
     report.rows
@@ -105,7 +105,7 @@ LAYERS = """
     viewer.live  viewer.freeze
     viewer.app
     cli.options  cli.progress
-    cli.until
+    cli.until  cli.spread
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
     cli.run  cli.show  cli.models  cli.compare  cli.scenarios  cli.clear  cli.audit  cli.view  cli.site  cli.reliability
     cli.estimate  cli.rerun

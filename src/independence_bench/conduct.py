@@ -137,14 +137,18 @@ async def carry_out(
     clients: Mapping[str, Client],
     budget: Budget,
     watch: Callable[[Engine], Awaitable[None]],
+    now: Callable[[], float] = time.time,
 ) -> Report:
-    """Play and judge *order*, on what is left of *budget*; *watch* and Ctrl-C as with `conduct`."""
+    """Play and judge *order*, on what is left of *budget*; *watch* and Ctrl-C as with `conduct`.
+
+    *now*: seconds since 1970.
+    """
     engine = Engine(
         order,
         store,
         clients,
         budget,
-        now=time.time,
+        now=now,
         clock=time.monotonic,
         draw=random.Random().random,  # noqa: S311 - jitter, not secrets
     )

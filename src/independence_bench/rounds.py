@@ -21,6 +21,7 @@ from independence_bench.order import Order, Progress, Report
 from independence_bench.plan import groups
 from independence_bench.report.certainty import INDEX
 from independence_bench.report.rows import Board, Row, boards
+from independence_bench.spread import Spread, carry_out_spread
 from independence_bench.statistics.adaptive import FEWEST, look_at_ranking, look_at_width, runs_needed
 from independence_bench.statistics.dispersion import Measured
 from independence_bench.statistics.ranking import Bools, pairs_of
@@ -94,11 +95,13 @@ async def play_rounds(
     approve: Callable[[Outlook], bool],
     watch: Callable[[Engine], Awaitable[None]],
     tell: Callable[[Course], None],
+    spread: Spread | None = None,
 ) -> Course | None:
     """Play until *aim* is reached, or nothing that is allowed can bring it nearer; None where *approve* said no.
 
     *approve* sees what it takes if every subject plays the most runs. *watch* and Ctrl-C as with `conduct`. *tell* is
-    called after every look. Raises WrongUse for what has no ranking of its own.
+    called after every look. *spread*: how far apart the runs of a subject are; None: one follows the other. Raises
+    WrongUse for what has no ranking of its own.
     """
     group = ranked_together(wanted)
     async with settled(replace(wanted, runs=aim.most)) as (order, clients):
@@ -114,7 +117,10 @@ async def play_rounds(
             for runs, subjects in sorted(by_runs.items()):
                 if course.stopped is None:
                     part = replace(order, subjects=tuple(subjects), runs=runs)
-                    report = await carry_out(part, store, clients, course.budget, watch)
+                    if spread is None:
+                        report = await carry_out(part, store, clients, course.budget, watch)
+                    else:
+                        report = await carry_out_spread(part, store, clients, course.budget, watch, spread)
                     course.progress += report.subjects
                     course.lost += report.lost
                     course.stopped = report.stopped

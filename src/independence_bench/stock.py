@@ -42,7 +42,7 @@ class Stock:
 
 def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stock:
     """What is stored of *subject*'s part of *order* and what is left; for 0 runs: what is stored is judged."""
-    runs = range(1, max(order.runs, 1) + 1)
+    runs = range(order.first, max(order.runs, 1) + 1)
     every = list(jobs(order.protocol, order.configurations, subject, runs, experiments=order.experiments))
     scripts = {job.script_hash for job in every}
     stored = records.endings(connection, scripts, subject.hash)

@@ -37,6 +37,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.progress import Watch, duration
+from independence_bench.cli.spread import spread_line, spread_of, spread_option
 from independence_bench.cli.until import aim_line, aim_of, outcome_view, round_line, until_options
 from independence_bench.conduct import EMBEDDED, Outlook, Wanted, conduct, with_local
 from independence_bench.errors import WrongUse
@@ -47,6 +48,7 @@ from independence_bench.report.rows import boards
 from independence_bench.report.terminal import money, plural, printed
 from independence_bench.rounds import Aim, Course, play_rounds
 from independence_bench.shown import label_text
+from independence_bench.spread import Spread, conduct_spread
 from independence_bench.store import calls
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
@@ -99,6 +101,7 @@ def order_options(command: F) -> F:
 @click.command(name="run")
 @order_options
 @until_options
+@spread_option
 @engine_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
@@ -109,6 +112,7 @@ def command(
     price: tuple[float, float] | None,
     until_width: float | None,
     until_ranked: bool,
+    hours: float | None,
     yes: bool,
     store: str,
     **typed: Any,
@@ -125,6 +129,10 @@ def command(
 
     With --until-width or --until-ranked whole runs are played in rounds, two of each subject first; after each
     round the next run goes where it settles most, until nothing more can be settled.
+
+    With --spread-over run k of all subjects is played together, each run as long after the one before it, counted
+    from when that was begun: what only today's model or provider does is then not in all of them. Stored runs count;
+    stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
     """
     aim = aim_of(until_width, until_ranked, typed["runs"])
     wanted = replace(
@@ -133,7 +141,10 @@ def command(
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
     with open_store(store) as opened:
         ask = not named and not yes
-        complete = carry_out(wanted, opened, ask) if aim is None else carry_out_rounds(wanted, aim, opened, ask)
+        if aim is None:
+            complete = carry_out(wanted, opened, ask, spread=spread_of(hours, wanted.runs, err()))
+        else:
+            complete = carry_out_rounds(wanted, aim, opened, ask, spread_of(hours, aim.most, err()))
     if not complete:
         raise SystemExit(1)
 
@@ -211,10 +222,16 @@ def _wishes(typed: str, roster: Roster) -> tuple[Wish, ...]:
     return wishes
 
 
-def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook], None] = lambda outlook: None) -> bool:
+def carry_out(
+    wanted: Wanted,
+    store: Store,
+    ask: bool,
+    check: Callable[[Outlook], None] = lambda outlook: None,
+    spread: Spread | None = None,
+) -> bool:
     """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed.
 
-    *check* sees what is about to be done and may raise.
+    *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
     """
     console = err()
     watch = Watch(console)
@@ -223,10 +240,16 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
         check(outlook)
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
+        if spread is not None and outlook.forecast.calls:
+            console.print(spread_line(spread, wanted.runs), soft_wrap=True)
         return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
 
+    if spread is None:
+        conducted = conduct(wanted, store, approve, watch)
+    else:
+        conducted = conduct_spread(wanted, store, approve, watch, spread)
     try:
-        report = asyncio.run(conduct(wanted, store, approve, watch))
+        report = asyncio.run(conducted)
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
@@ -238,7 +261,7 @@ def carry_out(wanted: Wanted, store: Store, ask: bool, check: Callable[[Outlook]
     return report.complete
 
 
-def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool) -> bool:
+def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool, spread: Spread | None = None) -> bool:
     """The same in rounds, as many as *aim* takes, with a table of what was settled at the end."""
     console = err()
     watch = Watch(console)
@@ -248,13 +271,15 @@ def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool) -> bool:
         console.print(aim_line(aim), soft_wrap=True)
         for line in outlook_lines(outlook):
             console.print(line, soft_wrap=True)
+        if spread is not None and outlook.forecast.calls:
+            console.print(spread_line(spread, aim.most), soft_wrap=True)
         return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
 
     def tell(course: Course) -> None:
         console.print(round_line(course), soft_wrap=True)
 
     try:
-        course = asyncio.run(play_rounds(wanted, aim, store, approve, watch, tell))
+        course = asyncio.run(play_rounds(wanted, aim, store, approve, watch, tell, spread))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False

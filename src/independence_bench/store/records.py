@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import canonical
@@ -157,6 +157,14 @@ def endings(connection: Connection, scripts: Collection[str], subject: str) -> d
     columns = [transcripts.c[name] for name in ("id", *Ending.__dataclass_fields__)]
     wanted = select(*columns).where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
     return {row[0]: Ending(*row[1:]) for row in connection.execute(wanted)}
+
+
+def begun_at(connection: Connection, scripts: Collection[str], subject: str) -> dict[int, float]:
+    """Run -> when the first of the subject's transcripts of these scripts was finished in it, seconds since 1970."""
+    first = func.min(transcripts.c.finished_at)
+    wanted = select(transcripts.c.run, first).group_by(transcripts.c.run)
+    wanted = wanted.where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    return {row[0]: row[1] for row in connection.execute(wanted)}
 
 
 def verdicts(
