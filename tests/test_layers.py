@@ -34,7 +34,7 @@ LAYERS = """
     brief  plan
     store.tables  store.owners
     store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
-    store.clearing  store.bodies  store.sent  store.changes
+    store.payments  store.clearing  store.bodies  store.sent  store.changes
     store.exchange
     store.database
     store.commits  store.check
@@ -88,11 +88,11 @@ LAYERS = """
     report.comparisons  report.paired_configurations
     report.differences
     report.reliability
-    report.json  report.terminal
+    report.json  report.terminal  report.costs
     report.paired_view  report.resolving  report.transcripts  report.scenarios_view  report.reliability_view
     report.contents  report.plots
     report.contents_json  report.markdown
-    report.probe  report.judges_view  report.names_view  report.audit
+    report.probe  report.judges_view  report.names_view  report.audit  report.costs_view
     viewer.rounding
     viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page
     viewer.serving  viewer.offsets  viewer.equations  viewer.catalog
@@ -109,7 +109,7 @@ LAYERS = """
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
     cli.run  cli.show  cli.models  cli.compare  cli.scenarios  cli.clear  cli.audit  cli.view  cli.site  cli.reliability
     cli.estimate  cli.rerun
-    cli.export  cli.names  cli.import_
+    cli.export  cli.names  cli.import_  cli.costs
     cli.probe
     cli.judge
     cli.main

@@ -156,7 +156,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "foreign": (partial(foreign, "songs (title text)"), "a database of another program"),
     "foreign, same table": (partial(foreign, "meta (k text, v text)"), "choose another file"),
     "foreign, at work": (foreign_at_work, "a database of another program"),
-    "newer": (newer_version, "written by a newer aib (version 99, this one knows 1); update aib"),
+    "newer": (newer_version, "written by a newer aib (version 99, this one knows 2); update aib"),
     "no version": (no_version, "has no version"),
     "folder": (Path.mkdir, "is a folder; name a file in it"),
     "pipe": (lambda path: os.mkfifo(path), "is a pipe or a device"),

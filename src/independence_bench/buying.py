@@ -27,9 +27,10 @@ from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
 from independence_bench.question import Good, Question
 from independence_bench.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait
-from independence_bench.store import calls
+from independence_bench.store import calls, payments
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.commits import Commits
+from independence_bench.store.payments import ListPrice
 from independence_bench.subject import ChatModel
 from independence_bench.throttle import Gate, Room
 
@@ -64,6 +65,7 @@ class Buyer:
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)  # who -> statuses of refused calls
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one call whose cost nobody can foresee
+    listed: set[tuple[str, str]] = field(default_factory=set)  # endpoint, model: whose list price is written down
 
     async def buy(self, question: Question[A], room: Room, tally: Tally, new: bool = False) -> A:
         """The answer to *question*, from the store or from its endpoint; *tally* counts along.
@@ -93,6 +95,7 @@ class Buyer:
                             return started.answer
                         if started is not None:
                             case.ours = True
+                            await self._keep_price(question.request.model)
                             outcome = await self._send(case, started, room)
                             step = await self._settle(case, started, outcome, reservation)
                 if step is None:  # another process is buying it
@@ -172,6 +175,19 @@ class Buyer:
         if client.endpoint.free or model.name in self.dearest:
             return True
         return bool((await client.info(model.model)).most(1, 1))
+
+    async def _keep_price(self, model: ChatModel) -> None:
+        """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
+        client, who = self.clients[model.endpoint], (model.endpoint, model.model)
+        if who in self.listed or client.endpoint.free or not client.knows_list:
+            return
+        self.listed.add(who)
+        info = await client.info(model.model)
+        if info.prompt_price is not None and info.completion_price is not None:
+            price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
+            await self.commits.do(
+                partial(payments.keep_price, owner=self.books.owner, endpoint=who[0], model=who[1], price=price)
+            )
 
     async def _most(self, request: ChatRequest, limit: int) -> float:
         """Dollars that an attempt can cost at most; where no price is known, or one of nothing, the most so far."""

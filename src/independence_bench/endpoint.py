@@ -129,6 +129,11 @@ class Client:
                 self._models = {info.id: info for info in _read_models(await self._get("/models"))}
             return self._models
 
+    @property
+    def knows_list(self) -> bool:
+        """Whether the endpoint's list was read already."""
+        return self._models is not None
+
     async def info(self, model: str) -> ModelInfo:
         """What is known about *model*: nothing, where the list does not have it."""
         offered = await self.models()

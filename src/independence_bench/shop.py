@@ -20,11 +20,13 @@ from independence_bench.budget import Budget
 from independence_bench.buying import Buyer
 from independence_bench.endpoint import Client
 from independence_bench.errors import StoreError
+from independence_bench.redaction import KNOWN
 from independence_bench.retry import Policy
 from independence_bench.store import calls
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.owners import Watch, host_of, new_owner
+from independence_bench.store.payments import Command, keep_command
 from independence_bench.throttle import Gate
 
 LOOK = 1.0  # seconds between two looks at whether the store is still there
@@ -112,10 +114,15 @@ class _Upkeep:
         return self._clocks.now() + self._behind
 
     async def begin(self) -> int:
-        """Learn what clock there is. Returns how many calls earlier processes left in flight."""
+        """Learn what clock there is, and write down who begins to buy.
+
+        Returns how many calls earlier processes left in flight.
+        """
         if await self._set_clock() is None:
             self.watch = Watch(self._clocks.clock, calls.LEASE)
             self._elsewhere = await self._commits.do(calls.leases_elsewhere)
+        command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
+        await self._commits.do(partial(keep_command, owner=self.owner, command=command))
         return await self._commits.do(partial(calls.mark_lost, now=self.now(), watch=self.watch))
 
     async def _set_clock(self) -> float | None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     a_token,
+    command_line,
     configuration_options,
     configurations,
     engine_options,
@@ -94,7 +95,7 @@ def command(
             )
         if len(judges) > 1:
             raise WrongUse("--probe-injection is about one judge: name one with -j")
-        with open_store(store) as opened:
+        with open_store(store, typed=command_line()) as opened:
             complete = carry_out_probe(
                 judges[0] if judges else None,
                 roster,
@@ -110,7 +111,7 @@ def command(
         return
     if as_json or yes:
         raise WrongUse("--json and --yes belong to --probe-injection")
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         with opened.reading() as connection:
             subjects = tuple(participants.stored_subjects(connection).values())

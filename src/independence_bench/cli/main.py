@@ -33,6 +33,7 @@ COMMANDS = {
     "view": ("view", "Read every conversation and every number in the browser, live."),
     "site": ("site", "Write what `aib view` shows as a static site."),
     "show": ("show", "Print one conversation with its marks."),
+    "costs": ("costs", "What each command has spent, on whom, and what list prices say."),
     "audit": ("audit", "Make every number again, and list what should worry its reader."),
     "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),
     "extract-names": ("names", "Which name and gender each model chose for itself."),
@@ -49,6 +50,15 @@ HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of one command line, which remembers what was typed."""
+        typed = tuple(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta["aib.typed"] = typed
+        return context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands, in the order in which one would meet them."""

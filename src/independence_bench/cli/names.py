@@ -12,6 +12,7 @@ from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     Number,
     a_token,
+    command_line,
     err,
     find_protocol,
     models_file_option,
@@ -66,7 +67,7 @@ def command(
     Read from its words by rule, which costs nothing. What the rule is unsure of is shown as such; with -j a model
     reads those conversations, once each, and what it read is stored.
     """
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         if not naming_scenarios(protocol):
             raise WrongUse(f"{protocol.name} asks nobody for a name; v2 does (--protocol v2)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 MODELS_FILE = "models.yaml"
 MILLION = 1_000_000
+LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
 class Number(click.FloatRange):
@@ -53,6 +55,18 @@ def store_option(command: F) -> F:
         metavar="PATH",
         help="Where everything is kept: a file, or a database URL.  [default: $AIB_STORE, else aib.db]",
     )(command)
+
+
+def command_line() -> str:
+    """The command line that is being carried out, for the books; without the store, which is where the books are."""
+    words = iter(click.get_current_context().meta.get("aib.typed", ()))
+    kept = []
+    for word in words:
+        if word == "--store":
+            next(words, None)
+        elif not word.startswith("--store="):
+            kept.append(word)
+    return shlex.join(["aib", *kept])[:LONGEST_COMMAND]
 
 
 def protocol_option(command: F) -> F:

@@ -9,6 +9,7 @@ import click
 
 from independence_bench.cli.options import (
     a_token,
+    command_line,
     configuration_options,
     configurations,
     engine_options,
@@ -65,7 +66,7 @@ def command(
     roster = read_roster(models_file)
     if local_url:
         roster = with_local(roster, check_url(local_url))
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         chosen = stored_subjects(opened, protocol, subjects)
         wanted = Wanted(

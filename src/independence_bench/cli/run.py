@@ -21,6 +21,7 @@ from independence_bench.cli.options import (
     Number,
     a_token,
     again_option,
+    command_line,
     configuration_options,
     configurations,
     confirmed,
@@ -139,7 +140,7 @@ def command(
         read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget, price=a_token(price)
     )
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
-    with open_store(store) as opened:
+    with open_store(store, typed=command_line()) as opened:
         ask = not named and not yes
         if aim is None:
             complete = carry_out(wanted, opened, ask, spread=spread_of(hours, wanted.runs, err()))

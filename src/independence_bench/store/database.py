@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, select, update
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
 from independence_bench.store.postgresql import PostgresDatabase
 from independence_bench.store.sqlite_file import SqliteFile
-from independence_bench.store.tables import VERSION, meta, metadata
+from independence_bench.store.tables import ADDED, VERSION, meta, metadata
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
@@ -64,9 +65,11 @@ class Place(Protocol):
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, typed: str = "") -> None:
+        """*typed*: the command that opens it, for the books."""
         self.place, self.engine, self.shown = place, place.engine, place.shown
-        self._there = False
+        self.session, self.typed = uuid.uuid4().hex[:12], typed
+        self._version: int | None = None  # None: it is not known to be there
         _say_begin(self.engine, place.begin_reading, place.begin_writing)
 
     def __enter__(self) -> Store:
@@ -81,13 +84,13 @@ class Store:
 
     def is_there(self) -> bool:
         """Whether it is made already. Raises StoreError where something else is in its place."""
-        if not self._there:
+        if self._version is None:
             try:
                 with self.place.looked_at() as connection:
-                    self._there = connection is not None and _is_store(connection, self.shown)
+                    self._version = None if connection is None else _version_of(connection, self.shown)
             except SQLAlchemyError as error:
                 raise self.failed("opened", error) from error
-        return self._there
+        return self._version is not None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -109,7 +112,10 @@ class Store:
             self._make()
         try:
             with self.engine.begin() as connection:
+                if self._version != VERSION:
+                    _upgrade(connection)
                 yield connection
+            self._version = VERSION
         except SQLAlchemyError as error:
             raise self.failed("written", error) from error
 
@@ -131,13 +137,13 @@ class Store:
         return StoreError(f"the store {self.shown} cannot be {verb}: {said}; {step}")
 
 
-def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK) -> Store:
+def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = "") -> Store:
     """The store at *where*, a path or a database URL; where there is none, *create* lets it be made by writing.
 
-    *wait*: seconds to wait for another process's commit. Raises StoreError where it cannot be opened, is not a
-    store, or is of a newer version.
+    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, for the books.
+    Raises StoreError where it cannot be opened, is not a store, or is of a newer version.
     """
-    store = Store(_place(str(where), wait))
+    store = Store(_place(str(where), wait), typed)
     try:
         if not store.is_there() and not create:
             raise StoreError(f"there is no store at {store.shown}; `aib run` makes one, --store or AIB_STORE names one")
@@ -181,15 +187,18 @@ def _nothing() -> Engine:
     return engine
 
 
-def _is_store(connection: Connection, shown: str) -> bool:
-    """Whether the tables are there. Raises StoreError where they are another program's or a newer version's."""
+def _version_of(connection: Connection, shown: str) -> int | None:
+    """The version of the tables; None where there are none.
+
+    Raises StoreError where they are another program's or a newer version's.
+    """
     tables = inspect(connection).get_table_names()
     if "meta" not in tables:
         if tables or connection.dialect.name == "sqlite":
             raise StoreError(
                 f"the store {shown} is a database of another program, or half-written; choose another with --store"
             )
-        return False
+        return None
     found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
     if found is None or not str(found).isdigit():
         raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
@@ -198,7 +207,16 @@ def _is_store(connection: Connection, shown: str) -> bool:
             f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
             "nothing was changed"
         )
-    return True
+    return int(found)
+
+
+def _upgrade(connection: Connection) -> None:
+    """Bring the tables of an older version up to ours, where another process has not done so just now."""
+    found = int(connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar_one())
+    for version in range(found + 1, VERSION + 1):
+        for table in ADDED[version]:
+            table.create(connection)
+    connection.execute(update(meta).where(meta.c.name == "version").values(value=str(max(found, VERSION))))
 
 
 def _fill(connection: Connection) -> None:

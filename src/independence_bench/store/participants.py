@@ -66,6 +66,14 @@ def _model(spec: dict[str, Any]) -> ChatModel:
     return ChatModel(**spec | {"reasoning": Reasoning(spec["reasoning"])})
 
 
+def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
+    """The model whose `causes` *settings* are, as a request has them; None where they are none that we know."""
+    try:
+        return _model(dict(settings))
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
 def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -> None:
     """Store a judge's settings (*spec* is JSON)."""
     insert_once(connection, judges, {"hash": judge_hash, "label": label, "spec": spec})

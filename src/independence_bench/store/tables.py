@@ -9,6 +9,8 @@ replies       the answer to a call of a subject, or that it has none (invalid)
 transcripts   one scenario played to its end, or to the reply that was invalid
 judgements    all marks of one judge on what was heard in one transcript, or that it failed
 begun         runs that were begun for a protocol, beside those that have transcripts of it
+commands      what each owner of attempts was: the command, as it was typed (since version 2)
+prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from independence_bench.unpacking import TooLarge, inflate
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-VERSION = 1
+VERSION = 2
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
@@ -186,6 +188,28 @@ begun = Table(
     Column("system", String, primary_key=True),
     Column("delivery", String, primary_key=True),
 )
+
+commands = Table(
+    "commands",
+    metadata,
+    Column("owner", String, primary_key=True),  # as in attempts
+    Column("session", String, nullable=False),  # one command may have several owners, one after the other
+    Column("began_at", Float, nullable=False),
+    Column("typed", Text, nullable=False),  # without secrets; "": by a program that uses the library
+)
+
+prices = Table(
+    "prices",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("endpoint", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("prompt", Float, nullable=False),  # dollars a token
+    Column("completion", Float, nullable=False),
+    Column("request", Float, nullable=False),  # dollars a call
+)
+
+ADDED = {2: (commands, prices)}  # version -> the tables that a store of the version before lacks
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:

@@ -1,0 +1,245 @@
+"""What a store has cost: by command, subject, judge, provider and day, and where list prices say otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from scripted import Answer, Asked, Bench, failure, says, steady, verdict
+from test_cli import KEY, User, user
+
+from independence_bench.report.costs import Costs, Paid, Part, read_costs
+from independence_bench.report.costs_view import costs_json, costs_view
+from independence_bench.report.terminal import printed
+from independence_bench.store import calls, clearing
+from independence_bench.store.database import open_store
+from independence_bench.store.tables import VERSION, commands, prices
+
+__all__ = ["user"]  # a fixture
+Benches = Callable[..., Bench]
+LISTED = {"prompt": "0.00001", "completion": "0.00002"}  # 20 and 10 tokens a call: $0.0004
+
+
+@pytest.fixture
+def where(either: str) -> str:
+    """What is read from the store is read from both databases."""
+    return either
+
+
+def costs_of(made: Bench) -> Costs:
+    """What the store has cost; that everything adds up to what every other command says is looked at each time."""
+    with open_store(made.store) as store, store.reading() as connection:
+        costs, spent = read_costs(connection), calls.spending(connection)
+    assert costs.whole.dollars == pytest.approx(spent.total)
+    assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx((spent.replies, spent.judgements))
+    assert costs.whole.calls == spent.attempts
+    assert added(one.paid for one in costs.commands) == added([costs.whole])
+    for parts, whole in (
+        (costs.days, [costs.whole]),
+        (costs.providers, [costs.whole]),
+        (costs.subjects, [costs.replies]),
+        (costs.judges, [costs.judgements]),
+        ((*costs.subjects, *costs.judges), [costs.whole]),
+    ):
+        assert added(part.paid for part in parts) == added(whole)
+    whole = costs.whole
+    assert whole.calls == whole.told + whole.computed + whole.free + whole.unknown + whole.nothing
+    return costs
+
+
+def added(paid: Any) -> list[Any]:
+    """The sum of each field."""
+    rows = [[getattr(one, name) for name in Paid.__dataclass_fields__] for one in paid]
+    return [pytest.approx(sum(column)) for column in zip(*rows, strict=True)]
+
+
+def dollars(parts: tuple[Part, ...]) -> dict[str, float]:
+    """Name -> dollars told."""
+    return {part.name: pytest.approx(part.paid.dollars) for part in parts}
+
+
+def untold(answer: Answer) -> Answer:
+    """*answer* without its cost."""
+    del answer.body["usage"]["cost"]
+    return answer
+
+
+def shown(costs: Costs, width: int = 80) -> str:
+    """What a terminal of that width gets."""
+    out = StringIO()
+    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
+    printed(console, costs_view(costs, "aib.db"))
+    return out.getvalue()
+
+
+def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
+    """Two subjects of seven replies at $0.002, four judgements each at $0.0005, and again by a judge of $0.01."""
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            return verdict(asked, cost=0.01 if asked.model == "judge/dear" else 0.0005)
+        return says(asked, f"No, {asked.number}.", cost=0.002)
+
+    made = bench(script)
+    subjects = [made.subject("acme/one"), made.subject("acme/two")]
+    made.play(*subjects)
+    made.play(*subjects, judge="judge/dear")
+
+    costs = costs_of(made)
+
+    assert dollars(costs.subjects) == {f"scripted:acme/{name}@none-t0.7": 0.014 for name in ("one", "two")}
+    assert dollars(costs.judges) == {
+        "scripted:judge/dear@none-t0.0": 0.08,
+        "scripted:judge/one@none-t0.0": 0.004,
+    }
+    assert dollars(costs.providers) == {"Acme at scripted": 0.112}
+    assert [one.paid.dollars for one in costs.commands] == pytest.approx([0.032, 0.08])
+    assert len(costs.days) in (1, 2)
+
+
+def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: Benches) -> None:
+    """Twenty and ten tokens at the list price are $0.0004 a call; a model without a price stays unknown."""
+    made = bench(lambda asked: untold(steady()(asked)))
+    made.endpoints["scripted"].models_answer = Answer({"data": [{"id": "acme/one", "pricing": LISTED}]})
+    made.play()
+
+    costs = costs_of(made)
+
+    (subject,), (judge,) = costs.subjects, costs.judges
+    assert (subject.paid.dollars, subject.paid.told, subject.paid.computed) == (0.0, 0, 7)
+    assert subject.paid.computed_dollars == pytest.approx(7 * 0.0004)
+    assert (judge.paid.calls, judge.paid.unknown, judge.paid.computed_dollars) == (4, 4, 0.0)
+    assert "$0.00 " not in shown(costs)
+
+
+def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
+    """An endpoint that says $0, and one refusal that says nothing."""
+    refused: list[int] = []
+
+    def script(asked: Asked) -> Answer:
+        if not asked.judging and not refused:
+            refused.append(asked.number)
+            return failure(503, "busy")
+        return steady(cost=0.0)(asked)
+
+    made = bench(script)
+    made.play()
+
+    whole = costs_of(made).whole
+
+    assert (whole.calls, whole.free, whole.nothing, whole.told) == (12, 11, 1, 0)
+    assert "no dollars, in 12 calls" in shown(costs_of(made))
+
+
+def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
+    """Seven replies told $0.001 each and are listed at $0.0004; the judge tells what is listed."""
+    made = bench(lambda asked: verdict(asked, cost=0.0004) if asked.judging else says(asked, f"No, {asked.number}."))
+    listed = [{"id": name, "pricing": LISTED} for name in ("acme/one", "judge/one")]
+    made.endpoints["scripted"].models_answer = Answer({"data": listed})
+    made.play()
+
+    costs = costs_of(made)
+
+    (apart,) = costs.disagreements
+    assert (apart.model, apart.provider, apart.calls) == ("acme/one", "Acme at scripted", 7)
+    assert (apart.dollars, apart.listed, apart.difference) == pytest.approx((0.007, 0.0028, 0.0042))
+    assert costs.compared == 11
+    assert "+150" in shown(costs)
+    assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
+
+
+def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches) -> None:
+    """Its answers are gone, and its subject with them: the requests say who was asked."""
+    made = bench(steady())
+    made.play()
+    before = costs_of(made)
+
+    with open_store(made.store) as store, store.writing() as connection:
+        clearing.clear(connection, clearing.find_responses(connection, [made.subject()], None), 1e9)
+
+    assert costs_of(made) == before
+
+
+def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(bench: Benches) -> None:
+    """Old calls were made before commands were kept; the next command is kept beside them."""
+    made = bench(steady())
+    made.play()
+    with open_store(made.store) as store, store.writing() as connection:
+        for table in (commands, prices):
+            table.drop(connection)
+        connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
+
+    old = costs_of(made)
+    assert [one.typed for one in old.commands] == [None]
+    assert "before this was kept" in shown(old)
+    assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [("1",)]
+
+    made.play(runs=2)
+
+    assert [one.typed for one in costs_of(made).commands] == [None, ""]
+    assert costs_of(made).commands[0].paid == old.commands[0].paid
+    assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [(str(VERSION),)]
+
+
+def test_a_store_without_calls_of_its_own(bench: Benches) -> None:
+    """Nothing was bought, so there is nothing to add up; and what is at work has no price yet."""
+    made = bench(steady())
+    with open_store(made.store) as store, store.reading() as connection:
+        assert "Nothing was bought" in shown(read_costs(connection))
+
+    made.play()
+    with open_store(made.store) as store, store.writing() as connection:
+        connection.exec_driver_sql("UPDATE attempts SET outcome = NULL, cost = NULL, finished_at = NULL WHERE id = 1")
+
+    assert costs_of(made).whole.unknown == 1
+
+
+def test_hostile_names_stay_on_their_lines(bench: Benches) -> None:
+    """A provider's and a model's names are anybody's text; 80 columns are enough for them."""
+    evil = "\x1b[31mRed\nwine " + "w" * 200
+
+    def script(asked: Asked) -> Answer:
+        answer = steady()(asked)
+        return replace(answer, body=answer.body | {"provider": evil})
+
+    made = bench(script)
+    made.play(made.subject("acme/\u202eeno"))
+
+    lines = shown(costs_of(made)).splitlines()
+
+    assert "\x1b" not in "".join(lines)
+    assert max(cell_len(line) for line in lines) <= 80
+
+
+def test_the_command_says_who_spent_what(user: User) -> None:
+    """A command stands there as it was typed, without the store and without any secret."""
+    user.run("--store", "other.db", "--judge", "scripted:judge/one")
+    user.aib("judge", "-j", "scripted:judge/two", "-j", "scripted:judge/three", "--store=other.db")
+    nothing = user.aib("rerun", "-y", "--runs", "1", "--store", "other.db")
+
+    done = user.aib("costs", "--json", "--store", "other.db")
+
+    assert nothing.returncode == done.returncode == 0
+    found = json.loads(done.stdout)["commands"]
+    assert [one["typed"] for one in found] == [
+        "aib run scripted:acme/one --protocol small --runs 1 --judge scripted:judge/one",
+        "aib judge -j scripted:judge/two -j scripted:judge/three",
+    ]
+    assert [one["paid"]["calls"] for one in found] == [11, 8]
+    assert "by command" in user.aib("costs", "--store", "other.db").stdout
+
+
+def test_a_key_on_the_command_line_is_not_kept(user: User) -> None:
+    """Whatever was typed by mistake: what the process knows for a secret stays out of the books."""
+    (user.folder / "models.yaml").rename(user.folder / f"{KEY}.yaml")
+    assert user.run("--judge", "scripted:judge/one", "--models-file", f"{KEY}.yaml").returncode == 0
+
+    (found,) = json.loads(user.aib("costs", "--json").stdout)["commands"]
+
+    assert found["typed"].endswith("--models-file [key].yaml")
