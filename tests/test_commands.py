@@ -276,7 +276,7 @@ def test_rerun_asks_before_it_costs_money(folder: Path, store: str) -> None:
 
     refused = aib(folder, "rerun", "rock", "--runs", "2", "--store", store)
 
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "Go ahead?" in refused.stderr
     assert counted(folder / store, "attempts") == before
 

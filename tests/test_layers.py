@@ -16,7 +16,7 @@ PACKAGE = "independence_bench"
 LAYERS = """
     __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
     statistics.__init__  dataset.__init__  audit.__init__  viewer.__init__
-    errors  hashing  shown  redaction  unpacking
+    errors  hashing  shown  redaction  unpacking  staging
     yaml_files
     protocol
     protocol_files  subject

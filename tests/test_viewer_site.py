@@ -360,7 +360,7 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
         cwd=tmp_path,
     ) as writing:
         deadline = time.monotonic() + 60
-        while not list(out.parent.glob(".site-*.new/api/boards/*")):
+        while not list(out.parent.glob(".site.*.making/site/api/boards/*")):
             assert writing.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -9,8 +9,6 @@ go along only where they are wanted. A folder is there whole or not at all.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from independence_bench.dataset.forms import to_sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol_files import parse
 from independence_bench.report.rows import Board, Row, boards
+from independence_bench.staging import staging
 from independence_bench.store import exchange, participants
 from independence_bench.store.database import Store
 
@@ -52,15 +51,12 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise WrongUse(f"{folder} is not empty; name another folder for the export, or delete it")
-        building = folder.resolve().with_name(f".{folder.resolve().name}.{os.getpid()}")
-        building.mkdir(parents=True)
-        try:
+        target = folder.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with staging(target) as building:
+            building.mkdir()
             exported = _fill(store, building, write, form, raw, licence)
-            if folder.exists():
-                folder.rmdir()
-            building.rename(folder)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
+            building.rename(target)  # also over an empty folder, but over no other
     except OSError as error:
         raise WrongUse(f"{folder} cannot be written ({error.strerror or error}); name another folder") from error
     return Exported(folder, *exported)

@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
+from independence_bench.staging import link_in_place, staging, take_away_leftovers
 
 # told to SQLite's own header, so that `file` can tell our store from another program's database
 APPLICATION_ID = 0x41494231  # "AIB1"
@@ -85,6 +86,7 @@ class SqliteFile:
             raise StoreError(
                 f"the store {self.shown} cannot be written; check the permissions of the file and its folder"
             )
+        take_away_leftovers(self.path)
 
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
@@ -103,23 +105,18 @@ class SqliteFile:
 
     def make(self, fill: Callable[[Connection], None]) -> None:
         """Make the file with what *fill* puts into it: whole or not at all, and never over another one."""
-        fresh = self.path.with_name(f".aib-{uuid.uuid4().hex}.new")
-        engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
-        try:
-            with engine.begin() as connection:
-                connection.exec_driver_sql("BEGIN")
-                connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-                fill(connection)
-            with self._connect(fresh.as_uri()) as raw:
-                raw.execute("PRAGMA journal_mode=WAL")
-            raw.close()
-            with suppress(FileExistsError):  # another process was faster: its store is the one
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-                fresh.replace(self.path)
-        finally:
-            engine.dispose()
-            for ending in ("", "-journal", "-wal", "-shm"):
-                _beside(fresh, ending).unlink(missing_ok=True)
+        with staging(self.path) as fresh:
+            engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
+            try:
+                with engine.begin() as connection:
+                    connection.exec_driver_sql("BEGIN")
+                    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+                    fill(connection)
+                with closing(self._connect(fresh.as_uri())) as raw:
+                    raw.execute("PRAGMA journal_mode=WAL")
+            finally:
+                engine.dispose()
+            link_in_place(fresh, self.path)  # where another process was faster, its store is the one
 
     @contextmanager
     def steady(self) -> Iterator[None]:

@@ -6,13 +6,12 @@ It is written beside the folder and takes its place when it is whole, so a site 
 from __future__ import annotations
 
 import json
-import shutil
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
+from independence_bench.staging import put_in_place, staging
 from independence_bench.viewer.page import HOME, Page
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.shapes import Offer
@@ -48,15 +47,13 @@ def freeze(answers: Answers, page: Page | None, out: Path, tell: Tell) -> int:
     """
     out = out.resolve()
     check_place(out)
-    fresh = out.with_name(f".{out.name}-{uuid.uuid4().hex[:8]}.new")
     try:
-        try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with staging(out) as fresh:
             count = _write(answers, page, fresh, tell)
-            _take_place(fresh, out)
-        except OSError as error:
-            raise BenchError(f"{out} cannot be written ({error.strerror or error}); choose another folder") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+            put_in_place(fresh, out)
+    except OSError as error:
+        raise BenchError(f"{out} cannot be written ({error.strerror or error}); choose another folder") from error
     return count
 
 
@@ -104,17 +101,3 @@ def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int
 def _file(path: Path, body: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body)
-
-
-def _take_place(fresh: Path, out: Path) -> None:
-    if not out.exists():
-        fresh.rename(out)
-        return
-    old = fresh.with_suffix(".old")
-    out.rename(old)
-    try:
-        fresh.rename(out)
-    except BaseException:
-        old.rename(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,125 @@
+"""What is made whole and put in its place in one step, and what a kill at the worst moment leaves of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from independence_bench.staging import link_in_place, put_in_place, staging, take_away_leftovers
+from independence_bench.store.database import open_store
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from independence_bench.staging import staging
+
+with staging(Path(sys.argv[1])) as fresh:
+    fresh.mkdir()
+    (fresh / "new").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed(target: Path) -> None:
+    """Let a process be killed while it makes *target*."""
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert ended.returncode == -9
+
+
+def names(folder: Path) -> list[str]:
+    """What is in *folder*, sorted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def make(target: Path, name: str) -> None:
+    """A folder with one file in it, at *target*."""
+    with staging(target) as fresh:
+        fresh.mkdir()
+        (fresh / name).touch()
+        put_in_place(fresh, target)
+
+
+def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+    """And nothing else is left, neither of it nor of what fails."""
+    make(tmp_path / "site", "one")
+    assert names(tmp_path / "site") == ["one"]
+    make(tmp_path / "site", "two")
+    assert names(tmp_path / "site") == ["two"]
+    with pytest.raises(FileNotFoundError), staging(tmp_path / "site") as fresh:
+        (fresh / "nowhere").touch()
+    assert names(tmp_path) == ["site"]
+    assert names(tmp_path / "site") == ["two"]
+
+
+def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Path) -> None:
+    """Only that: what others make at the same place is theirs, and so are folders that are called alike."""
+    target = tmp_path / "si[t]e"
+    (tmp_path / ".si[t]e.mine").mkdir()
+    (tmp_path / ".other.01234567.making").mkdir()
+    killed(target)
+    assert len(names(tmp_path)) == 3
+    with staging(target) as fresh:
+        fresh.mkdir()
+        take_away_leftovers(target)
+        assert fresh.is_dir(), "it is being made"
+        assert len(names(tmp_path)) == 3
+    assert names(tmp_path) == [".other.01234567.making", ".si[t]e.mine"]
+
+
+def test_a_kill_between_two_moves_leaves_the_old_one_to_be_put_back(tmp_path: Path) -> None:
+    """Where two folders cannot change places in one step."""
+    left = tmp_path / ".site.01234567.making"
+    (left / "old").mkdir(parents=True)
+    (left / "old" / "old").touch()
+    (left / "lock").touch()
+
+    take_away_leftovers(tmp_path / "site")
+
+    assert names(tmp_path) == ["site"]
+    assert names(tmp_path / "site") == ["old"]
+
+
+def test_a_link_that_is_called_like_a_leftover_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write beside a site must not have other folders deleted by it."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "lock").touch()
+    (tmp_path / ".site.01234567.making").symlink_to("mine")
+    take_away_leftovers(tmp_path / "site")
+    assert names(tmp_path) == [".site.01234567.making", "mine"]
+
+
+def test_a_folder_without_a_lock_is_left_alone_until_it_is_old(tmp_path: Path) -> None:
+    """It may be a moment old, and about to be locked."""
+    folder = tmp_path / ".site.01234567.making"
+    folder.mkdir()
+    take_away_leftovers(tmp_path / "site")
+    assert folder.is_dir()
+    os.utime(folder, (0, 0))
+    take_away_leftovers(tmp_path / "site")
+    assert not folder.exists()
+
+
+def test_a_file_is_put_where_none_is(tmp_path: Path) -> None:
+    """And never over another one, an empty one included."""
+    with staging(tmp_path / "file") as fresh:
+        fresh.write_text("mine")
+        assert link_in_place(fresh, tmp_path / "file")
+        assert not link_in_place(fresh, tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_store_that_a_killed_process_was_making_is_made_by_the_next(tmp_path: Path) -> None:
+    """No moment leaves an empty file; what was begun goes with the next command that opens the store."""
+    store = tmp_path / "aib.db"
+    killed(store)
+    assert not store.exists()
+    with open_store(store) as opened:
+        assert names(tmp_path) == []
+        with opened.writing():
+            pass
+    assert names(tmp_path) == ["aib.db"]
