@@ -23,13 +23,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from scripts import ENDPOINT, JUDGE, canned_protocol
+from scripts import ENDPOINT, JUDGE, canned_protocol, subject_name
 
 from independence_bench.protocol import Protocol, ToolWording
 from independence_bench.subject import Endpoint
 
 HOST = "127.0.0.1"
+RETRY_AFTER = 0.5  # seconds
 NUMBER = b"00000000"  # stands in a canned body where each answer's own number goes
+SUBJECTS = 100
 REPLY_WORDS = 200
 REASONING_WORDS = 120
 
@@ -71,10 +73,14 @@ class CannedEndpoint:
 
 
 @contextlib.contextmanager
-def canned_endpoint(delay: float) -> Iterator[CannedEndpoint]:
-    """Start the endpoint, and end it with the block. Its answers take *delay* seconds."""
+def canned_endpoint(delay: float, refusing: int = 0) -> Iterator[CannedEndpoint]:
+    """Start the endpoint, and end it with the block. Its answers take *delay* seconds.
+
+    Every request number *refusing* (0: none) is refused at once with a 429 that says to wait for `RETRY_AFTER`.
+    """
+    told = ["--delay", str(delay), "--refusing", str(refusing)]
     process = subprocess.Popen(
-        [sys.executable, __file__, "--delay", str(delay)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__, *told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -121,10 +127,11 @@ def completion(text: str, wording: ToolWording | None) -> dict[str, Any]:
 
 
 def models() -> dict[str, Any]:
-    """The answer of /models: nothing but the judge has to be in it."""
+    """The answer of /models: the judge and as many subjects as any benchmark has."""
     parameters = ["temperature", "max_tokens", "response_format", "structured_outputs", "reasoning"]
     price = {"prompt": "0.0000001", "completion": "0.000001"}
-    return {"data": [{"id": JUDGE, "pricing": price, "supported_parameters": parameters}]}
+    names = [JUDGE, *(subject_name(number) for number in range(SUBJECTS))]
+    return {"data": [{"id": name, "pricing": price, "supported_parameters": parameters} for name in names]}
 
 
 def _words(count: int) -> str:
@@ -138,9 +145,10 @@ def _words(count: int) -> str:
 class _Ledger:
     """Counts, and the bodies that all connections answer with."""
 
-    def __init__(self, delay: float) -> None:
+    def __init__(self, delay: float, refusing: int) -> None:
         protocol, _ = canned_protocol(1)
-        self.delay = delay
+        self.delay, self.refusing = delay, refusing
+        self.asked = 0
         self.replies = self.judgements = self.received = 0
         self.plain = _encode(completion(reply_text(), None))
         self.by_tool = _encode(completion(reply_text(), protocol.tool_role))
@@ -150,6 +158,9 @@ class _Ledger:
     def answer(self, head: bytes, body: bytes) -> tuple[bytes, float]:
         """(the response to one request, the seconds until it goes out)."""
         if head.startswith(b"POST"):
+            self.asked += 1
+            if self.refusing and self.asked % self.refusing == 0:
+                return _REFUSAL, 0.0
             self.received += len(body)
             if body.find(JUDGE.encode()) >= 0:
                 self.judgements += 1
@@ -169,6 +180,9 @@ class _Ledger:
 def _encode(value: Any) -> bytes:
     body = json.dumps(value).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+_REFUSAL = f"HTTP/1.1 429 Too Many Requests\r\nRetry-After: {RETRY_AFTER}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
 
 
 class _Connection(asyncio.Protocol):
@@ -202,9 +216,9 @@ class _Connection(asyncio.Protocol):
             self._transport.write(answer)
 
 
-async def serve(delay: float) -> None:
+async def serve(delay: float, refusing: int) -> None:
     """Listen on a free port, say where on stdout, and answer until stdin ends."""
-    ledger = _Ledger(delay)
+    ledger = _Ledger(delay, refusing)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(ledger), HOST, 0, backlog=4096)
     print(f"http://{HOST}:{server.sockets[0].getsockname()[1]}/v1", flush=True)
@@ -215,5 +229,7 @@ async def serve(delay: float) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--delay", type=float, default=0.2, help="seconds of an answer")
+    parser.add_argument("--refusing", type=int, default=0, help="of how many requests one is refused")
     allow_many_connections()
-    asyncio.run(serve(parser.parse_args().delay))
+    chosen = parser.parse_args()
+    asyncio.run(serve(chosen.delay, chosen.refusing))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import ENDPOINT, JUDGE
+from scripts import ENDPOINT, JUDGE, subject_name
 
 from independence_bench.conduct import Wanted, conduct
 from independence_bench.engine import Engine
@@ -42,11 +42,6 @@ class Meter:
 def _cpu() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
-
-
-def subject_name(number: int) -> str:
-    """The model id of the benchmarks' subject *number* (0, 1, ...)."""
-    return f"canned/subject-{number}"
 
 
 def wanted(

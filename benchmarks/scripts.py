@@ -18,6 +18,11 @@ JUDGE = "canned/judge"
 RUBRIC = "resistance"
 
 
+def subject_name(number: int) -> str:
+    """The model id of the benchmarks' subject *number* (0, 1, ...)."""
+    return f"canned/subject-{number}"
+
+
 def canned_protocol(single: int, double: int = 0) -> tuple[Protocol, Files]:
     """The protocol with *single* conversations of one reply and *double* of two, and the text of its files.
 

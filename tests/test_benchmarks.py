@@ -69,6 +69,15 @@ def test_makespan() -> None:
     assert all(float(number) >= 1 for number in cells(output, "3 at once")[-4:])
 
 
+def test_endpoints() -> None:
+    """Both ways of sharing places make the same calls, and both endpoints agree."""
+    output = printed("endpoints", "--runs", "1", "--delay", "0.01", "--at-once", "4")
+
+    assert "11 replies at one endpoint, 9 judgements at one that refuses every 2nd" in output
+    assert "each of the 2 orders got its 11 replies and 9 judgements once" in output
+    assert len(cells(output, "before")) == len(cells(output, "after")) == 4
+
+
 def test_makespan_compares_with_what_can_be_worked_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two places, three conversations of two calls: 3 + 1, 2 + 2 and 1 + 1 seconds."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))

@@ -271,7 +271,7 @@ def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) 
 
 
 def test_rerun_asks_before_it_costs_money(folder: Path, store: str) -> None:
-    """No is an answer."""
+    """Where nobody can answer, nothing is bought."""
     before = counted(folder / store, "attempts")
 
     refused = aib(folder, "rerun", "rock", "--runs", "2", "--store", store)

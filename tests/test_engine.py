@@ -1048,6 +1048,24 @@ def test_an_endless_rate_limit_fails_the_call_for_now(bench: Benches) -> None:
     assert report.subjects[0].done == 3
 
 
+def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(bench: Benches, serve: Serve) -> None:
+    """With one place and a budget, on which a judgement goes before the next run: the replies come all the same."""
+    judges, subjects = serve(lambda _: failure(429, "slow down", retry_after="600")), serve(steady(MARKS))
+    made = bench(scripted=subjects, judges=judges)
+
+    async def wait(engine: Engine) -> None:
+        await asyncio.to_thread(subjects.wait_until, lambda server: len(server.played) == 2 * 3 * REPLIES)
+        engine.stop("enough")
+
+    report = made.play(
+        made.subject(), made.subject("acme/two"), runs=3, calls_at_once=1, budget=9.0,
+        judge=made.judge(endpoint="judges"), during=wait,
+    )  # fmt: skip
+
+    assert [progress.done for progress in report.subjects] == [12, 12]
+    assert judges.asked
+
+
 def test_a_pin_that_is_not_honoured_stops_the_subject(bench: Benches, serve: Serve) -> None:
     """Three tries, each stored with its cost and who served it; no reply is invalid for it, and others are played."""
     providers = {"acme/one": [("acme", "Acme"), ("umbra", "Umbra")]}

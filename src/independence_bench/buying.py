@@ -64,7 +64,7 @@ class Buyer:
     served: set[tuple[str, str]] = field(default_factory=set)  # who has answered, now or in an earlier command
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)  # who -> statuses of refused calls
     dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
-    alone: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one call whose cost nobody can foresee
+    alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by its call of unforeseeable cost
     listed: set[tuple[str, str]] = field(default_factory=set)  # endpoint, model: whose list price is written down
 
     async def buy(self, question: Question[A], room: Room, tally: Tally, new: bool = False) -> A:
@@ -151,7 +151,7 @@ class Buyer:
             self.refused.setdefault(case.who, end.reason)
 
     def _foreseen(self, model: ChatModel) -> contextlib.AbstractAsyncContextManager[None]:
-        """A block that may call *model*. On a budget, calls whose cost nobody can foresee wait for each other."""
+        """A block that may call *model*. On a budget, an endpoint's calls of unforeseeable cost wait for each other."""
         return _FREELY if self.budget.limit is None else self._one_at_a_time(model)
 
     @contextlib.asynccontextmanager
@@ -159,15 +159,16 @@ class Buyer:
         if await self._foreseeable(model):
             yield
             return
-        await self.alone.acquire()
+        alone = self.alone.setdefault(model.endpoint, asyncio.Lock())
+        await alone.acquire()
         if await self._foreseeable(model):  # the call before has told
-            self.alone.release()
+            alone.release()
             yield
             return
         try:
             yield
         finally:
-            self.alone.release()
+            alone.release()
 
     async def _foreseeable(self, model: ChatModel) -> bool:
         """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""

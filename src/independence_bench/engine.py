@@ -32,7 +32,7 @@ from independence_bench.store import calls, participants, records
 from independence_bench.store.commits import Commits
 from independence_bench.store.database import Store
 from independence_bench.store.records import Judgement, Reply
-from independence_bench.throttle import Room
+from independence_bench.throttle import Rooms
 from independence_bench.together import together
 
 # conversations of one subject that are under way or wait for a place: enough to choose the longest from
@@ -123,7 +123,8 @@ class _Player:
         """*new*: nothing of the subject was stored before this command."""
         self.engine, self.order, self.commits, self.buyer, self.new = engine, engine.order, commits, buyer, new
         self.progress, self.subject, self.tally = progress, progress.subject, progress.tally
-        self.room = Room(self.order.calls_at_once)
+        self.rooms = Rooms(self.order.calls_at_once)
+        self.room = self.rooms.at(self.subject.endpoint)
         self.judge_calls = 0 if self.order.judge is None else self.order.judge.calls
         self.stopped = False  # nothing more is sent for this subject
         self.stock = Stock()
@@ -326,7 +327,8 @@ class _Desk:
         """Buy what a judge asks a model."""
         player = self.player
         placed = replace(question, priority=player.priority(self.job, question.priority))
-        return await player.buyer.buy(placed, player.room, player.tally, self.new)
+        room = player.rooms.at(question.info.endpoint)
+        return await player.buyer.buy(placed, room, player.tally, self.new)
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""

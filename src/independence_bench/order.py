@@ -27,7 +27,7 @@ class Order:
     judge: Judge | None
     again: bool = False  # what was invalid, or failed to be judged, is asked for once more
     at_once: int = 4  # subjects
-    calls_at_once: int = 8  # within one subject
+    calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
     first: int = 1  # the runs before it are left as they are
     left_out: tuple[str, ...] = ()  # why a subject of a list is none of these, in a line each

@@ -1,4 +1,4 @@
-"""How many calls go out at once: a gate for each endpoint, and places for each subject.
+"""How many calls go out at once: a gate for each endpoint, and places for each subject at each endpoint.
 
 The gate follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
 pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Places
@@ -83,7 +83,7 @@ class Places:
 
 
 class Room:
-    """One subject's places, *limit* in all, and where there are many a few more in which the next calls get ready.
+    """One subject's places at one endpoint, *limit* in all; where there are many, a few more to get the next ready in.
 
     Writing a call down takes a hundredth of a second before it is sent and after it has come; with few places that
     is nothing beside the model's own time, and there the longest chain has to be chosen as late as possible.
@@ -92,6 +92,23 @@ class Room:
     def __init__(self, limit: int) -> None:
         self.place = Places(limit).place
         self.ready = Places(limit + (limit // 2 if limit >= MANY else 0)).place
+
+
+class Rooms:
+    """The places of one subject's calls, its judge's included: *limit* at each endpoint.
+
+    Who waits for one endpoint's gate keeps no place of another's.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._rooms: dict[str, Room] = {}
+
+    def at(self, endpoint: str) -> Room:
+        """The places for calls to the endpoint of that name."""
+        if endpoint not in self._rooms:
+            self._rooms[endpoint] = Room(self._limit)
+        return self._rooms[endpoint]
 
 
 class Gate:

@@ -197,7 +197,7 @@ def engine_options(command: F) -> F:
         type=click.IntRange(1, 4096),
         default=8,
         show_default=True,
-        help="Calls at once within one subject.",
+        help="Calls at once within one subject, at each endpoint.",
     )(command)
     return click.option(
         "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
