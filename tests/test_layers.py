@@ -65,7 +65,7 @@ LAYERS = """
     conduct
     probe.probing  spread
     report.called
-    report.flags  report.markup  report.jury  report.certainty
+    report.flags  report.markup  report.jury  report.certainty  report.made
     report.rows
     rounds
     report.figures  report.spent

@@ -93,7 +93,7 @@ def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
 
 def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     """Absent stays null; lists and marks are written one by one; small shares are not nothing."""
-    row = shapes.RunDetail(2, None, (12.5, None), (99.6,))
+    row = shapes.RunDetail(2, None, (12.5, None), (99.6,), None)
     flagged = shapes.JudgeRow("j", "model", 1, 1, 0.004, 0, -1.25, 0.0123, 1234.6)
     judgement = shapes.Judgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
 

@@ -32,11 +32,6 @@ INDEX = "index"  # beside the names of dimensions
 SCENARIO_DEGREES = -4
 
 
-SAME_EVENING = (
-    "what was the same in all runs is in no interval: runs of one evening say nothing of tomorrow, so spread them out"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
     """Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be said."""
@@ -156,7 +151,7 @@ class Sureness:
             return ()
         found = self.runs_together()
         if found is None or found.ratio is None or found.p is None:
-            return ("whether the conversations of one run are independent cannot be told here", SAME_EVENING)
+            return ("whether the conversations of one run are independent cannot be told here",)
         subjects = int(np.count_nonzero(found.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
         p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
@@ -170,7 +165,7 @@ class Sureness:
             said += ", as independent runs do"
         if f"{wider:.2f}" != "1.00":
             said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
-        return said, SAME_EVENING
+        return (said,)
 
     def _single(self, dimension: Dimension) -> bool:
         return self.measures[dimension.name].measured.another is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from independence_bench.report.certainty import Uncertainty
+from independence_bench.report.made import made_said
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import OWN
 from independence_bench.statistics.intervals import Interval
@@ -59,6 +60,13 @@ def tied(row: Row) -> str:
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
 
+def of_runs(board: Board) -> list[str]:
+    """Whether the runs of the ranked are independent, and what their times leave open, a sentence each."""
+    said = [f"{one[0].upper()}{one[1:]}." for one in (board.sureness.of_runs() if board.sureness else ())]
+    made = made_said([row.made for row in board.ranked if row.made])
+    return [*said, made] if made else said
+
+
 def doubts(board: Board) -> list[str]:
     """What has to be said of a ranking's intervals and ranks, a sentence each; nothing where there are none."""
     if board.sureness is None or not board.ranked:
@@ -72,7 +80,7 @@ def doubts(board: Board) -> list[str]:
         ]
         said.append(f"95 % intervals of the index, {'; '.join(kind for kind in kinds if kind)}.")
     said += [f"There is {reason}." for reason in board.sureness.unsaid()]
-    said += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in board.sureness.of_runs()]
+    said += of_runs(board)
     if certainty.standing is not None:
         said.append(
             "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %."

@@ -9,6 +9,7 @@ from typing import Any
 
 from independence_bench.report.certainty import UNKNOWN, Apart, Uncertainty
 from independence_bench.report.differences import Difference
+from independence_bench.report.made import HOUR, Made, time_text
 from independence_bench.report.rows import Board, Row
 from independence_bench.statistics.between_runs import Together
 from independence_bench.statistics.ranking import Standing
@@ -81,6 +82,19 @@ def _standing(one: Standing | None) -> dict[str, Any] | None:
     return None if one is None else asdict(one)
 
 
+def _made(one: Made | None) -> dict[str, Any] | None:
+    """When its runs were made: ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
+    if one is None:
+        return None
+    return {
+        "first": time_text(one.first),
+        "last": time_text(one.last),
+        "days": one.days,
+        "span_hours": round(one.span / HOUR, 2),
+        "runs": {str(run): time_text(at) for run, at in one.runs.items()},
+    }
+
+
 def _row(row: Row) -> dict[str, Any]:
     health = row.health
     return {
@@ -93,6 +107,7 @@ def _row(row: Row) -> dict[str, Any]:
         "ranks_another": _standing(row.certainty.standing_another),
         "runs": row.score.runs,
         "standard_deviation": row.score.deviation,
+        "made": _made(row.made),
         "dimensions": dict(row.score.dimensions),
         "dimension_intervals": {name: _uncertainty(one) for name, one in row.certainty.dimensions.items()},
         "means": dict(row.score.means),

@@ -14,6 +14,7 @@ from independence_bench.report.comparisons import Comparison, Variant
 from independence_bench.report.configurations import Configurations
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.figures import between, doubts, from_to, made_by, medal, ranks
+from independence_bench.report.made import day_and_hour, made_said, span_text
 from independence_bench.report.markup import code, prose, table
 from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import about, sections
@@ -55,6 +56,7 @@ def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) ->
         *_names(contents),
         *_scenarios(contents, scenarios),
         *_reliability(contents),
+        *_made(contents),
         *_health(contents),
         *_cost(contents),
         *_details(contents),
@@ -468,6 +470,25 @@ def _reliability(contents: Contents) -> Iterable[str]:
             headings, *rows = ([prose(cell) for cell in cells] for cells in (section.headings, *section.rows))
             yield table(headings, rows, left=range(section.left))
         yield prose(section.legend)
+
+
+def _made(contents: Contents) -> Iterable[str]:
+    rows = [
+        [code(row.label), str(len(one.runs)), day_and_hour(one.first), day_and_hour(one.last), str(one.days),
+         span_text(one.span)]
+        for row in (*contents.main.ranked, *contents.main.incomplete)
+        if (one := row.made)
+    ]  # fmt: skip
+    yield "## When the runs were made"
+    if not rows:
+        yield "Nothing was played."
+        return
+    yield table(["Subject", "Runs", "First", "Last", "Days", "Span"], rows, left=(0, 2, 3))
+    said = made_said([row.made for row in contents.main.ranked if row.made])
+    yield prose(
+        "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
+        f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()
+    )
 
 
 def _health(contents: Contents) -> Iterable[str]:

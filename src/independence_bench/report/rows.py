@@ -17,6 +17,7 @@ from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
 from independence_bench.report.certainty import NOTHING_SURE, Certainty, RunMarks, Sureness, Uncertainty, measure_board
 from independence_bench.report.jury import find_jury, jury_label, verdicts_of
+from independence_bench.report.made import Made, when_made
 from independence_bench.report.results import Key, Results, results_of
 from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
 from independence_bench.store import consumption, participants, records
@@ -88,6 +89,8 @@ class Row:
     """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
     certainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
     """Of a pool: of the index in each configuration by itself, where it has one."""
+    made: Made | None = None
+    """When its runs were; None: nothing was finished."""
 
     @property
     def thinks(self) -> bool:
@@ -299,7 +302,8 @@ def _row(
     if rules.lenient and whole.index is None:  # what is left of its runs is no index either
         runs = {run: replace(score, index=None) for run, score in runs.items()}
     apart = _apart(protocol, group, marks, list(runs), rules)
-    return Row(None, subject, label, whole, runs, health, tuple(missing), apart, marks)
+    made = when_made((row.run, row.finished_at) for row in transcripts)
+    return Row(None, subject, label, whole, runs, health, tuple(missing), apart, marks, made=made)
 
 
 def _apart(

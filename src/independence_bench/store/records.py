@@ -128,6 +128,7 @@ class TranscriptRow:
     cut_off: int
     plain_text: int
     reasoned: int
+    finished_at: float  # seconds since 1970; of imported ones, when they were played
 
 
 def transcript_rows(

@@ -9,7 +9,7 @@ from independence_bench.report.certainty import Uncertainty as Certain
 from independence_bench.report.comparisons import Comparison
 from independence_bench.report.configurations import Effect, compare_configurations
 from independence_bench.report.contents import Contents
-from independence_bench.report.figures import between, from_to
+from independence_bench.report.figures import between, from_to, of_runs
 from independence_bench.report.paired_configurations import InSeveral, compare_in_configurations
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import ScenarioFacts as Measured
@@ -314,4 +314,4 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
     sure = board.sureness
-    return [*remarks, *((*sure.unsaid(), *sure.of_runs()) if sure else ())]
+    return [*remarks, *((*sure.unsaid(), *of_runs(board)) if sure else ())]

@@ -380,6 +380,18 @@ class RunDetail:
     index: Points | None
     dimensions: tuple[Whole | None, ...]  # in the board's order
     scenarios: tuple[Whole | None, ...]  # share of its points, in the board's order of scenarios
+    began: str | None  # when its first conversation ended: 2026-01-31 12:00, in UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """When the runs of a subject were made, in UTC: 2026-01-31 12:00."""
+
+    first: str
+    last: str
+    days: int  # dates on which a conversation ended
+    span: str  # from the beginning of the first run to that of the last: 5.5 h
+    says: str  # what that leaves open
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,6 +469,7 @@ class Subject:
     marks: tuple[MarkScale, ...]
     means: tuple[MarkMean, ...]  # in the order of *marks*
     runs: tuple[RunDetail, ...]
+    made: Made | None  # when they were; null: nothing was finished
     field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
     by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
     elsewhere: tuple[Elsewhere, ...]

@@ -10,6 +10,7 @@ from independence_bench.report.certainty import UNKNOWN
 from independence_bench.report.configurations import Change, change_between
 from independence_bench.report.contents import Contents
 from independence_bench.report.figures import from_to
+from independence_bench.report.made import Made, day_and_hour, made_said, span_text
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import mean_of
 from independence_bench.viewer import parts, ranking, shapes
@@ -37,6 +38,7 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
         marks=tuple(marks),
         means=tuple(shapes.MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(board, row, entries),
+        made=_made(row.made),
         field=_field(contents),
         by_configuration=tuple(
             shapes.ConfigurationScore(
@@ -90,9 +92,21 @@ def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> 
             shares.append(mean_of(given) if len(given) == len(board.configurations) else None)
         dimensions = [score.dimensions[one.name] for one in board.protocol.dimensions]
         found.append(
-            shapes.RunDetail(run, score.index, tuple(None if d is None else 100 * d for d in dimensions), tuple(shares))
+            shapes.RunDetail(
+                run,
+                score.index,
+                tuple(None if d is None else 100 * d for d in dimensions),
+                tuple(shares),
+                day_and_hour(row.made.runs[run]) if row.made and run in row.made.runs else None,
+            )
         )
     return tuple(found)
+
+
+def _made(one: Made | None) -> shapes.Made | None:
+    if one is None:
+        return None
+    return shapes.Made(day_and_hour(one.first), day_and_hour(one.last), one.days, span_text(one.span), made_said([one]))
 
 
 def _field(contents: Contents) -> tuple[float | None, ...]:

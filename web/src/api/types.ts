@@ -450,12 +450,26 @@ export interface RunDetail {
   readonly dimensions: readonly (number | null)[];
   /** share of its points, in the board's order of scenarios */
   readonly scenarios: readonly (number | null)[];
+  /** when its first conversation ended: 2026-01-31 12:00, in UTC */
+  readonly began: string | null;
   /** as text */
   readonly shown: {
     readonly index: string | null;
     readonly dimensions: readonly (string | null)[];
     readonly scenarios: readonly (string | null)[];
   };
+}
+
+/** When the runs of a subject were made, in UTC: 2026-01-31 12:00. */
+export interface Made {
+  readonly first: string;
+  readonly last: string;
+  /** dates on which a conversation ended */
+  readonly days: number;
+  /** from the beginning of the first run to that of the last: 5.5 h */
+  readonly span: string;
+  /** what that leaves open */
+  readonly says: string;
 }
 
 /** Of a pool: one configuration by itself. */
@@ -556,6 +570,8 @@ export interface Subject {
   /** in the order of *marks* */
   readonly means: readonly MarkMean[];
   readonly runs: readonly RunDetail[];
+  /** when they were; null: nothing was finished */
+  readonly made: Made | null;
   /** the row's *scenarios*, as the mean over all ranked subjects */
   readonly field: readonly (number | null)[];
   /** empty unless the board is a pool */

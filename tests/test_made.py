@@ -1,0 +1,77 @@
+"""When runs were made: worked by hand, in every report, and from a store that was played on three days."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import inf, nan
+
+import pytest
+from scripted import Bench
+from test_spread import START, Clock, play
+from viewed import answering, read
+
+from independence_bench.report.json import boards_json
+from independence_bench.report.made import Made, made_said, span_text, when_made
+
+MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
+HOUR, DAY = 3600.0, 86400.0
+
+
+def test_first_last_days_and_span_by_hand() -> None:
+    """Run 1 from 23:00 to 00:30, run 2 from 02:00: two dates, three hours from beginning to beginning."""
+    found = when_made([(2, MIDNIGHT + 2 * HOUR), (1, MIDNIGHT + HOUR / 2), (1, MIDNIGHT - HOUR)])
+
+    assert found == Made(
+        runs={1: MIDNIGHT - HOUR, 2: MIDNIGHT + 2 * HOUR}, first=MIDNIGHT - HOUR, last=MIDNIGHT + 2 * HOUR, days=2
+    )
+    assert found.span == 3 * HOUR
+    assert when_made([]) is None
+
+
+@pytest.mark.parametrize("at", [nan, inf, -1.0, 0.0, 1e300])
+def test_a_time_that_no_calendar_has_is_left_out(at: float) -> None:
+    """It is from somebody else's file."""
+    assert when_made([(1, at)]) is None
+    assert when_made([(1, at), (1, MIDNIGHT)]) == Made({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
+
+
+def test_what_one_evening_leaves_open_is_said_in_a_sentence() -> None:
+    """Of all, of some, of none; nothing where nobody has two runs."""
+    evening = Made({1: MIDNIGHT, 2: MIDNIGHT + HOUR}, MIDNIGHT, MIDNIGHT + HOUR, 1)
+    week = Made({1: MIDNIGHT, 2: MIDNIGHT + 7 * DAY}, MIDNIGHT, MIDNIGHT + 7 * DAY, 2)
+    once = Made({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
+
+    assert made_said([evening, once]).startswith("The runs of the subject began within 24 hours:")
+    assert "runs of one evening say nothing of tomorrow" in made_said([evening, evening])
+    assert made_said([evening, week]).startswith("The runs of 1 of 2 subjects began within 24 hours:")
+    assert made_said([week]).startswith("The runs of a subject were made on 2 days;")
+    assert made_said([once]) == ""
+
+
+def test_spans_are_told_in_what_they_are_long_in() -> None:
+    """Minutes, hours, days."""
+    assert [span_text(one) for one in (0, 600, 5.5 * HOUR, 3.25 * DAY)] == ["–", "10 min", "5.5 h", "3.2 days"]
+
+
+def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..., Bench], where: str) -> None:
+    """Three runs, a day and a half apart: 36 hours to the second, 72 to the third."""
+    made = bench()
+    play(made, Clock(), hours=36.0)
+
+    (row,) = json.loads(boards_json(made.boards()))["boards"][0]["ranked"]
+    assert row["made"] == {
+        "first": "2023-11-14T22:13:20Z",
+        "last": "2023-11-17T22:13:20Z",
+        "days": 3,
+        "span_hours": 72.0,
+        "runs": {"1": "2023-11-14T22:13:20Z", "2": "2023-11-16T10:13:20Z", "3": "2023-11-17T22:13:20Z"},
+    }
+    assert START == 1_700_000_000.0
+    with answering(where) as answers:
+        board = read(answers, "index.json")["boards"][0]["id"]
+        (shown,) = read(answers, f"boards/{board}.json")["rows"]
+        subject = read(answers, f"boards/{board}/subjects/{shown['subject']['id']}.json")
+    assert [run["began"] for run in subject["runs"]] == ["2023-11-14 22:13", "2023-11-16 10:13", "2023-11-17 22:13"]
+    assert (subject["made"]["days"], subject["made"]["span"]) == (3, "3.0 days")
+    assert subject["made"]["says"].startswith("The runs of a subject were made on 3 days;")
