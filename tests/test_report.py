@@ -142,7 +142,8 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         "Ranking", "Incomplete subjects", "Configurations", "Other configurations and judges",
         "Providers of one model", "Reasoning efforts", "Index per dollar", "Judges",
         "Names that models give themselves", "Scenarios: difficulty and discrimination",
-        "Where the noise comes from", "When the runs were made", "Data health", "What it cost", "Every subject in detail",
+        "Where the noise comes from", "When the runs were made", "Data health", "What it cost",
+        "Every subject in detail",
     ]  # fmt: skip
     after = [tokens[n + 1 : n + 3] for n, token in enumerate(tokens) if token.type == "table_close"]
     assert len(after) == 22 + 4  # and one for each subject
