@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.hashing import content_hash
@@ -122,6 +122,19 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighting:
+    """Other weights for a protocol's dimensions: another index of the same marks.
+
+    *weights* are (dimension, weight) in the order in which they are added up; they sum to 100, and what is not among
+    them does not count.
+    """
+
+    name: str
+    title: str
+    weights: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """A system variant and a delivery mode."""
 
@@ -182,6 +195,10 @@ class Protocol:
     experiments: tuple[Experiment, ...]
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
+    # no weighting causes anything that is said or marked, so they are part of no hash
+    weightings: tuple[Weighting, ...] = field(default=(), compare=False)
+    weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own
+    _written: Protocol | None = field(default=None, repr=False, compare=False)  # as it was before that; None: as it is
     # looked up for every run of every subject, so made once
     _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
     _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
@@ -193,8 +210,27 @@ class Protocol:
 
     @property
     def hash(self) -> str:
-        """Changes with anything in it, titles included; not with comments or layout."""
-        return content_hash(self)
+        """Changes with anything in it, titles included; not with comments, layout, or another weighting."""
+        return content_hash(self._written or self)
+
+    @property
+    def called(self) -> str:
+        """Its name, with that of its weights where they are not its own."""
+        return self.name if self.weights is None else f"{self.name}, weights {self.weights}"
+
+    def weighed(self, name: str | None) -> Protocol:
+        """The same protocol with the weights of its weighting *name*, in that order; None: with its own.
+
+        Raises KeyError where there is none of that name.
+        """
+        written = self._written or self
+        if name is None:
+            return written
+        weights = dict({one.name: one for one in self.weightings}[name].weights)
+        by_name = {dimension.name: dimension for dimension in written.dimensions}
+        counted = [replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()]
+        others = [replace(one, weight=0.0) for one in written.dimensions if one.name not in weights]
+        return replace(written, dimensions=(*counted, *others), weights=name, _written=written)
 
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""

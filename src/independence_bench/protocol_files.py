@@ -14,7 +14,7 @@ benchmark under the same name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -38,6 +38,7 @@ from independence_bench.protocol import (
     Script,
     Step,
     ToolWording,
+    Weighting,
     quotes,
 )
 from independence_bench.yaml_files import Effort, M, OneLine, Strict, Text, printable, read_yaml
@@ -103,6 +104,13 @@ class DimensionFile(Strict):
     inverted: bool = False
 
 
+class WeightingFile(Strict):
+    """Other weights, which sum to 100, for an index of the same marks; a dimension that is not named does not count."""
+
+    title: OneLine
+    weights: dict[Name, Annotated[float, Field(ge=0, le=100)]] = Field(min_length=1)
+
+
 class ProtocolFile(Strict):
     """protocol.yaml"""
 
@@ -116,6 +124,7 @@ class ProtocolFile(Strict):
     tool_role: ToolFile
     experiments: dict[Name, ExperimentFile] = Field(min_length=1)
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
+    weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
 
 
 class StepFile(Strict):
@@ -206,6 +215,16 @@ def parse(files: Files, where: str) -> Protocol:
 # what is stored is mostly the shipped protocol, and a server reads the same again whenever its store changes
 _READ: dict[tuple[tuple[str, str], ...], Protocol] = {}
 _MOST_READ = 16
+
+
+def parse_stored(files: Files, where: str) -> Protocol:
+    """As `parse`, of a store's snapshot: a shipped protocol has the weightings that it has today.
+
+    They are part of no hash, so a protocol may have got them after it was played.
+    """
+    protocol = parse(files, where)
+    today = load(protocol.name) if protocol.name in shipped() else protocol
+    return today if today.hash == protocol.hash else protocol
 
 
 def _is_there(path: Path) -> bool:
@@ -306,6 +325,7 @@ class _Reader:
             experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
             scenarios=scenarios,
             dimensions=dimensions,
+            weightings=self.weightings(top),
         )
 
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
@@ -426,9 +446,21 @@ class _Reader:
                         f"dimensions.{name}.marks",
                         f"no scenario's rubric asks for {mark}; known: {', '.join(sorted(asked))}",
                     )
-        total = sum(dimension.weight for dimension in top.dimensions.values())
-        if abs(total - 100) > 1e-9:
-            raise self.wrong("protocol.yaml", "dimensions", f"the weights add up to {total:g}, not to 100")
+        self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
             Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted) for name, d in top.dimensions.items()
         )
+
+    def weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
+        for name, weighting in top.weightings.items():
+            key = f"weightings.{name}.weights"
+            for dimension in weighting.weights:
+                if dimension not in top.dimensions:
+                    known = ", ".join(top.dimensions)
+                    raise self.wrong("protocol.yaml", key, f"there is no dimension {dimension}; known: {known}")
+            self.check_sum(key, list(weighting.weights.values()))
+        return tuple(Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items())
+
+    def check_sum(self, key: str, weights: Sequence[float]) -> None:
+        if abs(sum(weights) - 100) > 1e-9:
+            raise self.wrong("protocol.yaml", key, f"the weights add up to {sum(weights):g}, not to 100")

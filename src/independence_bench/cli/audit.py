@@ -6,7 +6,15 @@ import click
 
 from independence_bench.audit.auditing import audit
 from independence_bench.audit.kinds import SEVERITIES, Severity
-from independence_bench.cli.options import find_protocol, out, rules_option, store_option, stored_protocol_option
+from independence_bench.cli.options import (
+    find_protocol,
+    out,
+    rules_option,
+    store_option,
+    stored_protocol_option,
+    weighed,
+    weights_option,
+)
 from independence_bench.errors import WrongUse
 from independence_bench.report.audit import audit_json, audit_view
 from independence_bench.report.terminal import printed
@@ -19,6 +27,7 @@ from independence_bench.store.database import open_store
 @stored_protocol_option
 @store_option
 @rules_option
+@weights_option
 @click.option(
     "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
 )
@@ -30,6 +39,7 @@ def command(
     protocol_name: str | None,
     store: str,
     rules: str,
+    weights: str | None,
     lowest: Severity,
     as_json: bool,
 ) -> None:
@@ -41,7 +51,7 @@ def command(
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
     with open_store(path or store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = audit(opened, protocol, RULES[rules])
         if not found.conversations and not found.findings:
             raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")

@@ -28,6 +28,8 @@ def command(path: str) -> None:
         click.echo(f"it is called like the shipped {p.name} and is another: give it a name of its own")
     if unused := sorted(marks - {mark for dimension in p.dimensions for mark in dimension.marks}):
         click.echo(f"no dimension uses {', '.join(unused)}")
+    for weighting in p.weightings:
+        click.echo(f"--weights {weighting.name}: {weighting.title}")
     for line in _foreign(p):
         click.echo(line)
 

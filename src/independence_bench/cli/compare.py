@@ -18,6 +18,8 @@ from independence_bench.cli.options import (
     rules_option,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.report.called import fit
@@ -39,6 +41,7 @@ TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
 @click.option("--judge", metavar="NAME", help="By a judge whose label contains this.")
 @jury_option
 @rules_option
+@weights_option
 @stored_protocol_option
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -49,6 +52,7 @@ def command(
     judge: str | None,
     jury: str | None,
     rules: str,
+    weights: str | None,
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
@@ -70,7 +74,7 @@ def command(
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         every = boards(opened, protocol, judge, names, RULES[rules])
     found = [board for board in every if board.configurations == chosen]

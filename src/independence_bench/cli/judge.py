@@ -24,6 +24,8 @@ from independence_bench.cli.options import (
     read_roster,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
@@ -52,6 +54,7 @@ from independence_bench.subject import check_url
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
 @configuration_options
+@weights_option
 @engine_options
 @click.option(
     "--probe-injection",
@@ -68,6 +71,7 @@ def command(
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
+    weights: str | None,
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
@@ -89,9 +93,9 @@ def command(
     if local_url:
         roster = with_local(roster, check_url(local_url))
     if probe_injection:
-        if protocol_name or variants or modes:
+        if protocol_name or variants or modes or weights:
             raise WrongUse(
-                "--probe-injection has conversations of its own: leave out --protocol, --variants and --modes"
+                "--probe-injection has conversations of its own: leave out --protocol, --variants, --modes, --weights"
             )
         if len(judges) > 1:
             raise WrongUse("--probe-injection is about one judge: name one with -j")
@@ -113,6 +117,7 @@ def command(
         raise WrongUse("--json and --yes belong to --probe-injection")
     with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
+        protocol = weighed(protocol, weights)
         with opened.reading() as connection:
             subjects = tuple(participants.stored_subjects(connection).values())
         wanted = Wanted(

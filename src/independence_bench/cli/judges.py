@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, out, store_option, stored_protocol_option
+from independence_bench.cli.options import (
+    err,
+    find_protocol,
+    out,
+    store_option,
+    stored_protocol_option,
+    weighed,
+    weights_option,
+)
 from independence_bench.report.judges import validations
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.terminal import printed
@@ -14,16 +22,17 @@ from independence_bench.store.database import open_store
 @click.command(name="judges")
 @click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges. May be repeated.")
 @stored_protocol_option
+@weights_option
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, every pair and every conversation.")
-def command(names: tuple[str, ...], protocol_name: str | None, store: str, as_json: bool) -> None:
+def command(names: tuple[str, ...], protocol_name: str | None, weights: str | None, store: str, as_json: bool) -> None:
     """Compare the judges: what each gives whom, how far they agree, which verdicts to read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
     a person; the embedded judge takes part like any other.
     """
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = validations(opened, protocol, names)
     if as_json:
         click.echo(validations_json(found))

@@ -13,6 +13,8 @@ from independence_bench.cli.options import (
     rules_option,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.report.configurations import compare_configurations
 from independence_bench.report.differences import differences
@@ -30,6 +32,7 @@ from independence_bench.store.database import open_store
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
 @jury_option
 @rules_option
+@weights_option
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
 @click.option("--json", "as_json", is_flag=True, help="The same rows as JSON.")
 def command(
@@ -38,6 +41,7 @@ def command(
     judge: str | None,
     jury: str | None,
     rules: str,
+    weights: str | None,
     detailed: bool,
     as_json: bool,
 ) -> None:
@@ -47,7 +51,7 @@ def command(
     """
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = boards(opened, protocol, judge, names, RULES[rules])
         own = found if rules == OWN.name else boards(opened, protocol, judge, names)
         with opened.reading() as connection:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
-from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.protocol_files import Files, load_with_files, parse_stored
 from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.scoring import OWN, RULES
@@ -102,13 +102,13 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         if not played:
             raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
         _, _, files = played[0]
-        return parse(files, where=f"{store.shown}: {played[0][1]}"), files
+        return parse_stored(files, where=f"{store.shown}: {played[0][1]}"), files
     try:
         return load_with_files(name)
     except ProtocolError as error:
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
-                return parse(files, where=f"{store.shown}: {stored}"), files
+                return parse_stored(files, where=f"{store.shown}: {stored}"), files
         raise error from None
 
 
@@ -246,6 +246,22 @@ def rules_option(command: F) -> F:
         show_default=True,
         help="How marks become an index; published: as in docs/published-data.md.",
     )(command)
+
+
+def weights_option(command: F) -> F:
+    """--weights; `weighed` reads it"""
+    return click.option(
+        "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
+    )(command)
+
+
+def weighed(protocol: Protocol, weights: str | None) -> Protocol:
+    """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
+    names = [one.name for one in protocol.weightings]
+    if weights is not None and weights not in names:
+        there = f"it has {', '.join(names)}" if names else "it has its own alone: leave --weights out"
+        raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
+    return protocol.weighed(weights)
 
 
 def jury_option(command: F) -> F:

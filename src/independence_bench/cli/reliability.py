@@ -13,6 +13,8 @@ from independence_bench.cli.options import (
     out,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.report.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
@@ -27,6 +29,7 @@ from independence_bench.store.database import open_store
 @click.option("--jury", metavar="A,B,C", help="By these judges, as one more source of noise.")
 @stored_protocol_option
 @configuration_options
+@weights_option
 @click.option(
     "--target",
     type=Number(min=0, max=1, min_open=True, max_open=True),
@@ -43,6 +46,7 @@ def command(
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
+    weights: str | None,
     target: float,
     as_json: bool,
     store: str,
@@ -56,7 +60,7 @@ def command(
     """
     panel_names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         found = [board for board in boards(opened, protocol, judge) if board.configurations == chosen]
         if not found:

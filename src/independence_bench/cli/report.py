@@ -16,6 +16,8 @@ from independence_bench.cli.options import (
     rules_option,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.name_reading import names_of
@@ -46,8 +48,16 @@ STEM = "LEADERBOARD"
 @click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
 @jury_option
 @rules_option
+@weights_option
 def command(
-    folder: Path, keep: bool, protocol_name: str | None, store: str, judge: str | None, jury: str | None, rules: str
+    folder: Path,
+    keep: bool,
+    protocol_name: str | None,
+    store: str,
+    judge: str | None,
+    jury: str | None,
+    rules: str,
+    weights: str | None,
 ) -> None:
     """Write a report on everything that is stored of one protocol.
 
@@ -57,7 +67,7 @@ def command(
     """
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = boards(opened, protocol, judge, names, RULES[rules])
         if judge and not found:
             raise WrongUse(f"nothing of {protocol.name} by a judge called {judge} is stored in {opened.shown}")

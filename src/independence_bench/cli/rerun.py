@@ -20,6 +20,8 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
     stored_subjects,
+    weighed,
+    weights_option,
 )
 from independence_bench.cli.run import carry_out
 from independence_bench.conduct import Outlook, Wanted, with_local
@@ -36,6 +38,7 @@ from independence_bench.subject import ChatModel, Wish, check_url
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
 @configuration_options
+@weights_option
 @runs_option
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the one that judged last]")
 @engine_options
@@ -48,6 +51,7 @@ def command(
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
+    weights: str | None,
     runs: int | None,
     judge: str | None,
     parallel: int,
@@ -68,6 +72,7 @@ def command(
         roster = with_local(roster, check_url(local_url))
     with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
+        protocol = weighed(protocol, weights)
         chosen = stored_subjects(opened, protocol, subjects)
         wanted = Wanted(
             protocol=protocol,

@@ -36,6 +36,8 @@ from independence_bench.cli.options import (
     runs_option,
     split,
     store_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.cli.progress import Watch, duration
 from independence_bench.cli.spread import spread_line, spread_of, spread_option
@@ -101,12 +103,14 @@ def order_options(command: F) -> F:
 
 @click.command(name="run")
 @order_options
+@weights_option
 @until_options
 @spread_option
 @engine_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
 def command(
+    weights: str | None,
     parallel: int,
     parallel_tasks: int,
     budget: float | None,
@@ -139,6 +143,7 @@ def command(
     wanted = replace(
         read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget, price=a_token(price)
     )
+    wanted = replace(wanted, protocol=weighed(wanted.protocol, weights))
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
     with open_store(store, typed=command_line()) as opened:
         ask = not named and not yes

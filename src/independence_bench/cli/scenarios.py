@@ -13,6 +13,8 @@ from independence_bench.cli.options import (
     out,
     store_option,
     stored_protocol_option,
+    weighed,
+    weights_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.report.rows import boards
@@ -25,6 +27,7 @@ from independence_bench.store.database import open_store
 @click.command(name="scenarios")
 @stored_protocol_option
 @configuration_options
+@weights_option
 @click.option("--judge", metavar="NAME", help="By judges whose label contains this.")
 @jury_option
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON, with every subject's index without each.")
@@ -33,6 +36,7 @@ def command(
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
+    weights: str | None,
     judge: str | None,
     jury: str | None,
     as_json: bool,
@@ -45,7 +49,7 @@ def command(
     """
     names = jurors(judge, jury)
     with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
+        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         found = [board for board in boards(opened, protocol, judge, names) if board.configurations == chosen]
     if not found:

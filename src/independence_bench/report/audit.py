@@ -36,7 +36,7 @@ def chosen(audit: Audit, lowest: Severity) -> tuple[Finding, ...]:
 def audit_view(audit: Audit, lowest: Severity = "note") -> RenderableType:
     """A summary, then each finding with its first places and how to see them."""
     findings = chosen(audit, lowest)
-    title = Text(f"\nAudit of protocol {label_text(audit.protocol.name)}", style="bold")
+    title = Text(f"\nAudit of protocol {label_text(audit.protocol.called)}", style="bold")
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     read = (
         f"{plural(audit.conversations, 'conversation')}; read again from raw bodies: "
@@ -141,6 +141,7 @@ def audit_json(audit: Audit, lowest: Severity = "note") -> str:
     """All of it, in ASCII, so that a terminal obeys nothing in it. Absent is null."""
     shown = {
         "protocol": {"name": audit.protocol.name, "hash": audit.protocol.hash},
+        "weighting": audit.protocol.weights,  # null: its own
         "rules": audit.rules,
         "conversations": audit.conversations,
         "read_again": {"replies": audit.replies, "judgements": audit.verdicts, "indices": audit.indices},

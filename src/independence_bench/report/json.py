@@ -39,6 +39,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "judge": board.judge,
         "judge_is_embedded": board.by_table,
         "rules": board.rules,
+        "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
         "no_intervals_because": list(board.sureness.unsaid()) if board.sureness else [],

@@ -28,7 +28,7 @@ def validation_view(found: Validation) -> RenderableType:
     """All figures of one configuration, and the conversations to read."""
     letters = letters_of(len(found.judges))
     configuration = " + ".join(str(c) for c in found.configurations)
-    heading = Text("\n").append(f"Judges of {label_text(found.protocol.name)}", style="bold")
+    heading = Text("\n").append(f"Judges of {label_text(found.protocol.called)}", style="bold")
     heading.append(
         f" · {configuration} · {plural(found.conversations, 'conversation')} judged by somebody\n", style="dim"
     )
@@ -215,7 +215,7 @@ def _flagged(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
 
 def _at(place: Place, found: Validation) -> str:
     """What to type to read it."""
-    name = label_text(found.protocol.name)
+    name = label_text(found.protocol.called)
     protocol = "" if name == "v2" else f" --protocol {shlex.quote(name)}"
     where = ""
     if place.configuration not in found.protocol.configurations or len(found.protocol.configurations) > 1:
@@ -235,6 +235,7 @@ def _validation(found: Validation) -> dict[str, Any]:
     labels = [row.label for row in found.judges]
     return {
         "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
+        "weighting": found.protocol.weights,  # null: its own
         "configurations": [str(configuration) for configuration in found.configurations],
         "conversations": found.conversations,
         "judges": [

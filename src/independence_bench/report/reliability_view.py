@@ -254,6 +254,7 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
     """One study for `json`. Estimates of components may be below 0; shares and coefficients count those as 0."""
     return {
         "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
+        "weighting": found.protocol.weights,  # null: its own
         "configurations": [str(configuration) for configuration in found.configurations],
         "judges": list(found.judges),
         "subjects": found.subjects,

@@ -116,11 +116,11 @@ class Board:
 
     @property
     def protocol_name(self) -> str:
-        """Its name; with the start of its hash where it is called like a shipped one and is another."""
+        """What it is called; with the start of its hash where it is called like a shipped one and is another."""
         name = self.protocol.name
         if name in shipped() and load(name).hash != self.protocol.hash:
-            return f"{name}, not as shipped: {self.protocol.hash[:8]}"
-        return name
+            return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
+        return self.protocol.called
 
     @property
     def default(self) -> bool:

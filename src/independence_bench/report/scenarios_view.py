@@ -230,6 +230,7 @@ def scenarios_json(measured: Sequence[tuple[Board, Complexity]]) -> str:
 def _values(board: Board, found: Complexity) -> dict[str, Any]:
     return {
         "protocol": {"name": board.protocol.name, "hash": board.protocol.hash},
+        "weighting": board.protocol.weights,  # null: its own
         "configurations": [str(configuration) for configuration in board.configurations],
         "judge": board.judge,
         "subjects": [label for label, _ in found.scores],

@@ -458,12 +458,14 @@ def _weights(protocol: Protocol) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     table.add_column("dimension")
     table.add_column("weight", justify="right")
+    for weighting in protocol.weightings:
+        table.add_column(weighting.name, justify="right")
     table.add_column("marks", overflow="fold")
     for d in protocol.dimensions:
         marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks)
-        table.add_row(
-            label_text(d.title), f"{d.weight:g}" if d.weight else "–", marks + (", inverted" if d.inverted else "")
-        )
+        weights = [d.weight, *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings)]
+        shown = [f"{weight:g}" if weight else "–" for weight in weights]
+        table.add_row(label_text(d.title), *shown, marks + (", inverted" if d.inverted else ""))
     return table
 
 

@@ -20,7 +20,7 @@ from independence_bench.embedded import is_table_judge
 from independence_bench.hashing import content_hash
 from independence_bench.plan import every_configuration
 from independence_bench.protocol import Configuration, Protocol, Scenario
-from independence_bench.protocol_files import parse
+from independence_bench.protocol_files import parse_stored
 from independence_bench.report.contents import Contents, main_board, read_contents
 from independence_bench.report.judges import Validation, validations
 from independence_bench.report.results import results_of
@@ -262,7 +262,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
         subjects = participants.stored_subjects(connection)
         labels = unique_labels(subjects)
         played = participants.stored_protocols(connection)
-        protocols = list(wanted) or [parse(files, where=f"{store.shown}: {name}") for _, name, files in played]
+        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in played]
         editions = {}
         for hash_, protocol in {one.hash: one for one in protocols}.items():
             if transcripts := _transcripts(connection, protocol, hash_, labels):
