@@ -9,7 +9,7 @@ import pytest
 
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load
-from independence_bench.report.certainty import INDEX, RunMarks, measure_board
+from independence_bench.report.certainty import INDEX, RunMarks, Uncertainty, measure_board
 from independence_bench.scoring import score_run
 
 EVERY = tuple(
@@ -245,3 +245,31 @@ def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
         noise = measures[name].noise
         assert noise is not None
         assert (noise.severity, noise.taste) == (pytest.approx(part * 0.01 / (1 + 2 * part)), pytest.approx(0))
+
+
+def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index() -> None:
+    """Some judge has no grounds for it: the index is there without it, and only that dimension has no interval."""
+    (weightless,) = (d for d in V1.dimensions if d.name == "independence_of_wishes")
+    assert weightless.weight == 0
+    whole = board(V1, V1.configurations, (2, 2), (0.3, 0.7), seed=8)
+    lacking = [
+        {
+            run: {
+                slot: {name: mark for name, mark in marks.items() if name not in weightless.marks}
+                for slot, marks in slots.items()
+            }
+            for run, slots in subject.items()
+        }
+        for subject in whole
+    ]
+
+    for one, other in zip(
+        measure_board(V1, V1.configurations, lacking).certainties(),
+        measure_board(V1, V1.configurations, whole).certainties(),
+        strict=True,
+    ):
+        assert one.index == other.index
+        assert (one.standing, one.standing_another) == (other.standing, other.standing_another)
+        assert one.dimensions[weightless.name] == Uncertainty(None, None)
+        assert other.dimensions[weightless.name].again is not None
+        assert {**one.dimensions, weightless.name: None} == {**other.dimensions, weightless.name: None}

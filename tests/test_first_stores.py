@@ -7,21 +7,15 @@ answered, how it was marked and what that comes to must not.
 from __future__ import annotations
 
 import json
-import lzma
 import shutil
-import sqlite3
-import subprocess
-import tarfile
-import zlib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from click.testing import CliRunner
-from postgres import USER, Server, program
+from first_stores import MADE, read, restored, restored_database, unpacked_export
+from postgres import Server
 from sqlalchemy import func, select
 
 from independence_bench.brief import rubric_hash
@@ -31,15 +25,8 @@ from independence_bench.protocol_files import load
 from independence_bench.store.database import open_store
 from independence_bench.store.tables import attempts, judgements
 
-MADE = Path(__file__).parent / "data" / "f7ce088"
-BOARDS: Mapping[str, Any] = json.loads(lzma.decompress((MADE / "boards.json.xz").read_bytes()))
+BOARDS: Mapping[str, Any] = json.loads(read("boards.json.xz"))
 HASHES: Mapping[str, Any] = json.loads((MADE / "hashes.json").read_text(encoding="utf-8"))
-BLOBS = (  # table, key, column; in `data` they are not compressed one by one, so that they can be as a whole
-    ("protocols", "hash", "files"),
-    ("calls", "key", "request"),
-    ("attempts", "id", "raw"),
-    ("transcripts", "id", "lines"),
-)
 COUNTS = [f"transcripts_{state}" for state in ("planned", "complete", "invalid", "judged")]
 COUNTS += ["judgements_failed", "replies", "replies_cut_off", "replies_plain_text", "replies_with_reasoning"]
 EXCLUDED = "excluded: "  # how a reason begins that takes a row off a board though it has an index
@@ -54,38 +41,22 @@ READINGS = {
 
 @pytest.fixture(scope="module")
 def from_sqlite(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A copy of the file."""
-    store = tmp_path_factory.mktemp("first") / "store.db"
-    store.write_bytes(lzma.decompress((MADE / "store.sqlite3.xz").read_bytes()))
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.create_function("pack", 1, zlib.compress)
-        for table, _, blob in BLOBS:
-            connection.execute(f"UPDATE {table} SET {blob} = pack({blob}) WHERE {blob} IS NOT NULL")
-    return str(store)
+    """The file."""
+    return str(restored(tmp_path_factory.mktemp("first") / "store.db"))
 
 
 @pytest.fixture(scope="module")
-def from_postgresql(postgres: Server) -> Any:
+def from_postgresql(postgres: Server) -> Iterator[str]:
     """The dump, restored into a new database."""
     with postgres.database() as name:
-        restore = [program("psql"), "-q", "-h", str(postgres.folder), "-p", str(postgres.port), "-U", USER, name]
-        dump = lzma.decompress((MADE / "store.sql.xz").read_bytes())
-        subprocess.run(restore, input=dump, stdout=subprocess.DEVNULL, check=True)
-        with psycopg.connect(postgres.url(name)) as connection:
-            for table, key, blob in BLOBS:
-                found = connection.execute(f"SELECT {blob}, {key} FROM {table} WHERE {blob} IS NOT NULL").fetchall()
-                packed = [(zlib.compress(text), one) for text, one in found]
-                connection.cursor().executemany(f"UPDATE {table} SET {blob} = %s WHERE {key} = %s", packed)
-        yield postgres.url(name)
+        yield restored_database(postgres, name)
 
 
 @pytest.fixture(scope="module")
 def from_export(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A new store into which the export was imported."""
     folder = tmp_path_factory.mktemp("first")
-    with tarfile.open(MADE / "export.tar.xz") as tar:
-        tar.extractall(folder / "export", filter="data")
-    aib("import", str(folder / "export"), "--store", str(folder / "store.db"))
+    aib("import", str(unpacked_export(folder / "export")), "--store", str(folder / "store.db"))
     return str(folder / "store.db")
 
 

@@ -203,7 +203,9 @@ def measure_board(
             for n, whole in enumerate(subjects)
         ]
         for name, design in designs(protocol, configurations).items():
-            measured = measure(design, shares)
+            # a mark that does not count for this score may be missing
+            counting = [np.where(design.weights, own, 0.0) for own in shares]
+            measured = measure(design, counting)
             noise = judge_noise(panel(design.weights, of_judges), measured.mean) if by_judge else None
             measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
     return Sureness(protocol, measures, max(len(by_judge), 1))
@@ -243,7 +245,7 @@ def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], mo
         if told is None:
             found.append([(None, None, None)] * len(one))
             continue
-        columns = _in_unit(told.limits, of_one.unit), (told.seen * of_one.unit).tolist(), told.p.tolist()
+        columns = _in_unit(told.limits, of_one.unit), _known(told.seen * of_one.unit), _known(told.p)
         found.append(list(zip(*columns, strict=True)))
     mean = of_one.measured.mean
     apart = (mean[one] - mean[other]) * of_one.unit
@@ -308,4 +310,10 @@ def _span(protocol: Protocol, names: Sequence[str]) -> float:
 
 
 def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
-    return [Interval(a, b).scaled(unit) for a, b in zip(*(one.tolist() for one in limits), strict=True)]
+    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+    ends = zip(*(_known(one) for one in limits), strict=True)
+    return [None if a is None or b is None else Interval(a, b).scaled(unit) for a, b in ends]
+
+
+def _known(numbers: Floats) -> list[float | None]:
+    return [None if np.isnan(one) else one for one in numbers.tolist()]

@@ -273,6 +273,7 @@ def _shares(worths: Mapping[str, Sequence[Worth]], study: _Study) -> Floats:
 
 def _mean_share(worths: Sequence[Worth], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
     given = [marks.get(slot, {}) for slot in slots]
+    worths = [worth for worth in worths if worth.points]  # a mark without weight may be missing where there is an index
     if not all(worth.mark in of_slot for worth in worths for of_slot in given):
         return float("nan")
     had = fsum(worth.points * worth.share(of_slot[worth.mark]) for worth in worths for of_slot in given)
