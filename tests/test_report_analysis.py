@@ -16,7 +16,7 @@ from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load
 from independence_bench.report.comparisons import compare_efforts, compare_providers, price_indices
 from independence_bench.report.configurations import Effect, compare_configurations
-from independence_bench.report.contents import Contents, main_board, read_contents
+from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.naming import Named, count_names, unique_names
 from independence_bench.report.rows import Board, Health, Row, boards
 from independence_bench.report.scenarios import RunMarks, measure_scenarios, worth_of_marks
@@ -497,5 +497,5 @@ def test_the_main_board_is_by_the_judge_that_ranks_most(bench: Benches) -> None:
         made.judge().label: (2, 8, 0, 0.0),
         made.judge("judge/another").label: (1, 3, 1, 0.25),
     }
-    assert main_board(made.boards("another")).judge == made.judge("judge/another").label
+    assert contents(made, "another").main.judge == made.judge("judge/another").label
     assert contents(made, "another").details[1].scored["resistance"] == (0, 2)

@@ -26,9 +26,10 @@ from independence_bench.report.called import fit
 from independence_bench.report.comparisons import Comparison, compare_efforts, compare_providers
 from independence_bench.report.paired import SideBySide, set_side_by_side
 from independence_bench.report.paired_view import paired_values, paired_view
-from independence_bench.report.rows import Board, boards
+from independence_bench.report.rows import Board, Row, boards
 from independence_bench.report.terminal import printed
 from independence_bench.scoring import RULES
+from independence_bench.shown import label_text
 from independence_bench.store.database import open_store
 
 WAYS = {"reasoning": compare_efforts, "provider": compare_providers}
@@ -38,7 +39,7 @@ TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
 @click.command(name="compare")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option("--by", type=click.Choice(list(WAYS)), help="Compare a model with itself under its settings.")
-@click.option("--judge", metavar="NAME", help="By a judge whose label contains this.")
+@click.option("--judge", metavar="NAME", help="By a judge whose label contains this.  [default: the main judge]")
 @jury_option
 @rules_option
 @weights_option
@@ -60,6 +61,8 @@ def command(
     store: str,
 ) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
+
+    By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
     Each difference has its interval by two questions (the same test again, another test like it), and beside it the
     smallest difference that such a comparison could have seen.
@@ -89,7 +92,7 @@ def command(
 
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SideBySide]:
-    """The two on the first board that has both. Raises WrongUse where none has."""
+    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
     wrong: WrongUse | None = None
     fitting = []
     for board in found:
@@ -105,18 +108,33 @@ def _two(found: Sequence[Board], a: str, b: str) -> list[SideBySide]:
     board, first, second = fitting[0]
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
-    if others := [other.judge or "none" for other, *_ in fitting[1:]]:
-        err().print(f"also judged by {', '.join(others)} (--judge chooses)", soft_wrap=True)
+    _say_judge(board, [other for other, *_ in fitting[1:]], "both")
     return set_side_by_side(board, [(first, second)])
 
 
+def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
+    """By whom the answer is where others could have given one, or where the main judge could not."""
+    if board.main_judge not in (None, board.judge):
+        err().print(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}", soft_wrap=True)
+    if others:
+        names = ", ".join(other.judge or "none" for other in others)
+        said = "the main judge" if board.judge == board.main_judge else "the first that fits"
+        err().print(
+            f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)",
+            soft_wrap=True,
+        )
+
+
 def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SideBySide]:
-    """Every pair of the settings of one model, or of every model. Raises WrongUse where nothing differs in that."""
-    compared: list[SideBySide] = []
+    """Every pair of the settings of one model, or of every model, by the main judge or the next one that has some.
+
+    Raises WrongUse where nothing differs in that.
+    """
+    fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
     for board in found:
         rows = {row.label: row for row in (*board.ranked, *board.incomplete)}
         groups: list[Comparison] = WAYS[by](board, {})
-        pairs = []
+        pairs: list[tuple[Row, Row]] = []
         for group in groups:
             if typed and typed[0].lower() not in group.model.lower():
                 continue
@@ -124,8 +142,11 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SideBySid
             if base is not None:
                 others = [one for one in group.variants if one.label != base.label]
                 pairs += [(rows[base.label], rows[one.label]) for one in others]
-        compared += set_side_by_side(board, pairs) if pairs else []
-    if not compared:
+        if pairs:
+            fitting.append((board, pairs))
+    if not fitting:
         of = f" of {typed[0]}" if typed else ""
         raise WrongUse(f"no two {TITLES[by]}{of} are stored that are the same otherwise, one of them complete")
-    return compared
+    board, pairs = fitting[0]
+    _say_judge(board, [other for other, _ in fitting[1:]], "them")
+    return set_side_by_side(board, pairs)

@@ -13,6 +13,7 @@ from independence_bench.cli.options import (
     configuration_options,
     configurations,
     engine_options,
+    err,
     find_protocol,
     models_file_option,
     read_roster,
@@ -26,7 +27,9 @@ from independence_bench.cli.options import (
 from independence_bench.cli.run import carry_out
 from independence_bench.conduct import Outlook, Wanted, with_local
 from independence_bench.errors import SubjectError
-from independence_bench.protocol import Protocol
+from independence_bench.protocol import Configuration, Protocol
+from independence_bench.report.rows import boards
+from independence_bench.shown import label_text
 from independence_bench.store import participants
 from independence_bench.store.database import Store, open_store
 from independence_bench.subject import ChatModel, Wish, check_url
@@ -40,7 +43,7 @@ from independence_bench.subject import ChatModel, Wish, check_url
 @configuration_options
 @weights_option
 @runs_option
-@click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the one that judged last]")
+@click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the main judge of what is stored]")
 @engine_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @store_option
@@ -64,8 +67,9 @@ def command(
     """Play more runs of subjects that are stored, and ask again what was invalid or failed to be judged.
 
     SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that was played
-    for the protocol. Each is called exactly as it was, by the judge that judged it. A valid reply is never
-    replaced: with as many runs as there are, only what is missing is asked for.
+    for the protocol. Each is called exactly as it was, and judged by the main judge of what is stored
+    (docs/judges.md). A valid reply is never replaced: with as many runs as there are, only what is missing is asked
+    for.
     """
     roster = read_roster(models_file)
     if local_url:
@@ -74,15 +78,16 @@ def command(
         protocol, files = find_protocol(protocol_name, opened)
         protocol = weighed(protocol, weights)
         chosen = stored_subjects(opened, protocol, subjects)
+        played = configurations(protocol, variants, modes)
         wanted = Wanted(
             protocol=protocol,
             files=files,
-            configurations=configurations(protocol, variants, modes),
+            configurations=played,
             wishes=tuple(_wish(subject) for subject in chosen),
             subjects=(),
             roster=roster,
             runs=runs or protocol.runs,
-            judge=judge or _last_judge(opened, protocol),
+            judge=judge or _main_judge(opened, protocol, played),
             again=True,
             at_once=parallel,
             calls_at_once=parallel_tasks,
@@ -108,13 +113,24 @@ def _wish(subject: ChatModel) -> Wish:
     )
 
 
-def _last_judge(store: Store, protocol: Protocol) -> str:
-    """The judge of what was judged last, as a user types it; the protocol's where nothing was judged yet."""
+def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
+    """The main judge of what is *played*, as a user types it: there, else of the protocol's other configurations.
+
+    The one that the protocol names where nobody who can be asked has judged.
+    """
+    found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
     with store.reading() as connection:
-        last = participants.last_judge(connection, protocol.name)
-    if last is None:
+        labels = participants.stored_judges(connection)
+        typed = {labels[judge]: name for judge, name in participants.judges_to_ask(connection).items()}
+    asked = next((judge for board in found for judge in board.judges if judge in typed), None)
+    if asked is None:
         return protocol.judge.model
-    return last.name if isinstance(last, ChatModel) else last
+    if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
+        err().print(
+            f"judge: {label_text(asked)}, the main one; {label_text(', '.join(beside))} judged too (--judge chooses)",
+            soft_wrap=True,
+        )
+    return typed[asked]
 
 
 def _check(outlook: Outlook, stored: Sequence[ChatModel]) -> None:

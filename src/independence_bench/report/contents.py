@@ -1,7 +1,7 @@
 """Everything that a report says, as values: read from the store once, formatted nowhere in here.
 
-A report is about one board, the *main* one: the default configuration (or what was played), marked by the judge
-that ranks the most subjects; the embedded judge comes last. The other boards are shown as rankings and no more.
+A report is about one board, the *main* one: the default configuration (or what was played), marked by the main judge
+(`rows.boards`). The other boards are shown as rankings and no more.
 The same store gives the same contents: no clock, no order that is not fixed.
 """
 
@@ -91,13 +91,13 @@ class Contents:
 def read_contents(
     store: Store, protocol: Protocol, boards: Sequence[Board], readings: Sequence[NamesRead] = ()
 ) -> Contents:
-    """The report on *boards*, which are all of *protocol*. Raises WrongUse where there is none.
+    """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse where there is none.
 
     *readings*: what is known of the names that subjects chose; those of the main board count.
     """
     if not boards:
         raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
-    main = main_board(boards)
+    main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     rows = (*main.ranked, *main.incomplete)
     with store.reading() as connection:
@@ -125,12 +125,6 @@ def read_contents(
         ),
         spending=spending,
     )
-
-
-def main_board(boards: Sequence[Board]) -> Board:
-    """The board that a report is about; *boards* must not be empty, and are in the order that `boards` gives them."""
-    same = [board for board in boards if board.configurations == boards[0].configurations]
-    return min(same, key=lambda board: (board.by_table, -len(board.ranked), board.judge or ""))
 
 
 def _judge(board: Board) -> JudgeFacts:

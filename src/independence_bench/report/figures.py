@@ -6,11 +6,23 @@ from independence_bench.report.certainty import Uncertainty
 from independence_bench.report.made import made_said
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import OWN
+from independence_bench.shown import label_text
 from independence_bench.statistics.intervals import Interval
 from independence_bench.statistics.ranking import Standing
 
 TIED = "≈"
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
+
+
+def judged_by(board: Board) -> str:
+    """Whose marks a board's numbers are made of, and which judge is the main one where there are several."""
+    if board.judge is None:
+        return "none yet"
+    said = [] if not board.by_table else ["for demos"]
+    if len(board.judges) > 1:
+        main = board.main_judge == board.judge
+        said.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
+    return label_text(board.judge) + (f" ({label_text('; '.join(said))})" if said else "")
 
 
 def made_by(board: Board) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "configurations": [str(configuration) for configuration in board.configurations],
         "default_configuration": board.default,
         "judge": board.judge,
+        "main_judge": board.main_judge,
         "judge_is_embedded": board.by_table,
         "rules": board.rules,
         "weighting": protocol.weights,  # null: the protocol's own

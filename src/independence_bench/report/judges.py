@@ -167,6 +167,7 @@ class Validation:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
+    main: str | None  # label of the main judge, whether it is among those compared or not; None: nobody judged a run
     conversations: int  # different ones that somebody has judged
     subjects: tuple[SubjectRow, ...]
     favours: tuple[Favour, ...]
@@ -212,10 +213,10 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
     with store.reading() as connection:
         ledger = _read(connection, protocol, names)
         for results in results_of(connection, protocol):
-            indices = _indices([board for board in found if board.configurations == results.configurations], ledger)
-            material = _material(results, ledger, indices)
+            mine = [board for board in found if board.configurations == results.configurations]
+            material = _material(results, ledger, _indices(mine, ledger))
             if material.labels:
-                made.append(_validate(connection, protocol, results.configurations, material))
+                made.append(_validate(connection, mine[0], material))
     return made
 
 
@@ -262,15 +263,16 @@ def _material(results: Results, ledger: _Ledger, indices: Indices) -> _Material:
     return _Material(there, ledger.specs, ledger.subjects, judged, given, embedded, indices, ledger.tries)
 
 
-def _validate(
-    connection: Connection, protocol: Protocol, group: tuple[Configuration, ...], material: _Material
-) -> Validation:
+def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
+    """*board*: one of those that the judges give."""
+    protocol, group = board.protocol, board.configurations
     flagged = _flagged(connection, material)
     marks = _agreement_by_mark(protocol, material)
     return Validation(
         protocol=protocol,
         configurations=group,
         judges=tuple(_judge_row(judge, protocol, group, material, flagged) for judge in material.labels),
+        main=board.main_judge,
         conversations=len(material.places),
         subjects=_subject_rows(material),
         favours=tuple(favour for judge in material.labels for favour in _favours(judge, material)),

@@ -32,6 +32,8 @@ def validation_view(found: Validation) -> RenderableType:
     heading.append(
         f" · {configuration} · {plural(found.conversations, 'conversation')} judged by somebody\n", style="dim"
     )
+    if found.main is not None:
+        heading.append(f"Main judge: {label_text(found.main)}. It answers where nobody says by which.\n", style="dim")
     parts: list[RenderableType] = [heading, *_judges(found, letters), *_costs(found, letters)]
     if len(found.judges) == 1:
         parts.append(Text("\nOne judge agrees with itself: `aib judge -j MODEL` adds another, `aib label` a person."))
@@ -237,6 +239,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
         "weighting": found.protocol.weights,  # null: its own
         "configurations": [str(configuration) for configuration in found.configurations],
+        "main_judge": found.main,
         "conversations": found.conversations,
         "judges": [
             _fields(row, "label", "kind", "judged", "failed", "failed_share", "flagged", "leniency")

@@ -601,7 +601,12 @@ def _configuration(board: Board) -> str:
 
 
 def _judge(board: Board) -> str:
-    return (code(board.judge) if board.judge else "none yet") + (" (embedded, for demos)" if board.by_table else "")
+    if board.judge is None:
+        return "none yet"
+    said = ["embedded, for demos"] if board.by_table else []
+    if len(board.judges) > 1 and board.judge == board.main_judge:
+        said.append(f"the main one of {len(board.judges)}")
+    return code(board.judge) + (f" ({'; '.join(said)})" if said else "")
 
 
 def _percent(value: float | None) -> str:

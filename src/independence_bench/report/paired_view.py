@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.report.certainty import Apart
-from independence_bench.report.figures import from_to, made_by
+from independence_bench.report.figures import from_to, judged_by, made_by
 from independence_bench.report.json import apart_values
 from independence_bench.report.paired import Pair, SideBySide
 from independence_bench.report.rows import Board, Row
@@ -84,7 +84,7 @@ def paired_view(found: SideBySide) -> RenderableType:
     board = found.board
     where = " + ".join(map(str, board.configurations))
     head = Text(f"\nA  {_side(found.first)}\nB  {_side(found.second)}\n", style="bold")
-    by = (label_text(board.protocol_name), where, f"judge: {label_text(board.judge or 'none yet')}", *made_by(board))
+    by = (label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))
     head.append(f"{' · '.join(by)}\n", "dim")
     said = Text(f"{statement(found)}\n", style="bold")
     parts: list[RenderableType] = [head, said, _whole(found)]
@@ -191,6 +191,7 @@ def paired_values(found: SideBySide) -> dict[str, Any]:
         "protocol": board.protocol_name,
         "configurations": [str(configuration) for configuration in board.configurations],
         "judge": board.judge,
+        "main_judge": board.main_judge,
         "rules": board.rules,
         "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
         "a": side(found.first),

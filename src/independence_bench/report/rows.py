@@ -113,6 +113,8 @@ class Board:
     sureness_by_configuration: Mapping[Configuration, Sureness] = field(default_factory=dict)
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
+    judges: tuple[str, ...] = ()
+    """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
     @property
     def protocol_name(self) -> str:
@@ -121,6 +123,11 @@ class Board:
         if name in shipped() and load(name).hash != self.protocol.hash:
             return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
         return self.protocol.called
+
+    @property
+    def main_judge(self) -> str | None:
+        """The judge whose board answers where nobody says by which; of a jury None."""
+        return self.judges[0] if self.judges else None
 
     @property
     def default(self) -> bool:
@@ -133,6 +140,8 @@ def boards(
 ) -> list[Board]:
     """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
 
+    In each configuration the main judge's board comes first: a judge that ranks somebody before one that ranks nobody,
+    a model before the embedded judge and that before a person, then who ranks most subjects, then who judged first.
     *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit one each) gives the
     mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.
     Raises WrongUse for a jury that is none.
@@ -144,6 +153,8 @@ def boards(
         judgements = records.judgement_rows(connection, {rubric for of in every for rubric in of.rubrics.values()})
         scripts = {script for of in every for script in of.slots}
         unusable = consumption.unusable_replies(connection, UNUSABLE, scripts)
+        since = participants.judging_since(connection)
+        specs = participants.judge_specs(connection)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
@@ -155,18 +166,33 @@ def boards(
         by_judge = {JURY: verdicts_of(list(jurors.values()))}
         tables = {JURY} if tables & set(chosen) else set()
         labels = {JURY: jury_label(list(jurors))}
+    people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
     made = []
     for results in every:
-        judges: list[str | None] = [h for h, given in by_judge.items() if not results.keys.isdisjoint(given)]
-        judges.sort(key=lambda h: labels[h] if h else "")
-        for judge_hash in judges or [None]:
-            label = None if judge_hash is None else labels[judge_hash]
-            if results.transcripts and (judge is None or (label is not None and judge in label)):
-                given = {} if judge_hash is None else by_judge[judge_hash]
-                board = _board(results, label, given, subjects, rules)
-                board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
+        found: list[tuple[str | None, Board]] = []
+        judging: list[str | None] = [h for h, given in by_judge.items() if not results.keys.isdisjoint(given)]
+        for judge_hash in judging or [None]:
+            given = {} if judge_hash is None else by_judge[judge_hash]
+            board = _board(results, None if judge_hash is None else labels[judge_hash], given, subjects, rules)
+            board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
+            if rules.name == OWN.name:
+                board = _without_unusable(board, results.transcripts, unusable)
+            found.append((judge_hash, board))
+        found.sort(
+            key=lambda one: (
+                not one[1].ranked,
+                one[0] in people,
+                one[1].by_table,
+                -len(one[1].ranked),
+                since.get(one[0] or "", 0.0),
+                one[1].judge or "",
+            )
+        )
+        ordered = () if jury else tuple(board.judge for _, board in found if board.judge is not None)
+        for _, board in found if results.transcripts else ():
+            if judge is None or (board.judge is not None and judge in board.judge):
+                board = replace(board, judges=ordered)
                 if rules.name == OWN.name:
-                    board = _without_unusable(board, results.transcripts, unusable)
                     board = _with_certainty(board, [_judged(results, given) for given in jurors.values()])
                 made.append(board)
     return made

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.protocol import Protocol
+from independence_bench.report.figures import judged_by
 from independence_bench.report.rows import Board
 from independence_bench.report.scenarios import Complexity, ScenarioFacts, Verdict
 from independence_bench.report.terminal import number, plural, signed
@@ -115,8 +116,7 @@ def scenarios_view(board: Board, found: Complexity) -> RenderableType:
     where = " + ".join(map(str, board.configurations))
     heading = Text("\n").append(f"Scenarios of {label_text(board.protocol_name)}", style="bold")
     heading.append(
-        f"\n{label_text(where)} · judge: {label_text(board.judge or 'none yet')} · "
-        f"{plural(len(found.scores), 'ranked subject')}\n",
+        f"\n{label_text(where)} · judge: {judged_by(board)} · {plural(len(found.scores), 'ranked subject')}\n",
         "dim",
     )
     if not found.scores:
@@ -233,6 +233,7 @@ def _values(board: Board, found: Complexity) -> dict[str, Any]:
         "weighting": board.protocol.weights,  # null: its own
         "configurations": [str(configuration) for configuration in board.configurations],
         "judge": board.judge,
+        "main_judge": board.main_judge,
         "subjects": [label for label, _ in found.scores],
         "scenarios": [asdict(facts) for facts in found.scenarios],
         "scenario_scores": [{"label": label, "scores": list(scores)} for label, scores in found.scores],

@@ -19,7 +19,7 @@ from independence_bench.protocol import Ask, Configuration, Dimension, Given, Ma
 from independence_bench.report import figures
 from independence_bench.report.configurations import Configurations, Effect
 from independence_bench.report.differences import Difference
-from independence_bench.report.figures import between, doubts, from_to, made_by, ranks, tied
+from independence_bench.report.figures import between, doubts, from_to, judged_by, made_by, ranks, tied
 from independence_bench.report.rows import Board, Row
 from independence_bench.shown import harmless, label_text
 from independence_bench.statistics.intervals import Interval
@@ -51,12 +51,8 @@ def _heading(board: Board) -> Text:
     text = Text("\n")
     text.append(f"Independence Index, protocol {label_text(board.protocol_name)}", style="bold")
     text.append(f" ({label_text(board.protocol.title)})\n")
-    text.append(" · ".join([configuration, f"judge: {_judge(board)}", *made_by(board)]), style="dim")
+    text.append(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]), style="dim")
     return text
-
-
-def _judge(board: Board) -> str:
-    return f"{label_text(board.judge or 'none yet')}{' (for demos)' if board.by_table else ''}"
 
 
 def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:

@@ -130,25 +130,19 @@ def begun_runs(connection: Connection, protocol: str, subject: str | None = None
     return found
 
 
-def last_judge(connection: Connection, protocol: str) -> ChatModel | str | None:
-    """Who judged last what was played for a protocol of that name: a model, or "embedded"; people are not asked again.
+def judging_since(connection: Connection) -> dict[str, float]:
+    """Judge's hash -> when its first judgement was stored."""
+    earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(judgements.c.judge_hash)
+    return {judge: float(first) for judge, first in connection.execute(earliest)}
 
-    None where no such judge did.
-    """
-    latest = func.max(judgements.c.stored_at)
-    found = connection.execute(
-        select(judges.c.spec)
-        .join(judgements, judgements.c.judge_hash == judges.c.hash)
-        .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
-        .join(protocols, protocols.c.hash == transcripts.c.protocol_hash)
-        .where(protocols.c.name == protocol)
-        .group_by(judges.c.hash, judges.c.spec)
-        .order_by(latest.desc(), judges.c.hash)
-    ).scalars()
-    with undamaged():
-        for spec in map(json.loads, found):
-            if spec.get("kind") == "table":
-                return "embedded"
-            if "kind" not in spec:
-                return _model(spec)
-    return None
+
+def judges_to_ask(connection: Connection) -> dict[str, str]:
+    """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded". Without people."""
+    found = {}
+    for judge, spec in judge_specs(connection).items():
+        if spec.get("kind") == "table":
+            found[judge] = "embedded"
+        elif "kind" not in spec:
+            with undamaged():
+                found[judge] = _model(spec).name
+    return found

@@ -21,7 +21,7 @@ from independence_bench.hashing import content_hash
 from independence_bench.plan import every_configuration
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.protocol_files import parse_stored
-from independence_bench.report.contents import Contents, main_board, read_contents
+from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.judges import Validation, validations
 from independence_bench.report.results import results_of
 from independence_bench.report.rows import Board, Row, boards, unique_labels
@@ -69,6 +69,7 @@ class Ranking:
     kind: JudgeKind | None
     judges: tuple[str, ...]  # labels: the jury's, or the one
     rules: str
+    main: bool = False  # its judge is the main one
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +190,13 @@ class Catalog:
 
     def _rankings(self, edition: Edition) -> list[Ranking]:
         own = self.boards(edition)
-        main = main_board(list(own.values()))
         placed = [
             Ranking(
-                id_, edition, board.configurations, board.judge, self._kind(board.judge), _one(board.judge), OWN.name
+                id_, edition, board.configurations, board.judge, self._kind(board.judge), _one(board.judge), OWN.name,
+                board.judge == board.main_judge,
             )
-            for id_, board in sorted(own.items(), key=lambda one: one[1] is not main)
-        ]
+            for id_, board in own.items()
+        ]  # fmt: skip
         if jury := self.jury(edition):
             together = self.boards(edition, OWN.name, jury)
             placed += [

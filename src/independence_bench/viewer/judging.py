@@ -62,6 +62,7 @@ def _panel(catalog: Catalog, places: Places, found: Validation) -> shapes.Panel:
             )
             for one in found.judges
         ),
+        main=found.main,
         subjects=tuple(
             shapes.JudgedSubject(one.label, ids.get(one.label, ""), one.indices, one.mean, one.spread)
             for one in found.subjects

@@ -62,6 +62,7 @@ def board_entry(ranking: Ranking) -> BoardEntry:
         judge=ranking.judge,
         judge_kind=ranking.kind,
         judges=ranking.judges,
+        main=ranking.main,
         rules=ranking.rules,
         series=series_id(ranking),
     )

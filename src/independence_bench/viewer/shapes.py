@@ -125,6 +125,7 @@ class BoardEntry:
     judge: str | None  # label; null: nothing is judged yet
     judge_kind: JudgeKind | None
     judges: tuple[str, ...]  # labels: the jury's, or the one
+    main: bool  # the judge is the main one: whose board is opened where nobody says by which
     rules: str  # by which marks became indices: own, published
     series: str  # id; boards that have the same one differ in nothing but their configurations
 
@@ -977,6 +978,7 @@ class Panel:
     configurations: tuple[str, ...]
     conversations: int
     judges: tuple[JudgeRow, ...]
+    main: str | None  # label of the main judge; null: there is none
     subjects: tuple[JudgedSubject, ...]
     favours: tuple[Favour, ...]
     marks: tuple[MarkAgreement, ...]

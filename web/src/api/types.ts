@@ -124,6 +124,8 @@ export interface BoardEntry {
   readonly judge_kind: "model" | "table" | "person" | "jury" | null;
   /** labels: the jury's, or the one */
   readonly judges: readonly string[];
+  /** the judge is the main one: whose board is opened where nobody says by which */
+  readonly main: boolean;
   /** by which marks became indices: own, published */
   readonly rules: string;
   /** id; boards that have the same one differ in nothing but their configurations */
@@ -1142,6 +1144,8 @@ export interface Panel {
   readonly configurations: readonly string[];
   readonly conversations: number;
   readonly judges: readonly JudgeRow[];
+  /** label of the main judge; null: there is none */
+  readonly main: string | null;
   readonly subjects: readonly JudgedSubject[];
   readonly favours: readonly Favour[];
   readonly marks: readonly MarkAgreement[];

@@ -1,5 +1,5 @@
 import { useHere } from "./place";
-import { options, TRAITS, traits, withTrait, type Trait } from "./boards";
+import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "./boards";
 import { words } from "./format";
 
 const TITLES: Record<Trait, string> = {
@@ -18,7 +18,10 @@ export function BoardChooser() {
       const found = index.protocols.find((one) => one.id === value);
       return found ? found.name : value;
     }
-    if (trait === "judge") return value || "not judged yet";
+    if (trait === "judge") {
+      const main = mainJudge(index.boards, board) === value && options(index.boards, board, "judge").length > 1;
+      return value ? `${value}${main ? " (main judge)" : ""}` : "not judged yet";
+    }
     if (trait === "rules") return value === "own" ? "our own" : value;
     return words(value);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BoardEntry } from "../api/types";
-import { options, traits, withTrait } from "./boards";
+import { mainJudge, options, traits, withTrait } from "./boards";
 
 const board = (protocol: string, configuration: string, judge: string, rules = "own"): BoardEntry => ({
   id: [protocol, configuration, judge, rules].join("."),
@@ -9,6 +9,7 @@ const board = (protocol: string, configuration: string, judge: string, rules = "
   default_configuration: true,
   judge,
   judges: [judge],
+  main: judge === "b",
   judge_kind: "model",
   rules,
   series: [protocol, judge, rules].join("."),
@@ -27,6 +28,11 @@ describe("choosing a board", () => {
     expect(options(BOARDS, first, "protocol")).toEqual(["v2", "v1"]);
     expect(options(BOARDS, first, "configuration")).toEqual(["s/tool", "n/user"]);
     expect(options(BOARDS, first, "rules")).toEqual(["own", "published"]);
+  });
+
+  it("knows the main judge of a protocol and configuration", () => {
+    expect(mainJudge(BOARDS, first)).toBe("b");
+    expect(mainJudge(BOARDS, board("v1", "n/user", "a"))).toBeNull();
   });
 
   it("keeps as many of the other choices as it can", () => {

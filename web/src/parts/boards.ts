@@ -28,6 +28,15 @@ export function options(boards: readonly BoardEntry[], now: BoardEntry, trait: T
   return [...new Set(there.map((one) => one[trait]))];
 }
 
+/** The main judge of the protocol and configuration of *now*: whose board answers where nobody says by which. */
+export function mainJudge(boards: readonly BoardEntry[], now: BoardEntry): string | null {
+  const mine = traits(now);
+  const found = boards.find(
+    (one) => one.main && one.protocol === mine.protocol && traits(one).configuration === mine.configuration,
+  );
+  return found?.judge ?? null;
+}
+
 /** The board with *trait* changed to *value* that keeps most of the other choices; earlier ones are preferred. */
 export function withTrait(boards: readonly BoardEntry[], now: BoardEntry, trait: Trait, value: string): BoardEntry {
   const mine = traits(now);

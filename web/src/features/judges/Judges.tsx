@@ -87,7 +87,7 @@ function One({ panel }: { panel: Panel }) {
     <>
       <Section
         title="The judges"
-        says={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for.`}
+        says={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for.${panel.main ? ` Main judge, who answers where nobody says by which: ${panel.main}.` : ""}`}
       >
         <table className="data w-full">
           <caption className="sr-only">The judges</caption>

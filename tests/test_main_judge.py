@@ -1,0 +1,119 @@
+"""The main judge of a board: one rule, and every reader answers by it and says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from scripted import Answer, Asked, Bench, says, steady
+from simulated import aib, simulating
+
+from independence_bench.embedded.judge import TableJudge
+from independence_bench.embedded.table import Table
+from independence_bench.labelling import Person, keep_marks, pile_of, read_case
+from independence_bench.report.rows import Board
+from independence_bench.store.database import open_store
+from independence_bench.viewer.catalog import read_catalog
+
+PAID, SECOND = "sim:sim/judge@none-t0.0", "sim:sim/judge-object@none-t0.0"
+EMBEDDED = TableJudge(Table.load()).label
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two subjects, judged by a paid judge, then by the embedded one and a second paid one: both sort before it.
+
+    The embedded one ranks a third subject.
+    """
+    made = tmp_path_factory.mktemp("judged")
+    with simulating(made):
+        subjects = ("sim:sim/rock", "sim:sim/random")
+        for command in (
+            ("run", *subjects, "--judge", "sim:sim/judge", "--runs", "1"),
+            ("judge", "-j", "embedded"),
+            ("judge", "-j", "sim:sim/judge-object"),
+            ("run", "sim:sim/mirror", "--judge", "embedded", "--runs", "1"),
+        ):
+            done = aib(made, *command, "--store", "judged.db")
+            assert done.returncode == 0, done.stderr
+        yield made
+
+
+def test_compare_answers_by_the_main_judge_and_says_so(folder: Path) -> None:
+    """Not by the label that sorts first."""
+    done = aib(folder, "compare", "rock", "random", "--store", "judged.db")
+    (values,) = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", "judged.db").stdout)
+
+    assert f"judge: {PAID} (the main one of 3)" in " ".join(done.stdout.split())
+    assert f"by {PAID}, the main judge; also judged by {SECOND}, {EMBEDDED}" in done.stderr
+    assert values["judge"] == values["main_judge"] == PAID
+    chosen = aib(folder, "compare", "rock", "random", "--judge", "judge-object", "--store", "judged.db")
+    assert f"judge: {SECOND} (the main one is {PAID})" in " ".join(chosen.stdout.split())
+
+
+def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
+    """Leaderboard, judges, report and viewer; its board comes first."""
+    found = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)["boards"]
+    (judged,) = json.loads(aib(folder, "judges", "--json", "--store", "judged.db").stdout)["judges"]
+    reported = aib(folder, "generate-report", "--store", "judged.db", "--out", "report")
+    with open_store(folder / "judged.db") as store:
+        rankings = list(read_catalog(store).rankings.values())
+
+    assert [board["judge"] for board in found] == [PAID, SECOND, EMBEDDED]
+    assert {board["main_judge"] for board in found} == {judged["main_judge"]} == {PAID}
+    assert f"Main judge: {PAID}." in " ".join(aib(folder, "judges", "--store", "judged.db").stdout.split())
+    assert reported.returncode == 0, reported.stderr
+    head = (folder / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
+    assert f"judge `{PAID}` (the main one of 3)" in head
+    assert rankings[0].judge == PAID
+    assert {one.judge for one in rankings if one.main} == {PAID}
+
+
+def test_rerun_is_judged_by_the_main_judge(folder: Path) -> None:
+    """Not by whoever judged last; in a configuration that nobody has judged yet, by the main judge of the others."""
+    done = aib(folder, "rerun", "rock", "--variants", "neutral", "--runs", "1", "-y", "--store", "judged.db")
+
+    assert done.returncode == 0, done.stderr
+    assert f"judge: {PAID}, the main one; {SECOND}, {EMBEDDED} judged too (--judge chooses)" in done.stderr
+    *_, board = json.loads(aib(folder, "leaderboard", "--json", "--store", "judged.db").stdout)["boards"]
+    assert (board["configurations"], board["judge"]) == (["neutral/tool_role"], PAID)
+
+
+def judges_of(boards: list[Board]) -> list[str]:
+    """The judges in the rule's order, shortly."""
+    (judges,) = {board.judges for board in boards}
+    assert [board.judge for board in boards] == list(judges)
+    assert {board.main_judge for board in boards} == {judges[0]}
+    return [judge.partition("@")[0].removeprefix("scripted:").partition("-judge-")[0] for judge in judges]
+
+
+def test_the_rule(bench: Callable[..., Bench]) -> None:
+    """Most subjects ranked; people after the models; who ranks nobody (the embedded judge, here) comes last."""
+    made = bench(steady())
+    one, two = made.subject("acme/one"), made.subject("acme/two")
+    made.play(one, judge="judge/some")
+    made.play(one, two, judge=TableJudge(Table.load()))
+    with open_store(made.store) as store:
+        anna = Person("anna")
+        for waiting in pile_of(store, made.protocol, made.protocol.configurations, anna).waiting:
+            case = read_case(store, made.protocol, waiting)
+            keep_marks(store, anna, case, {mark.name: mark.high for mark in case.scenario.marks}, "", 1.0)
+    assert judges_of(made.boards()) == ["judge/some", "person:anna", "embedded"]
+
+    made.play(one, two, judge="judge/most")
+    assert judges_of(made.boards()) == ["judge/most", "judge/some", "person:anna", "embedded"]
+
+    made.play(two, judge="judge/some")
+    made.play(one, two, judge="judge/all")
+    assert judges_of(made.boards())[:3] == ["judge/some", "judge/most", "judge/all"], "the first to judge"
+
+    made.endpoints["scripted"].script = no_verdict
+    made.play(one, two, judge="judge/fails")
+    assert judges_of(made.boards())[-3:] == ["person:anna", "judge/fails", "embedded"]
+
+
+def no_verdict(asked: Asked) -> Answer:
+    """A judge that says nothing of use."""
+    return says(asked, "Who am I to judge?", cost=0.0)
