@@ -188,8 +188,8 @@ def test_tables_say_what_was_played(made: Bench) -> None:
     assert [row[1] for row in told["Reasoning efforts"][1:]] == ["off", "high"]
     assert [row[:2] for row in told["Configurations"][1:3]] == [["neutral/tool_role", "1"], ["strong/tool_role", "3"]]
     assert [row[0] for row in told["Judges"][1:]] == [
-        "scripted:judge/another@none-t0.0",
         "scripted:judge/one@none-t0.0",
+        "scripted:judge/another@none-t0.0",
     ]
     health = {row[0]: row[1:4] for row in told["Data health"][1:]}
     assert health["scripted:acme/one@none-t0.7"] == ["8 of 8", "14", "0 (0%)"]

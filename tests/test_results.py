@@ -92,7 +92,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
 
     (row,) = (*first.ranked, *first.incomplete)
     assert (row.subject.model, row.health.complete) == ("acme/one", 4)
-    assert [sum(r.health.judged for r in (*b.ranked, *b.incomplete)) for b in (first, second)] == [3, 4]
+    assert [sum(r.health.judged for r in (*b.ranked, *b.incomplete)) for b in (first, second)] == [4, 3]
     assert [one.judged for one in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
     assert parts.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
