@@ -184,3 +184,14 @@ def test_arrays_give_what_single_numbers_give() -> None:
     assert (low[0], high[0]) == one(intervals(score(0.3, 0.02, 5.0)))
     assert (low[1], high[1]) == one(intervals(score(0.9, 0.1, 50.0)))
     assert both.at(np.array([1])).mean.tolist() == [0.9]
+
+
+def test_a_tail_keeps_one_degree_however_many_are_taken_off() -> None:
+    """Of 3 degrees 4 are taken off, or 40: one is left, whose p is a number, and larger than with more degrees."""
+    first = plain_scores(np.array([0.8]), np.array([0.01]), np.array([1.5]))
+    second = plain_scores(np.array([0.3]), np.array([0.01]), np.array([1.5]))
+
+    p = {more: float(p_values(first, second, more)[0]) for more in (-2.0, -4.0, -40.0)}
+
+    assert p[-4.0] == p[-40.0]
+    assert 0 < p[-2.0] <= p[-4.0] < 1

@@ -30,6 +30,7 @@ class Watch:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.started = time.monotonic()
+        self.begun: float | None = None  # when the first of several was shown
 
     async def __call__(self, engine: Engine) -> None:
         """Show *engine* until cancelled: a table of its subjects, and a line."""
@@ -41,6 +42,7 @@ class Watch:
 
     async def _show(self, work: Stoppable, live: Callable[[], RenderableType]) -> None:
         self.started = time.monotonic()
+        self.begun = self.begun or self.started
         if not self.console.is_terminal:
             await self._lines(work)
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
@@ -79,7 +81,7 @@ class Watch:
         tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
         parts.append(f"{tokens:,} tokens")
         if over:
-            parts.append(duration(time.monotonic() - self.started))
+            parts.append(duration(time.monotonic() - (self.begun or self.started)))
         else:
             parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))
         return " · ".join(part for part in parts if part)

@@ -22,6 +22,7 @@ from independence_bench.statistics import student
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
 POWER = 0.8
+LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
 _HALVINGS = 50  # of that bracket: what is left of it is below the precision of a p-value
 
@@ -142,7 +143,7 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's interval.
 
     1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
-    *more* degrees than the interval's are given to the tail.
+    *more* degrees than the interval's are given to the tail; below 0 so many are taken off, and one is left at least.
     """
     gap = first.mean - second.mean
     inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
@@ -151,7 +152,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
         low, high = _difference_limits(first, second, middle)
         apart = np.where(gap > 0, low > 0, high < 0)
         inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
-    return np.where(gap == 0, 1.0, t_tail(inside, _shared_degrees(first, second) + more))
+    behind = _shared_degrees(first, second)
+    return np.where(gap == 0, 1.0, t_tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: float = POWER) -> Floats:
