@@ -36,10 +36,10 @@ from independence_bench.budget import Budget
 from independence_bench.chat import ChatRequest, Completion
 from independence_bench.completion import read_completion
 from independence_bench.conversation import Words
-from independence_bench.endpoint import ModelInfo
 from independence_bench.engine import Engine
 from independence_bench.hashing import content_hash
 from independence_bench.judge import ModelJudge
+from independence_bench.offers import ModelInfo
 from independence_bench.order import Order
 from independence_bench.plan import opening, request
 from independence_bench.protocol import Protocol

@@ -95,7 +95,7 @@ def models() -> tuple[Path, str]:
     for one in listed:
         cells = (
             one.model,
-            one.reasoning,
+            one.reasoning or "off",
             f"{one.temperature:.1f}",
             one.provider or "",
             "yes" if one.active else "no",

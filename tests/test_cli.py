@@ -256,7 +256,9 @@ def test_models_may_be_listed_with_commas_and_a_local_server_by_its_address(user
 
 def test_auto_effort_is_what_the_list_of_models_says(user: User) -> None:
     """Think where the model can, and put that into the label."""
-    user.server.models_answer = Answer({"data": [{"id": "acme/one", "supported_parameters": ["reasoning"]}]})
+    user.server.models_answer = Answer(
+        {"data": [{"id": "acme/one", "supported_parameters": ["reasoning", "temperature"]}]}
+    )
 
     done = user.run("--reasoning-effort", "auto", "--no-judge")
 

@@ -17,8 +17,9 @@ import pytest
 from scripted import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
-from independence_bench.endpoint import Client, ModelInfo, largest_reply, read_key
+from independence_bench.endpoint import Client, largest_reply, read_key
 from independence_bench.errors import EndpointUnusable
+from independence_bench.offers import ModelInfo
 from independence_bench.subject import ChatModel, Dialect, Endpoint, Reasoning
 
 Serve = Callable[..., ScriptedModel]

@@ -39,6 +39,7 @@ LAYERS = """
     store.database
     store.commits  store.check
     retry  throttle  budget
+    offers
     endpoint
     lookup
     question

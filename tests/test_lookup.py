@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from scripted import JUDGE, Answer, Asked, Bench, ScriptedModel, completion, steady
+from scripted import JUDGE, Answer, Asked, Bench, ScriptedModel, completion, failure, steady
 from test_cli import CALLS, MARKS, User, only_line, user
 
 __all__ = ["user"]
@@ -172,3 +172,100 @@ def test_a_call_that_fails_without_a_cost_leaves_the_others_waiting_one_by_one(b
     for before, after in zip(server.chats, server.chats[1:], strict=False):
         assert before.ended is not None
         assert before.ended <= after.started
+
+
+# ---------------------------------------------------------------- what a model cannot be told
+
+
+def entry(name: str, mandatory: bool = True, efforts: Any = None, parameters: Sequence[str] = ()) -> dict[str, Any]:
+    """A model of the endpoint's list."""
+    able = ["tools", "response_format", "structured_outputs", "reasoning", *parameters]
+    return {
+        "id": name,
+        "supported_parameters": able,
+        "reasoning": {"mandatory": mandatory, "supported_efforts": efforts},
+    }
+
+
+@pytest.mark.parametrize(
+    ("efforts", "effort"), [(None, "low"), (["high", "low"], "low"), (["high", "medium"], "medium"), (7, "low")]
+)
+def test_a_model_that_always_reasons_is_told_to_reason_little_and_says_so(
+    user: User, efforts: Any, effort: str
+) -> None:
+    """Found in the list before the first call: where nobody asked for an effort, the label has the one it is given."""
+    listed = [entry("acme/one", efforts=efforts, parameters=["temperature"]), entry(JUDGE, parameters=["temperature"])]
+    user.server.models_answer = Answer({"data": listed})
+
+    done = user.run()
+
+    assert done.returncode == 0, done.stderr
+    assert f"acme/one@{effort}-t0.7" in done.stdout
+    assert f"acme/one cannot be told not to reason: it is called with effort {effort}" in done.stderr
+    assert {asked.body["reasoning"]["effort"] for asked in user.server.played} == {effort}
+    assert {(a.body["reasoning"]["effort"], a.body["max_tokens"]) for a in user.server.judged} == {("low", 2000)}
+
+
+@pytest.mark.parametrize("off", ["off", "none"])
+def test_off_where_it_cannot_be_is_said_before_the_first_call(user: User, off: str) -> None:
+    """Exit code 2 and what can be said instead; none is off, as in published labels."""
+    user.server.models_answer = Answer({"data": [entry("acme/one"), entry(JUDGE, mandatory=False)]})
+
+    line = only_line(user.run("--reasoning-effort", off), 2)
+
+    assert "acme/one cannot be told not to reason; --reasoning-effort low is the least" in line
+    assert user.server.asked == []
+    user.server.models_answer = Answer({"data": []})
+    assert "acme/one@none-t0.7" in user.run("--reasoning-effort", off, "--no-judge").stdout
+
+
+def test_a_model_that_takes_no_temperature_has_its_own_in_the_label(user: User) -> None:
+    """Not the protocol's, which it would ignore; a temperature that was asked for stays, with a note."""
+    listed = [entry("acme/one", mandatory=False), entry(JUDGE, mandatory=False, parameters=["temperature"])]
+    user.server.models_answer = Answer({"data": listed})
+
+    done = user.run()
+    asked_for = user.run("--temperature", "0.3")
+
+    assert "acme/one@none-t1.0" in done.stdout
+    assert "acme/one does not list temperature: it is called with 1" in done.stderr
+    assert "its label says 0.3, it may ignore that" in asked_for.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        ("Reasoning is mandatory for this endpoint and cannot be disabled.", "--reasoning-effort low"),
+        ("Unsupported value: 'temperature' does not support 0.7 with this model.", "--temperature 1"),
+    ],
+)
+def test_what_no_list_says_one_refused_call_does(user: User, said: str, instead: str) -> None:
+    """The model is stopped at once, with the option that it can be played with; so played, it is complete."""
+
+    def script(asked: Asked) -> Answer:
+        unfit = asked.body["reasoning"]["effort"] == "none" if "Reasoning" in said else asked.body["temperature"] != 1
+        return failure(400, said) if unfit and not asked.judging else steady(MARKS)(asked)
+
+    user.server.script = script
+
+    done = user.run("-pt", "1")
+
+    assert done.returncode == 1
+    assert len(user.server.asked) == 1
+    assert instead in done.stderr
+    assert user.run(*instead.split()).returncode == 0
+
+
+def test_without_a_model_the_cost_of_the_whole_list_is_estimated(user: User) -> None:
+    """Of models.yaml where there is one; what is named is estimated alone."""
+    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n  - {model: acme/two, endpoint: scripted}\n")
+    user.server.models_answer = Answer({"data": [*PRICED, {**PRICED[0], "id": "acme/two"}]})
+
+    every = json.loads(user.aib("estimate-cost", "--protocol", "small", "--json").stdout)
+    one = json.loads(user.aib("estimate-cost", "scripted:acme/one", "--protocol", "small", "--json").stdout)
+
+    assert [subject["label"] for subject in every["subjects"]] == [
+        "scripted:acme/one@none-t0.7",
+        "scripted:acme/two@none-t0.7",
+    ]
+    assert len(one["subjects"]) == 1

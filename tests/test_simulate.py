@@ -20,8 +20,9 @@ from independence_bench.brief import Case, as_text, judge_messages, judge_schema
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Reasoning
 from independence_bench.conversation import Transcript, Words, begin
 from independence_bench.delivery import Said, Unusable, messages, said, tools
-from independence_bench.endpoint import Client, ModelInfo
+from independence_bench.endpoint import Client
 from independence_bench.errors import WrongUse
+from independence_bench.offers import ModelInfo
 from independence_bench.protocol import DELIVERIES, Delivery, Says, Scenario
 from independence_bench.protocol_files import load
 from independence_bench.simulate import catalog

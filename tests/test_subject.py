@@ -219,7 +219,7 @@ subjects:
     assert roster.endpoints["local"].url == "http://localhost:11434/v1"
     assert roster.endpoints["openrouter"] == BUILT_IN["openrouter"]
     assert roster.wishes == (
-        Wish("openai/gpt-5-nano"),
+        Wish("openai/gpt-5-nano", reasoning="off"),
         Wish("llama3:8b", "lab", 0.0, 300, "high", accept_cut_off=True),
         Wish("a/b", provider="acme/int4", reasoning="auto", active=False),
     )

@@ -26,7 +26,7 @@ from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Usage
 from independence_bench.endpoint import Client
 from independence_bench.errors import BenchError
 from independence_bench.question import Good, Question
-from independence_bench.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait
+from independence_bench.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait, unfit
 from independence_bench.store import calls, payments
 from independence_bench.store.calls import ANSWERED, CUT_OFF
 from independence_bench.store.commits import Commits
@@ -324,6 +324,8 @@ class Buyer:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if case.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
+        if case.question.info.kind == "reply" and (instead := unfit(fault, case.question.request.model)) is not None:
+            return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
         refused = self.refusals.setdefault(case.who, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:

@@ -21,18 +21,19 @@ from independence_bench.embedded import NAME as TABLE_JUDGE
 from independence_bench.embedded import server, weights
 from independence_bench.embedded.judge import TableJudge
 from independence_bench.embedded.table import Table
-from independence_bench.endpoint import Client, ModelInfo, read_key
+from independence_bench.endpoint import Client, read_key
 from independence_bench.engine import Engine
-from independence_bench.errors import EndpointUnusable, NotOffered, SubjectError, WrongUse
+from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
 from independence_bench.forecast import Estimate, Forecast, estimate
 from independence_bench.judge import Judge, ModelJudge
-from independence_bench.lookup import settle
+from independence_bench.lookup import settle, takes_temperature
+from independence_bench.offers import ModelInfo
 from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.stock import habit_of, take_stock
 from independence_bench.store import calls, consumption
 from independence_bench.store.database import Store
-from independence_bench.subject import ChatModel, Endpoint, Roster, Wish
+from independence_bench.subject import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, Endpoint, Reasoning, Roster, Wish
 
 INTERRUPTED = "interrupted"
 COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
@@ -173,23 +174,18 @@ async def open_judge(wanted: Wanted) -> AsyncIterator[tuple[Judge, dict[str, Cli
 
 async def _model_judge(wish: Wish, wanted: Wanted, clients: Mapping[str, Client]) -> ModelJudge:
     model = await _settle(wish, wanted.protocol, clients)
-    return ModelJudge(replace(model, own_limit=False), wanted.again)
+    room = THINKING_ROOM if wish.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
+    return ModelJudge(replace(model, own_limit=False, max_tokens=room * model.max_tokens), wanted.again)
 
 
 def judge_of(wanted: Wanted) -> Wish:
-    """The judge that was named, or the protocol's own, at the protocol's judging temperature."""
+    """The judge that was named, or the protocol's own, called as the protocol says."""
     default = wanted.protocol.judge
-    if wanted.judge is None or wanted.judge == default.model:
-        return Wish(
-            default.model,
-            default.endpoint,
-            default.temperature,
-            default.max_tokens,
-            default.reasoning,
-        )
-    found = wanted.roster.find(wanted.judge)[0]
-    # what models.yaml says is how a subject is called; a judge is called as the protocol says
-    return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, default.reasoning)
+    # what models.yaml says is how a subject is called
+    own = wanted.judge is None or wanted.judge == default.model
+    found = default if own or wanted.judge is None else wanted.roster.find(wanted.judge)[0]
+    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
+    return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
 
 
 @contextmanager
@@ -232,13 +228,13 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
 async def _settle_all(wanted: Wanted, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
     """The subjects that are wanted; with them, where nobody named them, why some are left out.
 
-    Raises NotOffered for one that was named, WrongUse where all are left out.
+    Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(wanted.subjects), []
     for wish in wanted.wishes:
         try:
             subjects.append(await _settle(wish, wanted.protocol, clients))
-        except NotOffered as error:
+        except SubjectError as error:
             if not wanted.unnamed:
                 raise
             left_out.append(f"left out: {error}")
@@ -280,10 +276,14 @@ def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounde
         said.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
     if model.endpoint == "local" and not info.identity:
         said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
+    if info.always_reasons:
+        said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if info.parameters is None or model.endpoint == "embedded":
         return said
-    if "temperature" not in info.parameters:
-        said.append(f"{model.name} does not list temperature: its label says {model.temperature:g}, it may ignore that")
+    if not takes_temperature(info):
+        own = model.temperature == OWN_TEMPERATURE
+        so = "it is called with 1" if own else f"its label says {model.temperature:g}, it may ignore that"
+        said.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
         said.append(f"{model.name} does not list reasoning: it may not think, whatever its label says")
     in_tool_role = any(configuration.delivery == "tool_role" for configuration in order.configurations)

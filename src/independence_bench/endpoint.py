@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -28,7 +28,7 @@ import aiohttp
 from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.completion import FIELDS, one_line, read_completion
 from independence_bench.errors import EndpointUnusable
-from independence_bench.hashing import content_hash
+from independence_bench.offers import ModelInfo, read_models, read_providers
 from independence_bench.redaction import KNOWN, SENT
 from independence_bench.subject import Endpoint
 
@@ -43,24 +43,6 @@ LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
 ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that OpenRouter's list need not name
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """What an endpoint's list says about a model; prices in dollars a token, None where it says nothing."""
-
-    id: str
-    prompt_price: float | None = None
-    completion_price: float | None = None
-    request_price: float = 0.0
-    parameters: frozenset[str] | None = None  # those that it supports
-    identity: str = ""  # what a local server says about the weights behind the name
-
-    def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
-        """Dollars of a call with so many tokens; None where the prices are not known."""
-        if self.prompt_price is None or self.completion_price is None:
-            return None
-        return self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
 
 
 class Client:
@@ -126,7 +108,7 @@ class Client:
         """
         async with self._asked:
             if self._models is None:
-                self._models = {info.id: info for info in _read_models(await self._get("/models"))}
+                self._models = {info.id: info for info in read_models(await self._get("/models"))}
             return self._models
 
     @property
@@ -225,7 +207,7 @@ class Client:
         """
         if not self._providers.get(model) and self.endpoint.dialect == "openrouter":
             path = f"/models/{quote(model, safe='/:')}/endpoints"
-            self._providers[model] = _read_providers(await self._get(path))
+            self._providers[model] = read_providers(await self._get(path))
         return self._providers.get(model, {})
 
     async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
@@ -340,65 +322,7 @@ def _retry_after(value: str | None) -> float | None:
     return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
 
 
-def _read_models(value: Any) -> list[ModelInfo]:
-    found = []
-    entries = value.get("data") if isinstance(value, dict) else None
-    for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-            continue
-        pricing = entry.get("pricing")
-        price = pricing if isinstance(pricing, dict) else {}
-        supported = entry.get("supported_parameters")
-        found.append(
-            ModelInfo(
-                id=entry["id"],
-                prompt_price=_price(price.get("prompt")),
-                completion_price=_price(price.get("completion")),
-                request_price=_price(price.get("request")) or 0.0,
-                parameters=frozenset(p for p in supported if isinstance(p, str))
-                if isinstance(supported, list)
-                else None,
-                identity=_identity(entry),
-            )
-        )
-    return found
-
-
-def _identity(entry: dict[str, Any]) -> str:
-    """What an entry of a local server's list says about the weights themselves; "" where it is only a name.
-
-    llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives one. Not
-    `created`, which some servers fill with the time of the question.
-    """
-    said = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
-    if isinstance(said.get("meta"), dict):
-        said["meta"] = {name: value for name, value in said["meta"].items() if name != "n_ctx"}
-    try:
-        return content_hash(said)[:16] if said else ""
-    except (TypeError, ValueError, RecursionError):
-        return ""
-
-
-def _read_providers(value: Any) -> dict[str, str]:
-    """Provider tag (slug) -> display name of one model."""
-    data = value.get("data") if isinstance(value, dict) else None
-    entries = data.get("endpoints") if isinstance(data, dict) else None
-    return {
-        entry["tag"]: entry["provider_name"]
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict) and isinstance(entry.get("tag"), str) and isinstance(entry.get("provider_name"), str)
-    }
-
-
 def _same_provider(tag: str, pin: str) -> bool:
     """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names none."""
     tag, pin = tag.lower(), pin.lower()
     return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)
-
-
-def _price(value: Any) -> float | None:
-    try:
-        price = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return price if 0 <= price < 1e6 else None  # -1 stands for "it depends"; NaN fails both

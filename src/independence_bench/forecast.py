@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from independence_bench.brief import Case, judge_request, rubric_hash
 from independence_bench.conversation import Words
-from independence_bench.endpoint import ModelInfo
+from independence_bench.offers import ModelInfo
 from independence_bench.plan import Job, opening, request
 from independence_bench.protocol import Protocol, Scenario
 from independence_bench.store.consumption import Used

@@ -11,8 +11,9 @@ from itertools import islice
 
 from independence_bench.endpoint import Client
 from independence_bench.errors import NotOffered, SubjectError
+from independence_bench.offers import ModelInfo
 from independence_bench.protocol import Protocol
-from independence_bench.subject import AUTO, ChatModel, Reasoning, Wish, resolve_auto
+from independence_bench.subject import AUTO, OWN_TEMPERATURE, ChatModel, Wish, least, resolve_auto
 
 NEAR = 3  # names that are suggested
 SHOWN = 8  # of a short list, where nothing is near
@@ -33,9 +34,18 @@ async def settle(wish: Wish, protocol: Protocol, client: Client, identity: str =
         instead = _instead(wish.model, sorted(await client.models()))
         raise NotOffered(wish.model, client.endpoint.name, client.endpoint.url, instead)
     info = await client.info(wish.model)
-    reasoning = resolve_auto(wish.model, info.parameters) if wish.reasoning == AUTO else Reasoning(wish.reasoning)
+    if wish.reasoning == AUTO:
+        reasoning = resolve_auto(wish.model, info.parameters)
+    else:
+        reasoning = least(wish.model, wish.reasoning, info.always_reasons, info.efforts)
+    usual = protocol.temperature if takes_temperature(info) else OWN_TEMPERATURE
     known = identity or (info.identity if local else "")
-    return wish.settle(protocol.temperature, protocol.max_tokens, reasoning, known)
+    return wish.settle(usual, protocol.max_tokens, reasoning, known)
+
+
+def takes_temperature(info: ModelInfo) -> bool:
+    """Whether a model can be given a temperature; True where nobody says."""
+    return info.parameters is None or "temperature" in info.parameters
 
 
 def _instead(model: str, offered: Iterable[str]) -> str:

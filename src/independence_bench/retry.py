@@ -15,6 +15,8 @@
     prompt refused by moderation (403)       never                  the reply is invalid, with the reason
     request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
                                                                     when its first 3 all fail with one status
+    request refused, and the first of the    never                  the subject is stopped, with what to say instead
+      model: reasoning, temperature
     no such model or address (404, 405,      never                  the subject (or judge) is stopped
       501, redirected)
     key refused (401), no credits (402)      never                  the endpoint is left alone
@@ -34,6 +36,7 @@ from enum import Enum
 
 from independence_bench.chat import Fault, Kind
 from independence_bench.errors import BenchError
+from independence_bench.subject import OWN_TEMPERATURE, ChatModel, Reasoning
 
 FIRST_REFUSED = 3  # calls of one model, none of which was served: what is refused is no single conversation
 NOT_THERE = frozenset({404, 405, 501})  # statuses that say so of a model or an address, whatever is asked
@@ -124,6 +127,18 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
             if wait > policy.patience:
                 raise GaveUp(Reach.CALL, f"{describe(fault)} (it asks to wait {_minutes(wait)})")
             return wait
+
+
+def unfit(fault: Fault, model: ChatModel) -> str | None:
+    """What to do where *fault* refuses not a conversation but how *model* is called; None where it does not say so."""
+    said = fault.message.lower()
+    if fault.kind is not Kind.BAD_REQUEST:
+        return None
+    if model.reasoning is Reasoning.OFF and ("reasoning" in said or "thinking" in said):
+        return "it cannot be told not to reason: --reasoning-effort low"
+    if "temperature" in said and model.temperature != OWN_TEMPERATURE:
+        return "it takes no temperature but its own: --temperature 1"
+    return None
 
 
 def _minutes(seconds: float) -> str:

@@ -33,6 +33,7 @@ class Reasoning(StrEnum):
 
 
 THINKING_ROOM = 4
+OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
 AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
 
@@ -138,7 +139,7 @@ class Wish:
     endpoint: str = "openrouter"
     temperature: float | None = None
     max_tokens: int | None = None
-    reasoning: str = Reasoning.OFF.value  # or AUTO
+    reasoning: str | None = None  # or AUTO; None: off, where that is possible
     provider: str | None = None
     accept_cut_off: bool = False
     active: bool = True
@@ -168,6 +169,23 @@ class Wish:
             identity=identity,
             own_limit=self.max_tokens is not None and self.max_tokens != max_tokens,
         )
+
+
+def least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
+    """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
+
+    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
+    Raises SubjectError where off was asked for.
+    """
+    if asked != Reasoning.OFF and asked is not None:
+        return Reasoning(asked)
+    if not always:
+        return Reasoning.OFF
+    able = [effort for effort in efforts or tuple(Reasoning) if effort is not Reasoning.OFF] or [Reasoning.LOW]
+    effort = Reasoning.LOW if Reasoning.LOW in able else able[0]
+    if asked is not None:
+        raise SubjectError(f"{model} cannot be told not to reason; --reasoning-effort {effort} is the least")
+    return effort
 
 
 def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
@@ -201,7 +219,7 @@ class SubjectFile(Strict):
     endpoint: OneLine = "openrouter"
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    reasoning: Effort = "off"
+    reasoning: Effort | None = Field(None, description="default: off, where the model can be")
     provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
     accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
     active: bool = Field(True, description="whether `aib run` without models plays it")

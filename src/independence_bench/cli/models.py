@@ -15,8 +15,9 @@ from rich.text import Text
 
 from independence_bench.cli.options import err, models_file_option, out, read_roster
 from independence_bench.conduct import with_local
-from independence_bench.endpoint import Client, ModelInfo, read_key
+from independence_bench.endpoint import Client, read_key
 from independence_bench.errors import EndpointUnusable, SubjectError
+from independence_bench.offers import ModelInfo
 from independence_bench.report.terminal import plural, printed
 from independence_bench.shown import label_text
 from independence_bench.subject import Endpoint, check_url

@@ -56,7 +56,8 @@ from independence_bench.store import calls
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
 
-EFFORTS = (*(effort.value for effort in Reasoning), AUTO)
+NO_EFFORT = "none"  # what published labels call off
+EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 GO_AHEAD = "Go ahead?"
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 
@@ -90,7 +91,11 @@ def order_options(command: F) -> F:
                 type=click.IntRange(1, 1_000_000),
                 help="Limit of one reply; twice that, once, where it cut one off.",
             ),
-            click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="For every subject.  [default: off]"),
+            click.option(
+                "--reasoning-effort",
+                type=click.Choice(EFFORTS),
+                help="For every subject; none is off.  [default: off, where it can be]",
+            ),
             click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter)."),
             click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
             click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
@@ -187,7 +192,7 @@ def read_order(
     overrides = {
         "temperature": temperature,
         "max_tokens": max_tokens,
-        "reasoning": reasoning_effort,
+        "reasoning": Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort,
         "provider": provider,
     }
     changes = {name: value for name, value in overrides.items() if value is not None}
