@@ -809,6 +809,19 @@ def test_an_export_of_it_is_read_by_the_same_command(data: Published, tmp_path: 
     assert again["rows"]["transcripts"] == {"added": 0, "there": 15, "conflicts": 0, "refused": 0}
 
 
+def test_who_only_the_published_rules_rank_is_no_part_of_the_reliability(data: Published, tmp_path: Path) -> None:
+    """It lacks a mark: the report by those rules has its row, and the parts of the noise are those of the others."""
+    data.run(OTHER, 1)
+    data.files[path_of(OTHER, 1, "rs01")]["judge_scores"] = None
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+    done = aib(tmp_path, "generate-report", "--rules", "published")
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "LEADERBOARD.json").read_text(encoding="utf-8"))
+    assert len(told["boards"][0]["ranked"]) == 2
+    assert told["reliability"]["subjects"] == 1
+
+
 def test_more_judges_mark_what_was_imported(data: Published, tmp_path: Path) -> None:
     """How long its replies could be is not known, so no limit shortens what is expected of them."""
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")

@@ -150,11 +150,26 @@ def measure_reliability(boards: Sequence[Board], prices: Mapping[str, Price], ta
 
 
 def _ranked_by_all(boards: Sequence[Board]) -> list[list[Row]]:
+    """Without those that only the published rules rank: who lacks a mark that counts has taken another test."""
     by_subject: dict[str, list[Row]] = defaultdict(list)
     for board in boards:
+        worths = worth_of_marks(board.protocol, board.configurations)
         for row in board.ranked:
-            by_subject[row.subject.hash].append(row)
+            if all(_is_whole(row.marks.get(run, {}), worths, board.configurations) for run in row.runs):
+                by_subject[row.subject.hash].append(row)
     return [rows for rows in by_subject.values() if len(rows) == len(boards)]
+
+
+def _is_whole(
+    marks: Mapping[Slot, Marks], worths: Mapping[str, Sequence[Worth]], configurations: Sequence[Configuration]
+) -> bool:
+    """Whether a run has every mark that counts."""
+    return all(
+        worth.mark in marks.get((configuration, scenario), {})
+        for configuration in configurations
+        for scenario, of in worths.items()
+        for worth in of
+    )
 
 
 def _runs_beside(usual: int) -> tuple[int, ...]:
@@ -273,7 +288,6 @@ def _shares(worths: Mapping[str, Sequence[Worth]], study: _Study) -> Floats:
 
 def _mean_share(worths: Sequence[Worth], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
     given = [marks.get(slot, {}) for slot in slots]
-    worths = [worth for worth in worths if worth.points]  # a mark without weight may be missing where there is an index
     if not all(worth.mark in of_slot for worth in worths for of_slot in given):
         return float("nan")
     had = fsum(worth.points * worth.share(of_slot[worth.mark]) for worth in worths for of_slot in given)

@@ -1,0 +1,307 @@
+"""Every `aib` command in the code blocks of README.md and docs/, run on stores of every kind: none ends in a traceback.
+
+A block is a session: its commands follow each other, in a folder of their own with a copy of the store. What a
+reader would put in the place of an example (a model, a file, a judge) stands in `MEANT`; a word that is neither there
+nor a command nor an option fails, so a new example has to be thought of here.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import re
+import shlex
+import shutil
+import signal
+import sqlite3
+import sys
+import tarfile
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+from first_stores import restored
+from published import Published
+from simulated import simulating, start_aib
+
+from independence_bench.cli.main import COMMANDS, main
+from independence_bench.embedded import weights
+from independence_bench.store.database import open_store
+
+ROOT = Path(__file__).parents[1]
+REAL = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
+FEW = ("google--gemini-3-flash", "google--gemma-3", "z-ai--glm-4.6", "qwen--qwen3-8b", "mistralai--mistral-small")
+JURY = "sim/judge@,judge-plain,embedded"
+
+# a word of an example -> what stands for it here
+MEANT = {
+    "qwen/qwen3-8b": "sim:sim/rock",
+    "mistralai/mistral-small-3.2-24b-instruct": "sim:sim/mirror",
+    "qwen3-8b": "sim/rock",
+    "mistral-small": "sim/mirror",
+    "gemini-3-flash": "gemini-3-flash",
+    "embedded": "embedded",
+    "sim:sim/rock": "sim:sim/rock",
+    "sim:sim/mirror": "sim:sim/mirror",
+    "sim:sim/evader": "sim:sim/evader",
+    "sim:sim/slow-caver-2": "sim:sim/slow-caver-2",
+    "openai:gpt-5-mini": "sim:sim/rock",
+    "llama3.2": "sim/rock",
+    "http://localhost:11434/v1": "{url}",
+    "openai/gpt-5-mini": "sim:sim/judge",
+    "openai/gpt5-mini": "sim:sim/jugde",
+    "anthropic/claude-haiku-4.5": "sim:sim/judge-plain",
+    "google/gemma-4-31b-it": "sim:sim/judge",
+    "openai:gpt-4o-mini": "sim:sim/judge",
+    "sim:sim/judge": "sim:sim/judge",
+    "gemini-3,gpt-5-mini,haiku": JURY,
+    "A,B,C": JURY,
+    "anna": "anna",
+    "reciprocity_trap": "creativity",
+    "negotiation": "negotiation",
+    "results.db": "aib.db",
+    "sim.db": "aib.db",
+    "faults.db": "aib.db",
+    "kill.db": "aib.db",
+    **{same: same for same in (
+        "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
+        "v2", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning", "--help",
+        "show", "install", "audit", "responses", "judgements",
+    )},
+}  # fmt: skip
+SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
+    ("run", "embedded"): "sim:sim/rock",
+    ("--runs", "5"): "1",
+    ("--budget", "2"): "0.02",
+}
+# what is added where it is not said, so that nothing takes long or leaves this machine
+ADDED = {
+    "run": {"--protocol": "lite", "--judge": "sim:sim/judge", "--runs": "1"},
+    "view": {"--port": "0", "--no-open": ""},
+}
+
+
+# ---------------------------------------------------------------- what is documented
+
+
+def blocks() -> Iterator[tuple[str, list[list[str]]]]:
+    """Each code block with `aib` commands: where it stands, and their words after `aib`."""
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        found = re.findall(r"^```[a-z]*\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        for number, block in enumerate(found, 1):
+            if commands := [words for line in block.replace("\\\n", " ").splitlines() for words in commands_in(line)]:
+                yield f"{path.stem}-{number}", commands
+
+
+def commands_in(line: str) -> Iterator[list[str]]:
+    """The commands of one line, without its prompt, comment and redirection; none where it is no command."""
+    line = line.strip().removeprefix("$ ")
+    if line.startswith("aib "):
+        said = re.split(r"\s#|\s{3,}(?=[^-\s])(?!sim:|-)", line)[0] if "--judge sim" not in line else line
+        for command in said.split(" && "):
+            yield shlex.split(command.split(" > ")[0])[1:]
+
+
+def is_number(word: str) -> bool:
+    """5 or 0.25."""
+    return bool(re.fullmatch(r"[0-9]+(\.[0-9]+)?", word))
+
+
+def meant(words: list[str], url: str) -> list[str]:
+    """The command to run. A word that nothing is known of is a KeyError."""
+    name, rest = words[0], words[1:]
+    made = [name]
+    for before, word in zip([name, *rest], rest, strict=False):
+        known = word.startswith("-") or is_number(word)
+        made.append(SMALLER.get((before, word)) or (word if known else MEANT[word].format(url=url)))
+    for option, value in ADDED.get(name, {}).items():
+        if option not in made:
+            made += [option, *([value] if value else [])]
+    return made
+
+
+BLOCKS = dict(blocks())
+
+
+def test_every_example_is_known() -> None:
+    """Each word of it is a command, an option, a number, or in the table above; and nothing in the table is stale."""
+    used = {word for commands in BLOCKS.values() for _, *words in commands for word in words}
+    unknown = {word for word in used - MEANT.keys() if not word.startswith("-") and not is_number(word)}
+
+    assert len(BLOCKS) >= 14
+    assert not unknown, "an example in the docs has words that MEANT does not know"
+    assert {words[0] for commands in BLOCKS.values() for words in commands} <= {*COMMANDS, "--help"}
+
+
+# ---------------------------------------------------------------- stores
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where the stores are kept that tests copy, and what else an example needs."""
+
+    folder: Path
+    url: str  # of the simulated endpoint
+
+    def store(self, kind: str) -> Path:
+        """The store of that kind, made when it is first wanted."""
+        path = self.folder / f"{kind}.db"
+        if not path.exists():
+            making = self.folder / "making.db"
+            MAKERS[kind](making)
+            with open_store(making):  # whatever is in the WAL goes into the file
+                pass
+            making.rename(path)
+        return path
+
+
+def empty(store: Path) -> None:
+    """Nothing was ever played."""
+    with open_store(store) as opened, opened.writing():
+        pass
+
+
+def cleared(store: Path) -> None:
+    """Everything was played, and deleted; what it cost is still there."""
+    restored(store)
+    aib("clear", "responses", "-y", "--store", str(store))
+
+
+def imported(store: Path) -> None:
+    """An export of a whole store, read into another one."""
+    whole = restored(store.with_name("whole.db"))
+    aib("export", str(store.with_name("results")), "--store", str(whole))
+    aib("import", str(store.with_name("results")), "--store", str(store))
+
+
+def partial(store: Path) -> None:
+    """As if everything had ended in the middle: a third of the conversations, a quarter of the judgements missing."""
+    with closing(sqlite3.connect(restored(store))) as connection, connection:
+        connection.execute("DELETE FROM transcripts WHERE rowid % 3 = 0")
+        connection.execute("DELETE FROM judgements WHERE rowid % 4 = 0")
+
+
+def published(store: Path) -> None:
+    """Some subjects of the published data."""
+    if not REAL.exists():
+        pytest.skip(f"{REAL} is not here")
+    aib("import", str(some_of_it(store.with_name("some.tar"))), "--store", str(store))
+
+
+def some_of_it(path: Path) -> Path:
+    """A few subjects of the published data, with the first two of their runs."""
+    with tarfile.open(REAL) as whole, tarfile.open(path, "w") as some:
+        for member in whole:
+            if member.isfile() and re.search(rf"/({'|'.join(FEW)})[^/]*/run_[12]/", member.name):
+                some.addfile(member, whole.extractfile(member))
+    return path
+
+
+MAKERS: dict[str, Callable[[Path], object]] = {
+    "empty": empty,
+    "cleared": cleared,
+    "by three judges": restored,
+    "imported again": imported,
+    "partial": partial,
+    "published": published,
+}
+
+
+MUCH_THE_SAME = ("imported again", "partial")  # as the one by three judges: the page of one protocol is enough
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """Stores of every kind, and an endpoint that costs nothing."""
+    folder = tmp_path_factory.mktemp("shelf")
+    with simulating(folder, "--ledger", "faults.jsonl") as spoken:
+        yield Shelf(folder, spoken[0].strip())
+
+
+@pytest.fixture
+def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with everything that the examples name but the store."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(shelf.folder / "models.yaml", "models.yaml")
+    for name in ("faults.jsonl", "kill.jsonl"):
+        Path(name).touch()
+    for name, text in SMALL.items():
+        path = Path("my-protocol", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    theirs = Published()
+    theirs.run("google--gemini-3-flash@none-t0.7", 1)
+    theirs.tar(Path("cache.tar.xz"))
+    return tmp_path
+
+
+# ---------------------------------------------------------------- running them
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+def aib(*arguments: str) -> Ended:
+    """Run `aib` in this process, by its own way in; an exception that is no exit goes on."""
+    before = sys.argv, sys.stdin, sys.stdout, sys.stderr
+    out, err = io.StringIO(), io.StringIO()
+    sys.argv, sys.stdin, sys.stdout, sys.stderr = ["aib", *arguments], io.StringIO(), out, err
+    try:
+        main()
+    except SystemExit as end:
+        return Ended(int(end.code or 0), out.getvalue(), err.getvalue())
+    finally:
+        sys.argv, sys.stdin, sys.stdout, sys.stderr = before
+        gc.unfreeze()
+    raise AssertionError("it did not exit")
+
+
+def view(folder: Path, *arguments: str) -> Ended:
+    """Run `aib view`, ask it for its page and its first answer, and end it."""
+    with start_aib(folder, "view", *arguments) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        said = process.stdout.readline()
+        if address := re.search(r"http://\S+", said):
+            for path in ("", "api/index.json"):
+                with urllib.request.urlopen(address[0] + path, timeout=60) as answer:
+                    assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        return Ended(process.wait(60), said, err)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_documented_commands_end_well(shelf: Shelf, session: Path, block: str, kind: str) -> None:
+    """Each does what it says, or says in one line why not."""
+    shutil.copy(shelf.store(kind), "aib.db")
+    for words in BLOCKS[block]:
+        arguments = meant(words, shelf.url)
+        if arguments[0] in ("view", "site") and kind in MUCH_THE_SAME and "--protocol" not in arguments:
+            arguments += ["--protocol", "lite"]
+        if arguments[:2] == ["embedded", "install"] and weights.find() is None:
+            continue  # it would be fetched from elsewhere
+        ended = view(session, *arguments[1:]) if arguments[0] == "view" else aib(*arguments)
+        assert "Traceback" not in ended.out + ended.err, (arguments, ended.err)
+        if ended.code:
+            *_, last = ended.err.strip().splitlines() or [""]
+            told = last.startswith("aib: ") or (ended.code == 1 and is_a_result(arguments, ended))
+            assert told, (arguments, ended)
+
+
+def is_a_result(arguments: list[str], ended: Ended) -> bool:
+    """Whether exit code 1 is what the command found: something that is not complete, or severe."""
+    if arguments[0] == "audit":
+        return bool(ended.out)
+    return any(word in ended.err for word in ("not completed: ", "stopped: "))
