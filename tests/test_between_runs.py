@@ -103,3 +103,11 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
 
     assert np.mean(held) > 0.93
     assert np.mean(without) < 0.87
+
+
+def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
+    """0.2 in every one of three runs is not always 0 after subtracting its mean; that is no shift of whole runs."""
+    found = together([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
+
+    assert found.ratio is None
+    assert found.excess == 0

@@ -434,10 +434,9 @@ def alone(boards: list[Board], judge: str = "judge/a") -> InSeveral:
 def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None:
     """From 100 to 0, on two boards of their own.
 
-    The interval of 100 is 89.4 to 100 (docs/statistics.md: two runs, dispersion 0.0224, t 2.306), that of 0 is 0 to
-    10.6 by the same sum; so the difference reaches from -100 to -100 + sqrt(10.63^2 + 10.63^2) = -85.0. In one scenario
-    there is no sum over scenarios, the believed dispersion is 0.5, over two runs 0.25: 1 / (1 + 2.306^2 x 0.25) =
-    0.4293, and -100 + sqrt(2) x 57.07 = -19.3.
+    The interval of 100 is 80.8 to 100 (docs/statistics.md: two runs at the end, dispersion 0.0448, t 2.306), that of 0
+    is 0 to 19.2 by the same sum; so the difference reaches from -100 to -100 + sqrt(2) x 19.22 = -72.8. One scenario is
+    a coin, exactly: two heads of two are 15.81 to 100, and -100 + sqrt(2) x 84.19 = 19.1; p = 1/8.
     """
     found = alone([at(NEUTRAL, ("acme/iris", 0.0)), at(STRONG, ("acme/iris", 1.0))])
     neutral, strong = found.placed
@@ -452,14 +451,15 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert index.uncertainty.another is None
     ends = index.uncertainty.again
     assert ends is not None
-    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-85.0, abs=0.05))
+    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
     (scenario, dimension) = next(one for one in change.apart if one[0] is not None)
     ends = change.apart[scenario, dimension].uncertainty.again
     assert ends is not None
-    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-19.3, abs=0.05))
+    assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
+    assert change.apart[scenario, dimension].p_again == pytest.approx(0.125)
     other_way = how_sure(neutral, strong).apart[None, None].uncertainty.again
     assert other_way is not None
-    assert (other_way.low, other_way.high) == (pytest.approx(85.0, abs=0.05), pytest.approx(100))
+    assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
 
 def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:

@@ -25,7 +25,7 @@ LAYERS = """
     delivery  verdict  scoring  names  statistics.agreement  statistics.components
     statistics.composite
     statistics.decision
-    statistics.student  statistics.between_runs
+    statistics.student  statistics.between_runs  statistics.coins
     statistics.intervals
     statistics.dispersion  statistics.ranking  statistics.judging  statistics.items  statistics.paired
     statistics.questions

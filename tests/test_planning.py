@@ -53,7 +53,7 @@ def test_in_a_ranking_of_many_only_larger_differences_are_seen() -> None:
 
 def test_an_empty_store_has_what_is_believed() -> None:
     """A part of what marks at the two ends of their scale have: a quarter of it for four marks that weigh the same."""
-    believed = measure(FOUR, [np.ones((1, 1, 4))])
+    believed = measure(FOUR, [np.full((1, 1, 4), 0.5)])
 
     assert expect(FOUR).again == pytest.approx(believed.believed_again)
     assert expect(FOUR).another == pytest.approx(believed.believed_another)

@@ -61,6 +61,8 @@ def _cut(measured: Measured, part: slice) -> Measured:
         Together(*(getattr(measured.together, f.name)[part] for f in fields(Together))),
         None if measured.another is None else of(measured.another),
         measured.influence[part],
+        measured.tosses[part],
+        measured.single,
         measured.believed_again,
         measured.believed_another,
     )
@@ -71,7 +73,8 @@ def stacked(scores: Sequence[Scores]) -> Scores:
     mean, dispersion, degrees, added, added_degrees = (
         np.array(arrays) for arrays in zip(*(one.arrays() for one in scores), strict=True)
     )
-    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared)
+    tosses = np.array([np.zeros_like(one.mean) if one.tosses is None else one.tosses for one in scores])
+    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared, tosses, scores[0].exact)
 
 
 def ours(boards: Sequence[Measured], question: str, panels: Sequence[Panel] = ()) -> Limits | None:

@@ -19,6 +19,7 @@ Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 BELIEVED_DEGREES = 1.0  # that runs are independent is believed beforehand, and counts as a board with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 NOTABLE = 0.05
+ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +98,7 @@ def together(said: list[Floats]) -> Together:
             found.append((0.0, 0.0, 0.0, 0.0))
             continue
         away = one - one.mean(axis=0)
+        away = np.where(np.square(away).sum(axis=0) / weight > ROUNDING, away, 0.0)
         squares = np.square(away).sum(axis=0) / weight
         total = float(squares.sum())
         chance = 2 * max(total**2 - float(np.square(squares).sum()), 0.0) / weight

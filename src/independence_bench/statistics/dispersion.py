@@ -21,13 +21,13 @@ more these differ in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.statistics.between_runs import BELIEVED_DEGREES, Together, together
-from independence_bench.statistics.intervals import Floats, Scores, plain_scores
+from independence_bench.statistics.between_runs import BELIEVED_DEGREES, ROUNDING, Together, together
+from independence_bench.statistics.intervals import NORMAL, Floats, Scores, plain_scores
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
 # where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics.md, "How the methods
@@ -39,10 +39,11 @@ LIKE_SUBJECTS = 2.0
 # What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
 # have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
 BELIEVED_AGAIN = 0.5
+BELIEVED_OF_COINS = 1.0  # the same where all marks on the board are at the two ends: then it is no belief
 BELIEVED_ANOTHER = 0.6
 BELIEVED_ROOM = 0.1
 DEGREES_ANOTHER = 4.0  # at least so many: a subject with two scenarios leans on the others, too
-_ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
+EXACT = 1e-9  # what two equal shares of points may differ by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +93,8 @@ class Measured:
     together: Together  # and whether its conversations are independent
     another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
     influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
+    tosses: Floats  # [subjects]: so many equal coins its score is worth; 0: its marks are not at two ends
+    single: bool  # whether the score is made of a single conversation, so that it is a coin and nothing else
     believed_again: float  # dispersions of this design that are believed beforehand
     believed_another: float
 
@@ -118,6 +121,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
     influence = _influence(design, means)
+    coins = _two_valued(design, shares)
     return Measured(
         mean=mean,
         runs=runs,
@@ -125,15 +129,27 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         together=together(said),
         another=_over_scenarios(design, mean, influence),
         influence=influence,
-        believed_again=BELIEVED_AGAIN * float(np.square(weights.sum(axis=0)).sum()),
+        tosses=runs / parts.sum() if coins else np.zeros_like(runs),
+        single=np.count_nonzero(parts) == 1,
+        believed_again=(BELIEVED_OF_COINS if coins else BELIEVED_AGAIN) * float(np.square(weights.sum(axis=0)).sum()),
         believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
     )
+
+
+def _two_valued(design: Design, shares: Sequence[Floats]) -> bool:
+    """Whether every conversation gave all of its points or none, in all runs of all subjects, as a coin does."""
+    whole = design.weights.sum(axis=0)
+    for one in shares:
+        said = np.einsum("dk,rdk->rk", design.weights, one)
+        if np.any((said > EXACT) & (said < whole - EXACT)):
+            return False
+    return True
 
 
 def _variances(said: Floats) -> Floats:
     """[transcripts]: the variance of *said* [runs, transcripts] over runs; 0 for a single run."""
     variances = np.square(said - said.mean(axis=0)).sum(axis=0) / max(len(said) - 1, 1)
-    return np.where(variances > _ROUNDING, variances, 0.0)
+    return np.where(variances > ROUNDING, variances, 0.0)
 
 
 def _influence(design: Design, shares: Floats) -> Floats:
@@ -234,7 +250,11 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     of_excess = BELIEVED_DEGREES + measured.together.degrees
     # Satterthwaite, of the two parts
     behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
-    return plain_scores(measured.mean, drawn.dispersion * (1 + excess) / runs, behind)
+    tosses = measured.tosses / measured.runs * runs
+    exact = (tosses > 0) & measured.single  # coins, of which nothing has to be measured
+    dispersion = np.where(exact, 1.0, drawn.dispersion * (1 + excess))
+    scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, behind))
+    return replace(scores, tosses=tosses, exact=bool(exact.any()))
 
 
 def scores_another(measured: Measured) -> Scores | None:

@@ -18,9 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from independence_bench.statistics import student
+from independence_bench.statistics.coins import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
 
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
+NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distribution
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
@@ -78,7 +80,8 @@ class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
     *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
-    the other side of it has the very same one, so that its degrees count once.
+    the other side of it has the very same one, so that its degrees count once. *tosses*: so many equal coins the
+    mean is worth; 0, or None for all: marks are not at two ends. *exact*: it is the share of these coins, nothing else.
     """
 
     mean: Floats  # [0, 1]
@@ -87,14 +90,17 @@ class Scores:
     added: Floats  # a variance on top, which the ends do not know of: that of judges; 0: none
     added_degrees: Floats
     shared: bool = False
+    tosses: Floats | None = None
+    exact: bool = False
 
     def at(self, which: npt.NDArray[np.intp]) -> Scores:
         """Those of these numbers, in their order."""
         mean, dispersion, degrees, added, added_degrees = (array[which] for array in self.arrays())
-        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared)
+        tosses = None if self.tosses is None else self.tosses[which]
+        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared, tosses, self.exact)
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """All of it, in the order of its fields."""
+        """What every score has, in the order of its fields."""
         return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees
 
 
@@ -108,7 +114,13 @@ def joined(parts: Sequence[Scores]) -> Scores:
     mean, dispersion, degrees, added, added_degrees = (
         np.concatenate(arrays) for arrays in zip(*(part.arrays() for part in parts), strict=True)
     )
-    return Scores(mean, dispersion, degrees, added, added_degrees, parts[0].shared)
+    tosses = [np.zeros_like(part.mean) if part.tosses is None else part.tosses for part in parts]
+    if any(part.exact for part in parts):  # who is none of those has no coins, where others are exact
+        tosses = [one if part.exact else np.zeros_like(one) for part, one in zip(parts, tosses, strict=True)]
+    every = np.concatenate(tosses)
+    return Scores(
+        mean, dispersion, degrees, added, added_degrees, parts[0].shared, every, any(part.exact for part in parts)
+    )
 
 
 Limits = tuple[Floats, Floats]
@@ -144,6 +156,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 
     1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
     *more* degrees than the interval's are given to the tail; below 0 so many are taken off, and one is left at least.
+    Of two coins it is the exact one (`coins.py`), which is smaller: joined limits are wider than they need be. Of scores
+    that are worth few coins it is no smaller than that.
     """
     gap = first.mean - second.mean
     inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
@@ -153,7 +167,24 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
         apart = np.where(gap > 0, low > 0, high < 0)
         inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
     behind = _shared_degrees(first, second)
-    return np.where(gap == 0, 1.0, t_tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
+    p = np.where(gap == 0, 1.0, t_tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
+    return _exact_where_coins(p, first, second)
+
+
+def _exact_where_coins(p: Floats, first: Scores, second: Scores) -> Floats:
+    """*p*, and that of the exact test where both sides are coins and nothing is added to them."""
+    if first.tosses is None or second.tosses is None:
+        return p
+    plain = (first.added == 0) & (second.added == 0)
+    exact = first.exact and second.exact
+    both = (first.tosses > 0) & (second.tosses > 0)
+    few = (first.tosses + 1) * (second.tosses + 1) <= (MOST_TABLES if exact else FEW_TABLES)
+    found = p.copy()
+    for at in map(tuple, np.argwhere(plain & both & few & (first.mean != second.mean))):
+        n, m = (max(round(float(side[at])), 1) for side in (first.tosses, second.tosses))
+        of_coins = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
+        found[at] = of_coins if exact else max(of_coins, p[at])
+    return found
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: float = POWER) -> Floats:
@@ -175,6 +206,10 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
     """How far the limits are below and above, and the square of what the variance on top reaches."""
     low, high = score_limits(scores.mean, scores.dispersion, critical)
+    if scores.exact and scores.tosses is not None and (coins := scores.tosses > 0).any():
+        outside = t_tail(np.broadcast_to(critical, scores.mean.shape)[coins], NORMAL)
+        low, high = low.copy(), high.copy()
+        low[coins], high[coins] = exact_limits(scores.mean[coins], scores.tosses[coins], outside)
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
 
 

@@ -1,0 +1,150 @@
+"""Shares of coin tosses: published limits, an exact test by hand and by every chance, boards of one conversation."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy.stats import barnard_exact, binom, binomtest
+
+from independence_bench.statistics.coins import exact_limits, unconditional_p
+from independence_bench.statistics.dispersion import (
+    BELIEVED_AGAIN,
+    BELIEVED_OF_COINS,
+    Design,
+    measure,
+    pairs_again,
+    scores_again,
+)
+from independence_bench.statistics.intervals import intervals, p_values
+
+ONE = Design(np.array([[1.0]]), np.array([0]))
+PAIR = np.array([0]), np.array([1])
+THREE = Design(np.full((1, 3), 1 / 3), np.arange(3))
+
+
+def runs(*marks: float) -> np.ndarray:
+    """[runs, 1, 1]"""
+    return np.array(marks).reshape(-1, 1, 1)
+
+
+def test_limits_of_81_in_263_are_the_published_ones() -> None:
+    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 5 (Clopper and Pearson): 0.2527 to 0.3676."""
+    low, high = exact_limits(np.array([81 / 263]), np.array([263.0]), np.array([0.05]))
+
+    assert (float(low[0]), float(high[0])) == (pytest.approx(0.2527, abs=5e-5), pytest.approx(0.3676, abs=5e-5))
+
+
+def test_limits_of_two_heads_in_two_worked_by_hand() -> None:
+    """p^2 = 0.025 at p = 0.1581; the upper limit is 1."""
+    low, high = exact_limits(np.array([1.0]), np.array([2.0]), np.array([0.05]))
+
+    assert (float(low[0]), float(high[0])) == (pytest.approx(np.sqrt(0.025)), 1.0)
+
+
+@pytest.mark.parametrize("tosses", [1, 2, 3, 5, 12])
+def test_exact_limits_are_scipys(tosses: int) -> None:
+    """For every number of heads."""
+    for heads in range(tosses + 1):
+        low, high = exact_limits(np.array([heads / tosses]), np.array([float(tosses)]), np.array([0.05]))
+        theirs = binomtest(heads, tosses).proportion_ci()
+        assert (float(low[0]), float(high[0])) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+
+
+def test_two_of_two_against_none_of_two_is_an_eighth() -> None:
+    """2 p^2 (1 - p)^2 is largest at p = 1/2; three of each: 2/64."""
+    assert unconditional_p(2, 2, 0, 2) == pytest.approx(0.125)
+    assert unconditional_p(3, 3, 0, 3) == pytest.approx(1 / 32)
+    assert unconditional_p(1, 2, 1, 2) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("tosses", "other"), [(2, 3), (5, 5), (4, 9)])
+def test_the_exact_test_is_the_largest_of_every_chance(tosses: int, other: int) -> None:
+    """Tables that lie as far apart by SciPy's pooled statistic, and their probability at each of 1,000 chances.
+
+    SciPy's own p is found by a search that stops at lower hills now and then, so ours is never smaller.
+    """
+    tables = list(product(range(tosses + 1), range(other + 1)))
+    statistic = {}
+    for heads, other_heads in tables:
+        share = (heads + other_heads) / (tosses + other)
+        error = np.sqrt(share * (1 - share) * (1 / tosses + 1 / other))
+        statistic[heads, other_heads] = abs(heads / tosses - other_heads / other) / error if error else 0.0
+    chances = np.linspace(0, 1, 1001)
+    for heads, other_heads in [(0, other), (tosses, 1), (tosses - 1, 0), (1, other // 2)]:
+        far = [table for table in tables if statistic[table] >= statistic[heads, other_heads] - 1e-9]
+        largest = sum(binom.pmf(x, tosses, chances) * binom.pmf(y, other, chances) for x, y in far).max()
+        theirs = barnard_exact([[heads, other_heads], [tosses - heads, other - other_heads]], pooled=True).pvalue
+
+        ours = unconditional_p(heads, tosses, other_heads, other)
+        assert ours == pytest.approx(largest, abs=2e-5)
+        assert ours >= theirs - 1e-6
+
+
+@pytest.mark.parametrize("tosses", [2, 3])
+def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(tosses: int) -> None:
+    """Every outcome weighed with its probability, exactly: at least 95 % for each of 99 chances."""
+    held = np.zeros(99)
+    chances = np.arange(1, 100) / 100
+    for heads in range(tosses + 1):
+        scores = scores_again(measure(ONE, [runs(*[1.0] * heads, *[0.0] * (tosses - heads))]))
+        assert scores is not None
+        low, high = intervals(scores)
+        inside = (low[0] <= chances) & (chances <= high[0])
+        held += inside * comb(tosses, heads) * chances**heads * (1 - chances) ** (tosses - heads)
+
+    assert held.min() >= 0.95 - 1e-9
+
+
+def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
+    """On a board of one scenario: p = 0.125, not 0.009."""
+    sides = pairs_again(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1]))
+    assert sides is not None
+
+    assert p_values(*sides).tolist() == [pytest.approx(0.125)]
+    assert p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
+
+
+def test_marks_at_the_two_ends_are_believed_to_vary_as_coins_do() -> None:
+    """One mark between the ends, anywhere on the board, and they are no coins."""
+    ends = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])[:, None]
+    between = np.array([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]])[:, None]
+
+    assert measure(THREE, [ends]).believed_again == pytest.approx(BELIEVED_OF_COINS / 3)
+    assert measure(THREE, [ends, between]).believed_again == pytest.approx(BELIEVED_AGAIN / 3)
+    assert measure(THREE, [ends, between]).tosses.tolist() == [0, 0]
+    assert measure(THREE, [ends]).tosses.tolist() == [pytest.approx(6)]
+    assert measure(ONE, [runs(1.0, 0.0), runs(1.0)]).tosses.tolist() == [2, 1]
+    assert measure(ONE, [runs(1.0, 0.5), runs(1.0)]).tosses.tolist() == [0, 0]
+
+
+def test_two_equal_subjects_of_few_coins_are_seldom_told_apart() -> None:
+    """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5 %."""
+    outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
+    wrong = 0
+    for one, other in product(outcomes, repeat=2):
+        sides = pairs_again(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR)
+        assert sides is not None
+        wrong += bool(p_values(*sides, 2)[0] < 0.05)
+
+    assert wrong / len(outcomes) ** 2 <= 0.05
+
+
+@pytest.mark.parametrize(("scenarios", "number"), [(2, 2), (2, 3), (3, 2)])
+def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> None:
+    """Two subjects, 500 boards, every scenario a coin with a chance of its own: 93 % and more."""
+    rng = np.random.default_rng(21)
+    design = Design(np.full((1, scenarios), 1 / scenarios), np.arange(scenarios))
+    held = []
+    for _ in range(500):
+        chances = rng.uniform(0.05, 0.95, size=(2, 1, 1, scenarios))
+        board = (rng.random((2, number, 1, scenarios)) < chances).astype(float)
+        scores = scores_again(measure(design, list(board)))
+        assert scores is not None
+        low, high = intervals(scores)
+        truth = chances.mean(axis=(1, 2, 3))
+        held.append((low <= truth) & (truth <= high))
+
+    assert np.mean(held) > 0.93
