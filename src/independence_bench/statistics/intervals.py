@@ -156,8 +156,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 
     1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
     *more* degrees than the interval's are given to the tail; below 0 so many are taken off, and one is left at least.
-    Of two coins it is the exact one (`coins.py`), which is smaller: joined limits are wider than they need be. Of scores
-    that are worth few coins it is no smaller than that.
+    Of two coins it is the exact one (`coins.py`), which is smaller: joined limits are wider than they need be. Of
+    scores that are worth few coins it is no smaller than that.
     """
     gap = first.mean - second.mean
     inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
