@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scripted import Bench
 from simulated import aib
-from viewed import script
+from viewed import answering, read, script
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol import Protocol
@@ -150,3 +150,30 @@ def test_unknown_weights_are_one_line_with_those_that_there_are(played: Callable
     done = played("leaderboard", "--protocol", "v2", "--weights", "later")
     assert done.returncode != 0
     assert "--weights: v2 has no weights called later; it has its own alone: leave --weights out" in done.stderr
+
+
+def test_the_viewer_has_a_board_for_each_weighting(
+    played: Callable[..., Completed], small: Path, tmp_path: Path, where: str
+) -> None:
+    """Its own address, its own index and a remark that says so; a comparison on it is by the same weights."""
+    with answering(where) as answers:
+        boards = read(answers, "index.json")["boards"]
+        turned = [one for one in boards if one["weights"] == "turned" and one["rules"] == "own"]
+        board = read(answers, f"boards/{turned[0]['id']}.json")
+        first = board["rows"][0]["subject"]["id"]
+        compared = read(answers, f"boards/{turned[0]['id']}/compare/{first}.json")
+        own = read(answers, f"boards/{boards[0]['id']}.json")
+
+    assert boards[0]["weights"] is None
+    assert len({one["id"] for one in boards}) == len(boards)
+    assert [row["index"]["shown"] for row in board["rows"]] == ["90.0", "25.0"]
+    assert [row["index"]["shown"] for row in own["rows"]] == ["93.0", "16.5"]
+    assert [(one["name"], one["weight"]) for one in board["dimensions"]] == [
+        ("resistance", 25),
+        ("voice", 75),
+        ("low_drift", 0),
+    ]
+    assert "By the weights “turned”, not by the protocol's own: Voice before all." in board["remarks"]
+    assert "weights turned" in board["citation"]["text"]
+    assert compared["values"][0] == 90
+    assert compared["others"][0]["apart"]["shown"][0] == "−65.0"

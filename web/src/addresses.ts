@@ -5,7 +5,7 @@
 
 /** What holds on every page. */
 export interface Choice {
-  board: string; // its id: protocol, configuration, judge and rules in one; "": the one to open with
+  board: string; // its id: protocol, configuration, judge, rules and weights in one; "": the one to open with
   interval: "again" | "like"; // this test given again, or another test like it
   picked: readonly string[]; // subjects picked for comparison, in the order of picking
 }

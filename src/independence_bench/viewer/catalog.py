@@ -70,6 +70,12 @@ class Ranking:
     judges: tuple[str, ...]  # labels: the jury's, or the one
     rules: str
     main: bool = False  # its judge is the main one
+    weights: str | None = None  # a weighting of the protocol's; None: its own weights
+
+    @property
+    def protocol(self) -> Protocol:
+        """The edition's, with this ranking's weights."""
+        return self.edition.protocol.weighed(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +110,31 @@ class Catalog:
     def rankings(self) -> Mapping[str, Ranking]:
         """Every board there is, the one to open with first."""
         found = [ranking for edition in self.held.editions.values() for ranking in self._rankings(edition)]
-        return {ranking.id: ranking for ranking in sorted(found, key=lambda one: one.rules != OWN.name)}
+        return {
+            ranking.id: ranking
+            for ranking in sorted(found, key=lambda one: (one.weights is not None, one.rules != OWN.name))
+        }
 
     def board(self, ranking: Ranking) -> Board | None:
         """The board behind *ranking*; None where the store has changed so that there is none any more."""
         jury = self.jury(ranking.edition) if ranking.kind == "jury" else ()
-        return self.boards(ranking.edition, ranking.rules, jury).get(ranking.id)
+        return self.boards(ranking.edition, ranking.rules, jury, ranking.weights).get(ranking.id)
 
-    def boards(self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = ()) -> Mapping[str, Board]:
-        """Every board of *edition* by *rules*, of each of its judges or of one *jury*: by the id of its ranking."""
+    def boards(
+        self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = (), weights: str | None = None
+    ) -> Mapping[str, Board]:
+        """Every board of *edition* by *rules* and *weights*, of each of its judges or of one *jury*: by its id."""
 
         def work_out() -> dict[str, Board]:
-            made = boards(self.store, edition.protocol, jury=jury, rules=RULES[rules])
-            return {ranking_id(edition, board.configurations, board.judge, rules): board for board in made}
+            made = boards(self.store, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
+            return {ranking_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
 
-        return self._once(("boards", edition.id, rules, *jury), work_out)
+        return self._once(("boards", edition.id, rules, weights or "", *jury), work_out)
 
     def series(self, ranking: Ranking) -> Sequence[Board]:
-        """Every board by the same judge or jury and the same rules as *ranking*, in whatever configuration."""
+        """Every board by the judge or jury, the rules and the weights of *ranking*, in whatever configuration."""
         jury = ranking.judges if ranking.kind == "jury" else ()
-        every = self.boards(ranking.edition, ranking.rules, jury).values()
+        every = self.boards(ranking.edition, ranking.rules, jury, ranking.weights).values()
         return [board for board in every if board.judge == ranking.judge]
 
     def jury(self, edition: Edition) -> tuple[str, ...]:
@@ -141,7 +152,7 @@ class Catalog:
 
     def contents(self, ranking: Ranking, board: Board) -> Contents:
         """The report on *board* alone."""
-        protocol = ranking.edition.protocol
+        protocol = ranking.protocol
         return self._once(("contents", ranking.id), lambda: read_contents(self.store, protocol, [board]))
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
@@ -203,11 +214,17 @@ class Catalog:
                 Ranking(id_, edition, board.configurations, board.judge, "jury", jury, OWN.name)
                 for id_, board in together.items()
             ]
-        # by other rules there are the same boards; which rows they have is worked out when somebody asks
+        # by other rules and weights there are the same boards; which rows they have is worked out when somebody asks
         others = [
-            replace(one, id=ranking_id(edition, one.configurations, one.judge, rules), rules=rules)
+            replace(
+                one,
+                id=ranking_id(edition, one.configurations, one.judge, rules, weights),
+                rules=rules,
+                weights=weights,
+            )
+            for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
             for rules in RULES
-            if rules != OWN.name
+            if (rules, weights) != (OWN.name, None)
             for one in placed
         ]
         return placed + others
@@ -238,20 +255,27 @@ def rows_of(board: Board) -> tuple[Row, ...]:
     return (*board.ranked, *board.incomplete)
 
 
-def ranking_id(edition: Edition, group: Sequence[Configuration], judge: str | None, rules: str) -> str:
+def ranking_id(
+    edition: Edition, group: Sequence[Configuration], judge: str | None, rules: str, weights: str | None
+) -> str:
     """A board's id: what it is, in words, and the hash of the same in full."""
     where = f"{group[0].system} {group[0].delivery}" if len(group) == 1 else "pooled"
-    by_rules = "" if rules == OWN.name else f" {rules} rules"
-    name = f"{edition.protocol.name}{by_rules} {where} {judge or 'not judged'}"
-    return slug(name, content_hash([edition.hash, [str(one) for one in group], judge, rules]))
+    name = f"{edition.protocol.name}{_by(rules, weights)} {where} {judge or 'not judged'}"
+    weighed = [] if weights is None else [weights]
+    return slug(name, content_hash([edition.hash, [str(one) for one in group], judge, rules, *weighed]))
 
 
 def series_id(ranking: Ranking) -> str:
     """The id of all boards that differ from this one in nothing but their configurations: made as a board's is."""
     edition, judge, rules = ranking.edition, ranking.judge, ranking.rules
+    name = f"{edition.protocol.name}{_by(rules, ranking.weights)} {judge or 'not judged'}"
+    weighed = [] if ranking.weights is None else [ranking.weights]
+    return slug(name, content_hash([edition.hash, judge, rules, *weighed]))
+
+
+def _by(rules: str, weights: str | None) -> str:
     by_rules = "" if rules == OWN.name else f" {rules} rules"
-    name = f"{edition.protocol.name}{by_rules} {judge or 'not judged'}"
-    return slug(name, content_hash([edition.hash, judge, rules]))
+    return by_rules if weights is None else f"{by_rules} {weights} weights"
 
 
 def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:

@@ -80,7 +80,7 @@ def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> sha
     found = next(several, None)
     if found is None:
         return None
-    compared = all_compared(place.edition.protocol)
+    compared = all_compared(place.protocol)
     return shapes.InConfigurations(
         version=catalog.version,
         series=series_id(place),
@@ -90,7 +90,9 @@ def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> sha
         configurations=tuple(
             shapes.InConfiguration(
                 configuration=str(one.place.configuration),
-                board=ranking_id(place.edition, one.place.board.configurations, place.judge, place.rules),
+                board=ranking_id(
+                    place.edition, one.place.board.configurations, place.judge, place.rules, place.weights
+                ),
                 values=_short([one.values.get(name) for name in compared]),
                 shown=_values_shown(compared, one.values),
                 others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),

@@ -31,7 +31,7 @@ def offer(raw: bool, largest: int) -> Offer:
     says = (
         "A copy made once: nothing in it changes.",
         "One board for each configuration and judge, and for the jury of all judges where there are several, each by "
-        "our own rules and by those of published numbers.",
+        "our own rules and by those of published numbers, and by each of the protocol's weightings.",
         f"Comparisons of {who}, and of each subject's configurations.",
         "Every transcript, and a search over all that the models said and the judges wrote.",
         "Requests and responses as they were sent and came." if raw else "Without raw requests and responses.",

@@ -64,6 +64,7 @@ def board_entry(ranking: Ranking) -> BoardEntry:
         judges=ranking.judges,
         main=ranking.main,
         rules=ranking.rules,
+        weights=ranking.weights,
         series=series_id(ranking),
     )
 
@@ -79,6 +80,7 @@ def citation(catalog: Catalog, ranking: Ranking | None = None) -> Citation:
         )
         what += f", judged by {ranking.judge}" if ranking.judge else ", not judged"
         what += "" if ranking.rules == "own" else f", {ranking.rules} rules"
+        what += "" if ranking.weights is None else f", weights {ranking.weights}"
     text = f"{what}. Data{f' of {day}' if day else ''}, state {catalog.version}."
     fields = {"title": f"{{{_bibtex(what)}}}", "note": f"{{Data state {catalog.version}}}"}
     if day:

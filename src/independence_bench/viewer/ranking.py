@@ -240,7 +240,7 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations | None:
-    """What prompt and delivery do, over all boards by the same judge and rules; None where nothing can be compared."""
+    """What prompt and delivery do, over all boards of its series; None where nothing can be compared."""
     every = catalog.series(ranking)
     found = compare_configurations(every, ranking.judge)
     if found is None:
@@ -266,7 +266,7 @@ def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations
 
 
 def in_several(catalog: Catalog, ranking: Ranking) -> Sequence[InSeveral]:
-    """Who has marks in two configurations or more, by this ranking's judge and rules."""
+    """Who has marks in two configurations or more, by this ranking's judge, rules and weights."""
     return catalog.kept(
         f"in several by {series_id(ranking)}",
         lambda: compare_in_configurations(catalog.series(ranking), ranking.judge),
@@ -313,5 +313,10 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.by_table else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
+    remarks += [
+        f"By the weights “{one.name}”, not by the protocol's own: {one.title}."
+        for one in board.protocol.weightings
+        if one.name == board.protocol.weights
+    ]
     sure = board.sureness
     return [*remarks, *((*sure.unsaid(), *of_runs(board)) if sure else ())]

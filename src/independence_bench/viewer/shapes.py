@@ -116,7 +116,7 @@ class ProtocolEntry:
 
 @dataclass(frozen=True, slots=True)
 class BoardEntry:
-    """One ranking: a protocol in one configuration (or the pooled default), by one judge or a jury, by some rules."""
+    """One ranking: a protocol in one configuration (or the pooled default), by a judge or jury, rules and weights."""
 
     id: str
     protocol: str  # id
@@ -127,6 +127,7 @@ class BoardEntry:
     judges: tuple[str, ...]  # labels: the jury's, or the one
     main: bool  # the judge is the main one: whose board is opened where nobody says by which
     rules: str  # by which marks became indices: own, published
+    weights: str | None  # a weighting that the protocol names; null: its own weights
     series: str  # id; boards that have the same one differ in nothing but their configurations
 
 
@@ -416,7 +417,7 @@ class MarkMean:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The same subject on another board by the same judge and rules: under another prompt, or delivered otherwise."""
+    """The same subject on another board of the series: under another prompt, or delivered otherwise."""
 
     board: str  # id
     configurations: tuple[str, ...]

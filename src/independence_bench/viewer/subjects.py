@@ -14,7 +14,7 @@ from independence_bench.report.made import Made, day_and_hour, made_said, span_t
 from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import mean_of
 from independence_bench.viewer import parts, ranking, shapes
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of
+from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id
 from independence_bench.viewer.slugs import scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, listing
 from independence_bench.viewer.writing import csv_bytes
@@ -116,7 +116,7 @@ def _field(contents: Contents) -> tuple[float | None, ...]:
 
 def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -> Iterator[shapes.Elsewhere]:
     for other in catalog.rankings.values():
-        same = (other.edition.id, other.judge, other.rules) == (place.edition.id, place.judge, place.rules)
+        same = series_id(other) == series_id(place)
         board = catalog.board(other) if same and other is not place else None
         there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
         for one in there:

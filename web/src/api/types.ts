@@ -109,8 +109,8 @@ export interface ProtocolEntry {
 }
 
 /**
- * One ranking: a protocol in one configuration (or the pooled default), by one judge or a jury, by
- * some rules.
+ * One ranking: a protocol in one configuration (or the pooled default), by a judge or jury, rules
+ * and weights.
  */
 export interface BoardEntry {
   readonly id: string;
@@ -128,6 +128,8 @@ export interface BoardEntry {
   readonly main: boolean;
   /** by which marks became indices: own, published */
   readonly rules: string;
+  /** a weighting that the protocol names; null: its own weights */
+  readonly weights: string | null;
   /** id; boards that have the same one differ in nothing but their configurations */
   readonly series: string;
 }
@@ -500,8 +502,7 @@ export interface MarkMean {
 }
 
 /**
- * The same subject on another board by the same judge and rules: under another prompt, or delivered
- * otherwise.
+ * The same subject on another board of the series: under another prompt, or delivered otherwise.
  */
 export interface Elsewhere {
   /** id */

@@ -7,9 +7,10 @@ const TITLES: Record<Trait, string> = {
   configuration: "Configuration",
   judge: "Judge",
   rules: "Rules",
+  weights: "Weights",
 };
 
-/** Protocol, configuration, judge and rules: one select each, where there is a choice; else plain text. */
+/** Protocol, configuration, judge, rules and weights: one select each, where there is a choice; else plain text. */
 export function BoardChooser() {
   const { index, board, go, address } = useHere();
   const now = traits(board);
@@ -23,6 +24,7 @@ export function BoardChooser() {
       return value ? `${value}${main ? " (main judge)" : ""}` : "not judged yet";
     }
     if (trait === "rules") return value === "own" ? "our own" : value;
+    if (trait === "weights") return value ? words(value) : "the protocol's";
     return words(value);
   }
   return (
@@ -30,7 +32,7 @@ export function BoardChooser() {
       {TRAITS.map((trait) => {
         const there = options(index.boards, board, trait);
         if (there.length < 2) {
-          return trait === "rules" ? null : (
+          return trait === "rules" || trait === "weights" ? null : (
             <div key={trait} className="min-w-0">
               <div className="eyebrow">{TITLES[trait]}</div>
               <bdi className="label block min-h-[2.1rem] py-1">{shown(trait, now[trait])}</bdi>

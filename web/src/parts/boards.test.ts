@@ -2,8 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { BoardEntry } from "../api/types";
 import { mainJudge, options, traits, withTrait } from "./boards";
 
-const board = (protocol: string, configuration: string, judge: string, rules = "own"): BoardEntry => ({
-  id: [protocol, configuration, judge, rules].join("."),
+const board = (
+  protocol: string,
+  configuration: string,
+  judge: string,
+  rules = "own",
+  weights: string | null = null,
+): BoardEntry => ({
+  id: [protocol, configuration, judge, rules, ...(weights ? [weights] : [])].join("."),
   protocol,
   configurations: [configuration],
   default_configuration: true,
@@ -12,6 +18,7 @@ const board = (protocol: string, configuration: string, judge: string, rules = "
   main: judge === "b",
   judge_kind: "model",
   rules,
+  weights,
   series: [protocol, judge, rules].join("."),
 });
 const first = board("v2", "s/tool", "a");
@@ -21,6 +28,7 @@ const BOARDS = [
   board("v2", "n/user", "b"),
   board("v1", "n/user", "a"),
   board("v2", "s/tool", "a", "published"),
+  board("v2", "s/tool", "a", "own", "later"),
 ];
 
 describe("choosing a board", () => {
@@ -28,6 +36,8 @@ describe("choosing a board", () => {
     expect(options(BOARDS, first, "protocol")).toEqual(["v2", "v1"]);
     expect(options(BOARDS, first, "configuration")).toEqual(["s/tool", "n/user"]);
     expect(options(BOARDS, first, "rules")).toEqual(["own", "published"]);
+    expect(options(BOARDS, first, "weights")).toEqual(["", "later"]);
+    expect(withTrait(BOARDS, first, "weights", "later").id).toBe("v2.s/tool.a.own.later");
   });
 
   it("knows the main judge of a protocol and configuration", () => {
@@ -37,7 +47,7 @@ describe("choosing a board", () => {
 
   it("keeps as many of the other choices as it can", () => {
     const other = withTrait(BOARDS, first, "configuration", "n/user");
-    expect(traits(other)).toEqual({ protocol: "v2", configuration: "n/user", judge: "b", rules: "own" });
+    expect(traits(other)).toEqual({ protocol: "v2", configuration: "n/user", judge: "b", rules: "own", weights: "" });
     expect(withTrait(BOARDS, first, "judge", "b").id).toBe("v2.s/tool.b.own");
     expect(withTrait(BOARDS, first, "protocol", "v1").id).toBe("v1.n/user.a.own");
     expect(withTrait(BOARDS, first, "judge", "nobody")).toBe(first);

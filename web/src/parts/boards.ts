@@ -1,14 +1,15 @@
 import type { BoardEntry } from "../api/types";
 
-/** The four things that make a board. */
+/** The five things that make a board. */
 export interface Traits {
   protocol: string;
   configuration: string;
   judge: string;
   rules: string;
+  weights: string;
 }
 
-export const TRAITS = ["protocol", "configuration", "judge", "rules"] as const;
+export const TRAITS = ["protocol", "configuration", "judge", "rules", "weights"] as const;
 export type Trait = (typeof TRAITS)[number];
 
 export function traits(board: BoardEntry): Traits {
@@ -17,6 +18,7 @@ export function traits(board: BoardEntry): Traits {
     configuration: board.configurations.join(" + "),
     judge: board.judge ?? "",
     rules: board.rules,
+    weights: board.weights ?? "",
   };
 }
 

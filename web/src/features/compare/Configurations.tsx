@@ -39,7 +39,7 @@ export function Configurations({ board, at }: { board: Board; at: At }) {
         <Two board={board} who={who} at={at} />
       ) : at.subject ? (
         <Empty title="It is in one configuration only.">
-          By this judge and these rules it has no marks in a second one; choose another subject.
+          By this judge, these rules and weights it has no marks in a second one; choose another subject.
         </Empty>
       ) : null}
     </section>
