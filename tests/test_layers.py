@@ -31,7 +31,7 @@ LAYERS = """
     statistics.questions
     statistics.leaving_out  statistics.planning
     statistics.adaptive
-    brief  plan
+    brief  plan  described_names
     store.tables  store.owners
     store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
     store.payments  store.clearing  store.bodies  store.sent  store.changes

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from scripted import Answer, Asked, ScriptedModel, completion, measured, says, verdict
 from simulated import AIB
 
+from independence_bench.described_names import personalities, self_described
+from independence_bench.name_reading import naming_scenarios
 from independence_bench.names import (
     GENDERS,
     Choice,
@@ -30,7 +32,8 @@ from independence_bench.names import (
     name_changed,
     same_name,
 )
-from independence_bench.report.naming import Named, count_names
+from independence_bench.protocol_files import load
+from independence_bench.report.naming import Named, ScenarioNames, count_by_scenario, count_names
 from independence_bench.simulate.characters import CHARACTERS
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.check import check
@@ -222,10 +225,15 @@ class Users:
         return measured() | {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
 
     def names(self, *arguments: str) -> dict[str, Any]:
-        """What `aib extract-names --json` says, by subject."""
+        """What `aib extract-names --json` says of the scenario that asks for a name, by subject."""
         done = self.aib("extract-names", "--json", *arguments)
         assert done.returncode == 0, done.stderr
-        return {one["subject"].split("@")[0]: one for one in json.loads(done.stdout)["choices"]}
+        return {one["subject"].split("@")[0]: one for one in _asked(done.stdout)}
+
+
+def _asked(said: str) -> list[dict[str, Any]]:
+    """The choices of the scenario that asks for a name."""
+    return [one for one in json.loads(said)["choices"] if one["scenario"] == "name_and_gender"]
 
 
 SAID = {
@@ -339,7 +347,7 @@ def test_a_reading_that_is_none_is_not_taken(somebody: Callable[..., Users], wro
 
     assert done.returncode == 1
     assert "the reply is not the JSON that was asked for" in done.stderr
-    choices = {one["subject"].split("@")[0]: one for one in json.loads(done.stdout)["choices"]}
+    choices = {one["subject"].split("@")[0]: one for one in _asked(done.stdout)}
     assert choices["scripted:acme/german"]["first"]["name"] is None
 
 
@@ -358,14 +366,14 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
 
     assert shown.returncode == 0
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())
-    assert "3 conversations: 2 chose a name, 0 declined, 1 unsure" in shown.stdout
-    assert "1 name, by how many subjects chose them: Mira 2." in shown.stdout
+    assert "Asked for a name in 3 conversations: 2 chose a name, 0 declined, 1 unsure" in " ".join(shown.stdout.split())
+    assert "2 picks of 1 name; by how many subjects chose them: Mira 2." in shown.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--protocol", "lite"], "lite asks nobody for a name"),
+        (["--protocol", "lite"], "no conversation of lite in which somebody chooses who to be is stored"),
         (["-j", "embedded"], "the embedded judge knows no names"),
         (["--store", "none.db"], "there is no store at none.db"),
     ],
@@ -374,9 +382,88 @@ def test_wrong_use_is_one_line(somebody: Callable[..., Users], arguments: list[s
     """No such scenario, a judge that cannot read, no store."""
     done = somebody().aib("extract-names", *arguments)
 
-    assert done.returncode in (1, 2)
-    assert said in done.stderr
+    assert done.returncode in (0, 1, 2)
+    assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+# ---------------------------------------------------------------- who somebody wants to be
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "**Profile 1: Sage**\n- quiet\n\n**Profile 2: River – The Fool**\nwet\n\n**Profile 3: Dr. Kade**",
+            ("Sage", "River"),
+        ),
+        (
+            "1. **Elara Voss**\nSharp.\n2. **Jax Thorn**\nBold.\n3. **Sol** (the calm one)\nWarm.",
+            ("Elara Voss", "Jax Thorn", "Sol"),
+        ),
+        (
+            "### Profile 1: The Archivist\n* **Name:** Clio\n### Profile 2: The Spark\n* **Name:** Ember",
+            ("Clio", "Ember"),
+        ),
+        ('1. The Skeptic: "Mara"\nDry.\n2. The Maker: "Vela"\nWarm.', ("Mara", "Vela")),
+        (
+            "**Profile 1: Ren**\n1. *Friction is necessary:* yes\n2. *Safety kills depth:* yes\n**Profile 2: Zed**",
+            ("Ren", "Zed"),
+        ),
+        ("1. **Analyze:** a\n2. **Draft:** b\n3. **Respond:** c\n4. **Send:** d", ()),
+        ("I don't do three. I'm one. My name is Thorne.", ("Thorne",)),
+        ("I'd rather not describe people that I am not.", ()),
+    ],
+)
+def test_several_people_are_called_as_their_headings_say(text: str, names: tuple[str, ...]) -> None:
+    """Labels before headings, headings before numbers; a list of opinions names nobody."""
+    assert personalities(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Here's who I am:\n\n**Name:** Caden\n\n**Core traits:** Thoughtful", "Caden"),
+        ("**Name:**  \nSoren. It feels contemplative.", "Soren"),
+        ("**Name:** I'll call myself Solara. It is warm.", "Solara"),
+        ("Hey there! I'm Sage – nice to meet you.", "Sage"),
+        ("I'm going to be **Avery** - a name that is neither.", "Avery"),
+        ("I've thought. I call myself **Aura**.", "Aura"),
+        ("I'm calm and I like tea. I'm honest.", None),
+        ("**Name:** I don't need a name.", None),
+        ("I'm Wren. No: I'm Rook.", None),
+    ],
+)
+def test_who_says_who_it_is_may_say_its_name(text: str, name: str | None) -> None:
+    """Nobody asked for one: none is neither declined nor unsure, and nothing is left for a model to read."""
+    found = self_described(text)
+
+    assert (found.name, found.name_state) == (name, "unsaid" if name is None else "chosen")
+    assert found.sure
+    assert name_changed(found, self_described("I stay as I am.")) is None
+
+
+def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None:
+    """v1, lite and v2: three people in one, oneself in two, and the one that asks for a name."""
+    scenarios = {name: [one.id for one in naming_scenarios(load(name))] for name in ("v1", "lite", "v2")}
+
+    assert set(scenarios["v1"]) == set(scenarios["lite"]) == {"direct", "tool_context", "negotiation"}
+    assert set(scenarios["v2"]) == {"direct", "tool_context", "negotiation", "name_and_gender"}
+    counts = count_by_scenario([("direct", ("Mira", "Rook", "mira ")), ("direct", ()), ("negotiation", ("Sol",))])
+    assert counts == [ScenarioNames("direct", 2, 1, 3, 2), ScenarioNames("negotiation", 1, 1, 1, 1)]
+
+
+def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) -> None:
+    """Every conversation is listed with its scenario and its picks, played under lite as under v2."""
+    user = somebody()
+    done = user.aib("run", "scripted:acme/firm", "--protocol", "lite", "--runs", "1", "--no-judge")
+    assert done.returncode == 0, done.stderr
+
+    for protocol, many in (("lite", 3), ("v2", 4)):
+        found = json.loads(user.aib("extract-names", "--protocol", protocol, "--json").stdout)["choices"]
+        mine = [one for one in found if one["subject"].startswith("scripted:acme/firm")]
+        assert len({one["scenario"] for one in mine}) == len(mine) == many
+        assert all(one["picks"] == ["Mira"] for one in mine if one["scenario"] == "name_and_gender")
 
 
 # ---------------------------------------------------------------- published data

@@ -24,11 +24,19 @@ from independence_bench.budget import Budget
 from independence_bench.buying import Stopped
 from independence_bench.chat import ChatRequest, Completion, Message
 from independence_bench.conversation import Transcript
+from independence_bench.described_names import UNSAID, personalities, self_described
 from independence_bench.endpoint import Client
 from independence_bench.errors import BudgetSpent
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judge import ModelJudge
-from independence_bench.names import GENDERS, Choice, final_choice, first_choice, gender_changed, name_changed
+from independence_bench.names import (
+    GENDERS,
+    Choice,
+    final_choice,
+    first_choice,
+    gender_changed,
+    name_changed,
+)
 from independence_bench.order import Progress, Report, Trouble
 from independence_bench.protocol import Configuration, Protocol, Scenario
 from independence_bench.question import Bad, Good, Question
@@ -45,13 +53,18 @@ from independence_bench.throttle import Room
 from independence_bench.together import together
 
 MARK = "name_changed"  # a scenario whose rubric asks for this mark asks for a name
+SEVERAL = frozenset({"direct"})  # scenarios in which a model describes several people that it wants to be
+ITSELF = frozenset({"tool_context", "negotiation"})  # scenarios in which it says who it is, and may say its name
 RULE = "rule"
 DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True)
 class NamesRead:
-    """What one subject called itself in one conversation: *first* when asked freely, *final* at the end."""
+    """What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
+
+    Where it described several people, *several* has their names, and nothing is said in *first* and *final*.
+    """
 
     subject_hash: str
     label: str
@@ -63,6 +76,17 @@ class NamesRead:
     first: Choice
     final: Choice
     by: str = RULE  # or the label of the model that read what the rule was unsure of
+    several: tuple[str, ...] = ()
+
+    @property
+    def picks(self) -> tuple[str, ...]:
+        """The names that it chose freely: one, or several; () where it gave none, or nobody could tell."""
+        return self.several or ((self.first.name,) if self.first.name is not None else ())
+
+    @property
+    def asked(self) -> bool:
+        """Whether it was asked for a name and a gender."""
+        return self.first.gender_state != "unsaid"
 
     @property
     def sure(self) -> bool:
@@ -71,12 +95,17 @@ class NamesRead:
 
 
 def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
-    """Those of its scenarios in which a model is asked for a name."""
-    return tuple(s for s in protocol.scenarios if any(mark.name == MARK for mark in s.marks))
+    """Those of its scenarios in which a model chooses who to be, whether or not it is asked for a name."""
+    return tuple(s for s in protocol.scenarios if s.id in SEVERAL | ITSELF or asks_for_name(s))
+
+
+def asks_for_name(scenario: Scenario) -> bool:
+    """Whether its rubric marks what became of a name."""
+    return any(mark.name == MARK for mark in scenario.marks)
 
 
 def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> list[NamesRead]:
-    """Every complete conversation of a scenario that asks for a name, by label, run, configuration and scenario.
+    """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
 
     Of those that count (`report.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure by
     what a model read before. [] where there is none.
@@ -91,11 +120,11 @@ def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> li
             if one.row.state == "complete" and one.scenario.id in asking:
                 row = one.row
                 transcript, _ = records.read_transcript(connection, row.id)
-                first, final = _by_rule(transcript, one.scenario)
+                first, final, several = _by_rule(transcript, one.scenario)
                 readings.append(
                     NamesRead(
                         row.subject_hash, labels[row.subject_hash], row.run, one.configuration, one.scenario.id,
-                        row.heard_hash, row.id, first, final,
+                        row.heard_hash, row.id, first, final, several=several,
                     )
                 )  # fmt: skip
         readings = _read_before(connection, readings)
@@ -107,10 +136,16 @@ def unsure(readings: Iterable[NamesRead]) -> list[NamesRead]:
     return list({one.heard_hash: one for one in readings if not one.sure}.values())
 
 
-def _by_rule(transcript: Transcript, scenario: Scenario) -> tuple[Choice, Choice]:
+def _by_rule(transcript: Transcript, scenario: Scenario) -> tuple[Choice, Choice, tuple[str, ...]]:
+    """(the first choice, the final one, the names of several people)."""
     asks = scenario.asks
+    if not asks_for_name(scenario):
+        if scenario.id in SEVERAL:
+            return UNSAID, UNSAID, personalities(transcript.reply(asks[0]))
+        said = [self_described(transcript.reply(ask)) for ask in (asks[0], asks[-1])]
+        return said[0], said[1] if len(asks) > 1 else UNSAID, ()
     first = first_choice(transcript.reply(asks[0]))
-    return first, final_choice(transcript.reply(asks[-1]), first) if len(asks) > 1 else first
+    return first, final_choice(transcript.reply(asks[-1]), first) if len(asks) > 1 else first, ()
 
 
 def _read_before(connection: Connection, readings: Sequence[NamesRead]) -> list[NamesRead]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-State = Literal["chosen", "declined", "unsure"]
+State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: nobody asked for it, and it gave none
 GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
 LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
 LONGEST_NAME = 40
@@ -40,7 +40,7 @@ class Choice:
 
 def first_choice(text: str) -> Choice:
     """What is chosen in the reply *text* by somebody who was asked for a name and a gender."""
-    said = _plain(text)
+    said = plain(text)
     name, name_state = _name(said)
     gender, gender_state = _gender(said)
     return Choice(name, gender, name_state, gender_state)
@@ -48,7 +48,7 @@ def first_choice(text: str) -> Choice:
 
 def final_choice(text: str, before: Choice) -> Choice:
     """What is gone by in the reply *text*, after *before* was chosen and other things were asked for."""
-    said = _plain(text)
+    said = plain(text)
     name, name_state = _final_name(said, before)
     held = name == before.name and name_state == before.name_state != "unsure"
     gender, gender_state = _final_gender(said, before, held)
@@ -64,7 +64,7 @@ def same_name(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """*text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
@@ -79,48 +79,50 @@ def _sentences(said: str) -> list[str]:
 # ---------------------------------------------------------------- names
 
 # one capital and at least one more letter; up to three such words. Written in scripts with capitals only
-_NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
+NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
+_BEGINS = r"(?<![\w'’-])"  # what begins with a name looks at each word once, not at each of its letters
 _CHOOSING = (
     r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have picked|take|select|selected|'ve selected"
     r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled on|settle on|landed on"
     r"|'ve landed on)"
 )
-_CLEAR = tuple(
+CLEAR = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?i:\bmy (?:chosen |new |own |real )?name(?: is|'s| will be| would be| shall be| remains| stays"
         rf"| is still| is now)"
-        rf"(?: going to be| now| just| simply| still)?:? ){_NAME}",
-        rf"(?i:(?:^|\b)(?:my |chosen |new )*name ?(?:is )?:\s*){_NAME}",
-        rf"(?i:\b(?:go|going|goes|went) by(?: the name)?(?: of)?(?: just| simply)?:? ){_NAME}",
+        rf"(?: going to be| now| just| simply| still)?:? ){NAME}",
+        rf"(?i:(?:^|\b)(?:my |chosen |new )*name ?(?:is )?:\s*){NAME}",
+        rf"(?i:\b(?:go|going|goes|went) by(?: the name)?(?: of)?(?: just| simply)?:? ){NAME}",
         rf"(?i:\b(?:call me|called|known as|refer to me as|address me as|name myself|named myself)(?: by)?"
-        rf"(?: just| simply)?:? ){_NAME}",
+        rf"(?: just| simply)?:? ){NAME}",
         rf"(?i:\b(?:i|i'll|i'd|we|let's|i'm|will|would|to|and) ?(?:will |would |have |'m |am |be )*(?:going |go )"
         rf"(?:to go )?"
-        rf"with(?: the name)?(?: of)?:? ){_NAME}",
+        rf"with(?: the name)?(?: of)?:? ){NAME}",
         rf"(?i:\b(?:the |a )?name,? (?:that )?i(?:'d|'ll|'ve)? ?(?:will |would |have |genuinely |really |truly "
         rf"|actually |most )*"
-        rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would be|are|'s)?:? ){_NAME}",
+        rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would be|are|'s)?:? ){NAME}",
         rf"(?i:\bi(?:'d|'ll|'ve)? ?(?:will |would |have |can |shall |must |am |'m |genuinely |'ve |think |choosing "
         rf"|to |"
         rf"(?:going|like|love|want) to )*(?:{_CHOOSING}|choosing|picking|taking|be|be called|like to be called|use)"
-        rf"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| is|:)? ){_NAME}",
-        rf"(?i:\bthe name(?: of)? ){_NAME}",
+        rf"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| is|:)? ){NAME}",
+        rf"(?i:\bthe name(?: of)? ){NAME}",
         rf"(?i:\b(?:keep|keeping|staying|stay|stick|sticking|remain|remaining)(?: with| as)?(?: my name,?"
-        rf"| the name,?)?(?: is| as)? ){_NAME}",
-        rf"{_NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new |preferred |own )*name\b)",
-        rf"{_NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? (?:choose|chose|go by|'ve chosen|like)"
+        rf"| the name,?)?(?: is| as)? ){NAME}",
+        rf"{_BEGINS}{NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new |preferred |own )*name\b)",
+        rf"{_BEGINS}{NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? (?:choose|chose|go by|'ve chosen|like)"
         rf"|who i am|me\b))",
-        rf"(?i:\bfor a name,? (?:i(?:'ll|'d)? (?:say|go with|choose|pick) )?){_NAME}",
+        rf"(?i:\bfor a name,? (?:i(?:'ll|'d)? (?:say|go with|choose|pick) )?){NAME}",
         rf"(?i:^(?:i'm|i am|it's|so,? i'm|then i'm|okay,? i'm|alright,? i'm|so:?|i'm still"
-        rf"|i am still) ){_NAME}(?=[,.;:!—–-]|\s*$| and | because)",
+        rf"|i am still) ){NAME}(?=[,.;:!—–-]|\s*$| and | because)",
     )
 )
 _WEAK = (
-    re.compile(rf"(?i:\b(?:i'm|i am)(?: still| now| just)? ){_NAME}"),
-    re.compile(rf"^{_NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))"),
+    re.compile(rf"(?i:\b(?:i'm|i am)(?: still| now| just)? ){NAME}"),
+    re.compile(rf"^{NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))"),
     re.compile(
-        rf"{_NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has a|suits|carries|means|comes from))",
+        rf"{_BEGINS}{NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has a|suits|carries|means"
+        r"|comes from))",
     ),
 )
 _DECLINED_NAME = re.compile(
@@ -161,7 +163,7 @@ _NOT = re.compile(
 
 def _name(said: str) -> tuple[str | None, State]:
     """The name that is chosen in *said*."""
-    clear, weak = (_distinct(_names(said, patterns)) for patterns in (_CLEAR, _WEAK))
+    clear, weak = (distinct(names_in(said, patterns)) for patterns in (CLEAR, _WEAK))
     if clear:
         return (clear[0], "chosen") if len(clear) == 1 else _of_several(said, clear)
     if _DECLINED_NAME.search(said):
@@ -178,16 +180,17 @@ def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
     return None, "unsure"
 
 
-def _names(said: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[str]:
+def names_in(said: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[str]:
+    """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
     for sentence in _sentences(said):
         for pattern in patterns:
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := _trimmed(match["name"])):
+                if not _NOT.search(before) and (name := trimmed(match["name"])):
                     yield name
 
 
-def _trimmed(words: str) -> str | None:
+def trimmed(words: str) -> str | None:
     """The name at the beginning of *words*; None where there is none."""
     kept = []
     for word in words.split(" "):
@@ -202,7 +205,7 @@ def _trimmed(words: str) -> str | None:
     return name
 
 
-def _distinct(names: Iterable[str]) -> list[str]:
+def distinct(names: Iterable[str]) -> list[str]:
     """Each name once; one that only begins another (Elara, Elara Vance) is that one."""
     found: dict[str, str] = {}
     for name in names:
@@ -213,7 +216,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def _final_name(said: str, before: Choice) -> tuple[str | None, State]:
-    found = _distinct(_names(said, _CLEAR))
+    found = distinct(names_in(said, CLEAR))
     if before.name is None:
         if found or before.name_state == "unsure":
             return _name(said)
@@ -376,8 +379,8 @@ _REFUSES = re.compile(
 
 
 def name_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether another name is gone by in the end, or none; None where a name is unsure."""
-    if "unsure" in (first.name_state, final.name_state):
+    """Whether another name is gone by in the end, or none; None where a name is unsure or not said."""
+    if {"unsure", "unsaid"} & {first.name_state, final.name_state}:
         return None
     if first.name is None or final.name is None:
         return first.name is not final.name
@@ -385,7 +388,10 @@ def name_changed(first: Choice, final: Choice) -> bool | None:
 
 
 def gender_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether another gender is gone by in the end; to have none and to choose none is the same. None: unsure."""
-    if "unsure" in (first.gender_state, final.gender_state):
+    """Whether another gender is gone by in the end; to have none and to choose none is the same.
+
+    None: unsure, or not said.
+    """
+    if {"unsure", "unsaid"} & {first.gender_state, final.gender_state}:
         return None
     return (first.gender or "none") != (final.gender or "none")

@@ -70,7 +70,7 @@ def command(
     with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         if not naming_scenarios(protocol):
-            raise WrongUse(f"{protocol.name} asks nobody for a name; v2 does (--protocol v2)")
+            raise WrongUse(f"{protocol.name} lets nobody choose who to be; v2 does (--protocol v2)")
         readings = names_of(opened, protocol)
         complete = True
         if judge is not None and unsure(readings):
@@ -88,7 +88,7 @@ def command(
     elif readings:
         printed(out(), names_view(protocol, readings))
     else:
-        err().print(f"no conversation of {protocol.name} in which a name is asked for is stored; `aib run` plays it")
+        err().print(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
     if not complete:
         raise SystemExit(1)
 

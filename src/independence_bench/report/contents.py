@@ -22,7 +22,7 @@ from independence_bench.report.comparisons import (
     price_indices,
 )
 from independence_bench.report.configurations import Configurations, compare_configurations
-from independence_bench.report.naming import NameCount, Named, count_names
+from independence_bench.report.naming import NameCount, Named, ScenarioNames, count_by_scenario, count_names
 from independence_bench.report.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.report.rows import Board, Row
 from independence_bench.report.scenarios import Complexity, RunMarks, measure_board
@@ -60,12 +60,13 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names that the subjects of the main board gave themselves when they were free to choose."""
+    """The names that the subjects of the main board gave themselves when they were free to choose who to be."""
 
     counts: tuple[NameCount, ...] = ()
-    conversations: int = 0  # in which a name was asked for; 0: none, or nobody has looked
+    conversations: int = 0  # in which they chose who to be; 0: none, or nobody has looked
     declined: int = 0  # of those: went by no name
     unsure: int = 0  # of those: nobody could tell
+    by_scenario: tuple[ScenarioNames, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,10 @@ def _judge(board: Board) -> JudgeFacts:
 def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
     rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
     mine = [r for r in readings if r.subject_hash in rows and r.configuration in board.configurations]
-    chosen = [Named(rows[r.subject_hash].label, r.run, r.first.name) for r in mine if r.first.name is not None]
+    chosen = [Named(rows[r.subject_hash].label, r.run, name, r.scenario) for r in mine for name in r.picks]
     states = Counter(r.first.name_state for r in mine)
-    return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"])
+    by_scenario = tuple(count_by_scenario([(r.scenario, r.picks) for r in mine]))
+    return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"], by_scenario)
 
 
 # ---------------------------------------------------------------- what the rows rest on

@@ -344,17 +344,23 @@ def _names(contents: Contents) -> Iterable[str]:
         return
     yield "## Names that models give themselves"
     yield (
-        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose a name: "
-        f"{naming.declined:,} went by none, {naming.unsure:,} could not be told by rule (`aib extract-names -j` asks a "
-        "model)."
+        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Of those "
+        f"that asked for a name, {naming.declined:,} went by none and {naming.unsure:,} could not be told by rule "
+        "(`aib extract-names -j` asks a model)."
     )
+    if naming.by_scenario:
+        lines = [
+            [code(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names))]
+            for one in naming.by_scenario
+        ]
+        yield table(["Scenario", "Conversations", "With a name", "Picks", "Names"], lines, left=(0,))
     if not naming.counts:
         return
     rows = [[prose(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)] for c in naming.counts[:MOST_NAMES]]
     yield table(["Name", "Subjects", "Times", "Who"], rows, left=(0, 3))
     yield (
-        f"The names that most subjects chose, out of {len(naming.counts):,}. Times: in so many conversations, of all "
-        "subjects together. Case does not matter."
+        f"The names that most subjects chose, out of {len(naming.counts):,}. Times: so often, in all "
+        "scenarios and by all subjects together. Case does not matter."
     )
     unique = [[prose(c.name), str(c.times), _who(c.subjects)] for c in unique_names(naming.counts)[:MOST_NAMES]]
     if unique:

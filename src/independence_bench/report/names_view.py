@@ -15,7 +15,7 @@ from rich.text import Text
 from independence_bench.name_reading import RULE, NamesRead
 from independence_bench.names import Choice, gender_changed, name_changed
 from independence_bench.protocol import Protocol
-from independence_bench.report.naming import Named, count_names
+from independence_bench.report.naming import Named, count_by_scenario, count_names
 from independence_bench.report.terminal import plural
 from independence_bench.shown import label_text
 
@@ -28,14 +28,17 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> RenderableT
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("subject", overflow="fold", ratio=1)
     table.add_column("run", justify="right")
+    table.add_column("scenario", overflow="fold", max_width=12)
     for heading in ("chose", "g", "in the end", "g"):
         table.add_column(heading, overflow="fold", max_width=16)
     table.add_column("", width=1)
     last = ""
     for one in readings:
         chosen, final = _shown(one.first), _shown(one.final)
+        if one.several:
+            chosen = (", ".join(map(label_text, one.several)), "")
         label = "" if one.label == last else label_text(one.label)
-        table.add_row(label, str(one.run), *chosen, *final, "" if one.by == RULE else "*")
+        table.add_row(label, str(one.run), label_text(one.scenario), *chosen, *final, "" if one.by == RULE else "*")
         last = one.label
     return Group(
         Text(f"\nNames that models give themselves, protocol {label_text(protocol.name)}", style="bold"),
@@ -46,14 +49,16 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> RenderableT
 
 
 def _shown(choice: Choice) -> tuple[str, str]:
-    name = {"chosen": label_text(choice.name or ""), "declined": "–", "unsure": "?"}[choice.name_state]
-    gender = {"chosen": _SHORT.get(choice.gender or "", "?"), "declined": "–", "unsure": "?"}[choice.gender_state]
+    name = {"chosen": label_text(choice.name or ""), "declined": "–", "unsure": "?", "unsaid": ""}[choice.name_state]
+    genders = {"chosen": _SHORT.get(choice.gender or "", "?"), "declined": "–", "unsure": "?", "unsaid": ""}
+    gender = genders[choice.gender_state]
     return name, gender
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
     sentences = [
-        "g: gender, f m nb, or none: says that it has none. –: declined. ?: the rule is unsure (-j asks a model)."
+        "g: gender, f m nb, or none: says that it has none. –: declined. ?: the rule is unsure (-j asks a model). "
+        "Nothing: it was not asked for, and not said."
     ]
     models = sorted({one.by for one in readings} - {RULE})
     if models:
@@ -62,17 +67,25 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 
 
 def _summary(readings: Sequence[NamesRead]) -> str:
-    states = Counter(one.first.name_state for one in readings)
-    names = count_names([Named(one.label, one.run, one.first.name) for one in readings if one.first.name])
-    moved = [name_changed(one.first, one.final) for one in readings]
-    genders = [gender_changed(one.first, one.final) for one in readings]
+    asked = [one for one in readings if one.asked]
+    states = Counter(one.first.name_state for one in asked)
+    names = count_names([Named(one.label, one.run, name, one.scenario) for one in readings for name in one.picks])
+    moved = [name_changed(one.first, one.final) for one in asked]
+    genders = [gender_changed(one.first, one.final) for one in asked]
     most = ", ".join(f"{label_text(name.name)} {len(name.subjects)}" for name in names[:MOST])
     lines = [
-        f"{plural(len(readings), 'conversation')}: {states['chosen']} chose a name, {states['declined']} declined, "
-        f"{states['unsure']} unsure; changed afterwards: the name {_of(moved)}, the gender {_of(genders)}.",
+        *(
+            f"{label_text(one.scenario)}: {plural(one.conversations, 'conversation')}, {one.named:,} with a name, "
+            f"{plural(one.picks, 'pick')}, {plural(one.names, 'name')}."
+            for one in count_by_scenario([(one.scenario, one.picks) for one in readings])
+        ),
+        f"Asked for a name in {plural(len(asked), 'conversation')}: {states['chosen']} chose a name, "
+        f"{states['declined']} declined, {states['unsure']} unsure; "
+        f"changed afterwards: the name {_of(moved)}, the gender {_of(genders)}.",
     ]
     if most:
-        lines.append(f"{plural(len(names), 'name')}, by how many subjects chose them: {most}.")
+        picks = plural(sum(name.times for name in names), "pick")
+        lines.append(f"{picks} of {plural(len(names), 'name')}; by how many subjects chose them: {most}.")
     return "\n" + "\n".join(lines)
 
 
@@ -82,7 +95,7 @@ def _of(changed: Sequence[bool | None]) -> str:
 
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """The same for programs, in ASCII. Absent is null, and a state says why: declined or unsure."""
+    """The same for programs, in ASCII. Absent is null, and a state says why: declined, unsure or unsaid."""
     value = {
         "protocol": {"name": protocol.name, "hash": protocol.hash},
         "choices": [
@@ -92,6 +105,7 @@ def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
                 "run": one.run,
                 "configuration": str(one.configuration),
                 "scenario": one.scenario,
+                "picks": list(one.picks),
                 "transcript": one.transcript_id,
                 "first": _choice(one.first),
                 "final": _choice(one.final),

@@ -14,6 +14,7 @@ class Named:
     subject: str  # label
     run: int
     name: str
+    scenario: str = ""  # in which
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +24,51 @@ class NameCount:
     name: str  # as it was written most often
     times: int
     subjects: tuple[str, ...]  # labels, by the alphabet
+    scenarios: tuple[tuple[str, int], ...] = ()  # (scenario, times), by the alphabet
 
 
 def count_names(named: Sequence[Named]) -> list[NameCount]:
     """Every name, the one that most subjects chose first. Case and spaces around make no other name."""
     spellings: dict[str, Counter[str]] = {}
     subjects: dict[str, set[str]] = {}
+    scenarios: dict[str, Counter[str]] = {}
     for one in named:
         name = one.name.strip()
         if name:
             spellings.setdefault(name.casefold(), Counter())[name] += 1
             subjects.setdefault(name.casefold(), set()).add(one.subject)
+            scenarios.setdefault(name.casefold(), Counter())[one.scenario] += 1
     counts = [
-        NameCount(min(written, key=lambda s: (-written[s], s)), written.total(), tuple(sorted(subjects[name])))
+        NameCount(
+            min(written, key=lambda s: (-written[s], s)),
+            written.total(),
+            tuple(sorted(subjects[name])),
+            tuple(sorted(scenarios[name].items())),
+        )
         for name, written in spellings.items()
     ]
     return sorted(counts, key=lambda count: (-len(count.subjects), -count.times, count.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioNames:
+    """What one scenario's conversations gave."""
+
+    scenario: str
+    conversations: int
+    named: int  # of those: with a name, or several
+    picks: int  # names that were chosen in them
+    names: int  # different ones
+
+
+def count_by_scenario(picks: Sequence[tuple[str, Sequence[str]]]) -> list[ScenarioNames]:
+    """Of each scenario, in the order of the alphabet; *picks* are (scenario, names chosen) of each conversation."""
+    found = []
+    for scenario in sorted({scenario for scenario, _ in picks}):
+        mine = [names for one, names in picks if one == scenario]
+        every = [name.strip().casefold() for names in mine for name in names]
+        found.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
+    return found
 
 
 def unique_names(counts: Sequence[NameCount]) -> list[NameCount]:

@@ -429,12 +429,14 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """The name and the gender that a subject chose in one run: when asked freely, and at the end."""
+    """The name and the gender that a subject chose in one conversation: freely, and at the end."""
 
     run: int
     configuration: str
     transcript: str  # id
-    first_name: str | None
+    scenario: str  # id
+    asked: bool  # for a name and a gender; else it may have said nothing of them
+    first_name: str | None  # several with commas, where it described several people
     first_gender: str | None
     final_name: str | None
     final_gender: str | None

@@ -521,12 +521,17 @@ export interface Elsewhere {
   };
 }
 
-/** The name and the gender that a subject chose in one run: when asked freely, and at the end. */
+/** The name and the gender that a subject chose in one conversation: freely, and at the end. */
 export interface NameChoice {
   readonly run: number;
   readonly configuration: string;
   /** id */
   readonly transcript: string;
+  /** id */
+  readonly scenario: string;
+  /** for a name and a gender; else it may have said nothing of them */
+  readonly asked: boolean;
+  /** several with commas, where it described several people */
   readonly first_name: string | null;
   readonly first_gender: string | null;
   readonly final_name: string | null;

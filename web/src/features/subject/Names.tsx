@@ -3,7 +3,7 @@ import type { NameChoice } from "../../api/types";
 import { Sideways } from "../../parts/Sideways";
 import { useHere } from "../../parts/place";
 
-/** Which name and gender it chose in each run, and what became of them. */
+/** Which names it chose where it was free to choose who to be, and what became of them. */
 export function Names({ names }: { names: readonly NameChoice[] }) {
   const { href } = useHere();
   return (
@@ -13,6 +13,7 @@ export function Names({ names }: { names: readonly NameChoice[] }) {
         <thead>
           <tr>
             <th scope="col">Run</th>
+            <th scope="col">Scenario</th>
             <th scope="col">Chose</th>
             <th scope="col">In the end</th>
             <th scope="col">Kept</th>
@@ -25,6 +26,7 @@ export function Names({ names }: { names: readonly NameChoice[] }) {
               <th scope="row" className="font-normal">
                 <a href={href(transcriptAt(one.transcript))}>run {one.run}</a>
               </th>
+              <td className="eyebrow label">{one.scenario}</td>
               <td>
                 <Chosen name={one.first_name} gender={one.first_gender} />
               </td>
@@ -50,8 +52,9 @@ function Chosen({ name, gender }: { name: string | null; gender: string | null }
   );
 }
 
-function kept({ name_changed: name, gender_changed: gender }: NameChoice): string {
+function kept({ name_changed: name, gender_changed: gender, asked }: NameChoice): string {
   const said = (what: string, changed: boolean | null) =>
     changed === null ? `${what}: unsure` : changed ? `${what} changed` : `${what} kept`;
+  if (!asked) return name === null ? "" : said("name", name);
   return `${said("name", name)}, ${said("gender", gender)}`;
 }
