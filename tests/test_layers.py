@@ -36,8 +36,9 @@ LAYERS = """
     store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
     store.payments  store.clearing  store.bodies  store.sent  store.changes
     store.exchange
+    store.check
     store.database
-    store.commits  store.check
+    store.commits
     retry  throttle  budget
     offers
     endpoint

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from simulated import play
+from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
@@ -134,3 +134,29 @@ def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
     spoil(store, forget_the_index)
 
     assert any(finding.startswith("the file is damaged: ") for finding in findings(store))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update judges set hash = 'other'",
+        "update transcripts set lines = x'789ccb2bcdc90100045f01bc'",  # null
+        "update judgements set marks = '7'",
+    ],
+)
+def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Path, tmp_path: Path) -> None:
+    """What it ends in is no bug to be reported, and no traceback; what does not look there gives its answer."""
+    store = tmp_path / "store.db"
+    play(small, store, Settings())
+    spoil(store, lambda connection: connection.execute(damage))
+
+    told = 0
+    of = ("--protocol", str(small))
+    for command in (("leaderboard", *of), ("export", "out", "--raw"), ("extract-names", *of), ("audit", *of)):
+        done = aib(tmp_path, *command, "--store", store.name)
+        assert "Traceback" not in done.stderr, (command, done.stderr)
+        if done.returncode == 1 and "damaged" in done.stderr:
+            told += 1
+            assert len(done.stderr.splitlines()) == 1, (command, done.stderr)
+            assert "restore it from a copy" in done.stderr
+    assert told

@@ -147,6 +147,27 @@ def no_version(path: Path) -> None:
         connection.execute(text("delete from meta"))
 
 
+def endless_view(path: Path) -> None:
+    """In the place of a table, a view that never comes to an end."""
+    a_store(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("pragma foreign_keys = off")
+        connection.execute("drop table judges")
+        connection.execute(
+            "create view judges(hash, label, config) as "
+            "with recursive r(n) as (select 1 union all select n + 1 from r) select n, n, n from r"
+        )
+    connection.close()
+
+
+def lost_table(path: Path) -> None:
+    """A table less."""
+    a_store(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("drop table judgements")
+    connection.close()
+
+
 UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "text": (text_file, "not a database; choose another file"),
     "empty": (empty_file, "is an empty file"),
@@ -158,6 +179,8 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "foreign, at work": (foreign_at_work, "a database of another program"),
     "newer": (newer_version, "written by a newer aib (version 99, this one knows 2); update aib"),
     "no version": (no_version, "has no version"),
+    "endless view": (endless_view, "is damaged: it has no table judges; restore it from a copy"),
+    "lost table": (lost_table, "is damaged: it has no table judgements; restore it from a copy"),
     "folder": (Path.mkdir, "is a folder; name a file in it"),
     "pipe": (lambda path: os.mkfifo(path), "is a pipe or a device"),
 }  # fmt: skip

@@ -19,11 +19,16 @@ from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, ins
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
+from independence_bench.store.check import check
 from independence_bench.store.postgresql import PostgresDatabase
 from independence_bench.store.sqlite_file import SqliteFile
 from independence_bench.store.tables import ADDED, VERSION, meta, metadata
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
+
+
+# what reading values that cannot be ends in; where nothing is wrong with the store, it is a bug and shown as one
+OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
 
 
 class Place(Protocol):
@@ -75,8 +80,23 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Raises StoreError in the place of an error that the store's own damage explains: that is no fault of ours."""
+        try:
+            if isinstance(error, OF_DAMAGE) and (damage := self._damage()):
+                raise StoreError(f"the store {self.shown} is damaged: {damage}; restore it from a copy") from error
+        finally:
+            self.close()
+
+    def _damage(self) -> str | None:
+        """The first thing in the store that cannot be right; None where all is well."""
+        try:
+            with self.reading() as connection:
+                return next(iter(check(connection)), None)
+        except StoreError:
+            raise
+        except OF_DAMAGE as error:
+            return f"{type(error).__name__} in checking it"
 
     def close(self) -> None:
         """Give the file or the connections back."""
@@ -200,13 +220,16 @@ def _version_of(connection: Connection, shown: str) -> int | None:
             )
         return None
     found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
-    if found is None or not str(found).isdigit():
+    if found is None or not re.fullmatch("[0-9]{1,9}", str(found)):
         raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
     if int(found) > VERSION:
         raise StoreError(
             f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
             "nothing was changed"
         )
+    later = {table.name for version, added in ADDED.items() if version > int(found) for table in added}
+    if missing := sorted(metadata.tables.keys() - later - set(tables)):
+        raise StoreError(f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy")
     return int(found)
 
 
