@@ -146,7 +146,7 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         "Every subject in detail",
     ]  # fmt: skip
     after = [tokens[n + 1 : n + 3] for n, token in enumerate(tokens) if token.type == "table_close"]
-    assert len(after) == 22 + 4  # and one for each subject
+    assert len(after) == 23 + 4  # and one for each subject
     assert all(following[0].type == "paragraph_open" for following in after)
     assert min(len(seen(following[1])) for following in after[:21]) > 50
 

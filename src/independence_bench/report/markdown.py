@@ -354,6 +354,7 @@ def _names(contents: Contents) -> Iterable[str]:
             for one in naming.by_scenario
         ]
         yield table(["Scenario", "Conversations", "With a name", "Picks", "Names"], lines, left=(0,))
+        yield "Picks: names that were chosen freely, three of a description of three people; names: different ones."
     if not naming.counts:
         return
     rows = [[prose(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)] for c in naming.counts[:MOST_NAMES]]
