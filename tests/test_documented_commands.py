@@ -69,7 +69,7 @@ MEANT = {
     "kill.db": "aib.db",
     **{same: same for same in (
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
-        "v2", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning", "--help",
+        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning", "--help",
         "show", "install", "audit", "responses", "judgements",
     )},
 }  # fmt: skip
