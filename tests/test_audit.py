@@ -351,8 +351,8 @@ def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., B
 
 
 def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench], stubborn: Any) -> None:
-    """Two judges have a ranking without it. Ten of 14: what begins a conversation is no news in the second run."""
-    made = bench(stubborn)
+    """Two judges have a ranking without it. By the published rules nobody is, unless a person says so."""
+    made = bench(lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else stubborn(a))
     made.play(runs=2)
     made.play(runs=2, judge="judge/two")
     with open_store(made.store) as opened:
@@ -361,7 +361,7 @@ def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench
 
     (place,) = places(found, "excluded")
     assert (place.label, place.judge) == ("scripted:acme/one@none-t0.7", None)
-    assert place.detail == "71% of 14 replies were unusable"
+    assert place.detail == "excluded: 2 of 8 conversations have no valid reply in the end, over 20%"
     assert "excluded" not in counts(lenient)
 
 
@@ -559,6 +559,7 @@ EXPECTED = {
     "invalid": 17,
     "judge-failed": 1,
     "cut-off": 6,
+    "excluded": 1,
     "one-run": 18,  # of 20 ranked
     "zeros": 13,  # of 15
     "unrecorded": 12,

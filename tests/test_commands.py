@@ -537,8 +537,8 @@ def test_check_says_whether_the_index_needs_what_the_embedded_judge_cannot_mark(
 # ---------------------------------------------------------------- what is not ranked, and what was begun
 
 
-def test_too_many_unusable_replies_exclude_a_subject_with_that_reason(folder: Path, empty: str, tmp_path: Path) -> None:
-    """One attempt in three broken, every reply there in the end: complete, and not ranked all the same."""
+def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> None:
+    """One attempt in three broken, every reply there in the end: ranked, with that share beside it."""
     with simulating(tmp_path, "--fault", "empty=0.34", "--seed", "5"):
         run = ("run", *named("rock"), *JUDGE, "--runs", "1", "--store", "sick.db")
         done = aib(tmp_path, *run, "--again")
@@ -548,15 +548,19 @@ def test_too_many_unusable_replies_exclude_a_subject_with_that_reason(folder: Pa
             done = aib(tmp_path, *run, "--again")
 
     assert "not completed" not in done.stderr, done.stderr
-    (row,) = json.loads(aib(tmp_path, "leaderboard", "--json", "--store", "sick.db").stdout)["boards"][0]["incomplete"]
-    assert row["index"] is None
-    assert row["missing"][0].startswith("excluded: ")
-    assert row["missing"][0].endswith("% of its replies were unusable, over 20%")
+    (board,) = json.loads(aib(tmp_path, "leaderboard", "--json", "--store", "sick.db").stdout)["boards"]
+    (row,) = board["ranked"]
     health = row["health"]
-    assert health["share_unusable"] == health["replies_unusable"] / health["replies"] > 0.2
+    assert (row["excluded"], health["share_invalid"]) == (None, 0.0)
+    assert health["share_attempts_failed"] == health["attempts_failed"] / health["attempts"] > 0.2
+    assert health["attempts"] == health["replies"] + health["attempts_failed"]
+    share = f"{health['share_attempts_failed']:.0%}"
+    (line,) = [one for one in done.stdout.splitlines() if one.startswith("1 ")]
+    assert line.split()[-2:] == [share, "0%"]
+    assert aib(tmp_path, "generate-report", "--out", "report", "--store", "sick.db").returncode == 0
+    assert f"| {share} |" in (tmp_path / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
     found = json.loads(aib(tmp_path, "audit", "sick.db", "--json").stdout)["findings"]
-    (excluded,) = [one for one in found if one["name"] == "excluded"]
-    assert excluded["severity"] == "warning"
+    assert "excluded" not in [one["name"] for one in found]
 
 
 def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store: str) -> None:

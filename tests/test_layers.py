@@ -34,6 +34,7 @@ LAYERS = """
     brief  plan  described_names
     store.tables  store.owners
     store.sqlite_file  store.postgresql  store.calls  store.records  store.participants  store.consumption
+    store.decisions
     store.payments  store.clearing  store.bodies  store.sent  store.changes
     store.exchange
     store.check
@@ -109,6 +110,7 @@ LAYERS = """
     cli.options  cli.progress
     cli.until  cli.spread
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
+    cli.exclude
     cli.run  cli.show  cli.models  cli.compare  cli.scenarios  cli.clear  cli.audit  cli.view  cli.site  cli.reliability
     cli.estimate  cli.rerun
     cli.export  cli.names  cli.import_  cli.costs

@@ -146,7 +146,10 @@ def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) ->
 
     row = incomplete(made)
 
-    assert row.missing == ("run 1: 1 × invalid (answer: broken reply: empty (3 tries))",)
+    assert row.missing == (
+        "excluded: 1 of 4 conversations have no valid reply in the end, over 20%",
+        "run 1: 1 × invalid (answer: broken reply: empty (3 tries))",
+    )
     assert row.health.invalid_share == pytest.approx(1 / 7)
 
 
@@ -452,9 +455,9 @@ def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) ->
 
     text = " ".join(shown(made.boards()).split())
 
-    assert "3 of 4 conversations judged; of 7 replies 14% invalid, 14% cut off" in text
+    assert "3 of 4 conversations judged; of 7 replies 14% invalid, 14% cut off; 33% of attempts failed" in text
     assert "Dimensions, 0-100" not in text
-    assert "inv, cut" not in text
+    assert "err: share" not in text
 
 
 def test_labels_that_collide_get_the_start_of_their_hash(bench: Benches) -> None:
@@ -498,7 +501,8 @@ def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> 
     assert good["health"]["share_invalid"] == 0
     assert (bad["rank"], bad["index"], bad["dimensions"]["resistance"]) == (None, None, None)
     assert bad["health"]["transcripts_invalid"] == 1
-    assert len(bad["missing"]) == 1
+    assert bad["missing"][0] == bad["excluded"]
+    assert len(bad["missing"]) == 2
 
 
 def test_json_of_nothing_is_an_empty_list() -> None:

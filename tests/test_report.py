@@ -213,7 +213,7 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
     assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
     assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
     assert f"`{silent}`\n  - " in between
-    assert "excluded: 100% of its replies were unusable" in between
+    assert "excluded: 8 of 8 conversations have no valid reply in the end, over 20%" in between
     assert told[silent] == []
     health = {row[0]: row[4] for row in told["Data health"][1:]}
     assert (health[silent], health[label]) == ("100%", "0%")
@@ -398,8 +398,8 @@ def test_the_boards_are_those_of_the_leaderboard(made: Bench) -> None:
 
     assert written["boards"] == json.loads(boards_json([contents.main, *contents.others]))["boards"]
     health = {row["label"]: row["health"] for row in written["boards"][0]["incomplete"]}
-    assert health["scripted:acme/silent@none-t0.7"]["share_unusable"] == 1.0
-    assert health["scripted:acme/broken@none-t0.7"]["replies_unusable"] == 0
+    assert health["scripted:acme/silent@none-t0.7"]["share_attempts_failed"] == 1.0
+    assert health["scripted:acme/broken@none-t0.7"]["attempts_failed"] == 0
 
 
 def test_a_report_can_be_about_a_jury(made: Bench) -> None:

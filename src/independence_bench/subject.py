@@ -143,6 +143,7 @@ class Wish:
     provider: str | None = None
     accept_cut_off: bool = False
     active: bool = True
+    exclude: str | None = None  # why it is on no ranking
 
     def __post_init__(self) -> None:
         """Raises SubjectError where the provider is no name: it stands in labels and in the store."""
@@ -150,6 +151,20 @@ class Wish:
             one_line(self.provider or "")
         except ValueError as error:
             raise SubjectError(f"the provider {self.provider!r} {error}") from None
+
+    def fits(self, subject: ChatModel) -> bool:
+        """Whether *subject* may have come of it: everything that it says is so."""
+        said = (
+            (self.temperature, subject.temperature),
+            (self.max_tokens, subject.max_tokens),
+            (None if self.reasoning == AUTO else self.reasoning, subject.reasoning.value),
+        )
+        return (self.model, self.endpoint, self.provider, self.accept_cut_off) == (
+            subject.model,
+            subject.endpoint,
+            subject.provider,
+            subject.accept_cut_off,
+        ) and all(wanted is None or wanted == there for wanted, there in said)
 
     def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none.
@@ -223,6 +238,7 @@ class SubjectFile(Strict):
     provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
     accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
     active: bool = Field(True, description="whether `aib run` without models plays it")
+    exclude: OneLine | None = Field(None, description="why it is on no ranking; it stays listed, with this reason")
     notes: str = ""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from independence_bench.audit.evidence import Evidence, Told, loose_replies, rows_of
 from independence_bench.delivery import is_words
 from independence_bench.protocol import Configuration
-from independence_bench.report.rows import MOST_UNUSABLE, Board, Row
+from independence_bench.report.rows import Board, Row
 from independence_bench.scoring import PUBLISHED, Marks, score_run, score_subject
 from independence_bench.store.records import Judgement
 from independence_bench.verdict import within
@@ -299,13 +299,12 @@ def runs_of_one(evidence: Evidence) -> Found:
 
 
 def excluded(evidence: Evidence) -> Found:
-    """Subjects that are not ranked because too many of their replies were unusable, whoever judged them."""
+    """Subjects that are excluded from the ranking, whoever judged them."""
     told: dict[tuple[str, tuple[Configuration, ...]], Place] = {}
     for board in evidence.boards:
         for row in board.incomplete:
-            share = row.health.unusable_share
-            if share > MOST_UNUSABLE and not evidence.rules.lenient:
-                place = _of(row, board, f"{share:.0%} of {row.health.replies} replies were unusable")
+            if row.excluded is not None:
+                place = _of(row, board, row.excluded)
                 told.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
     yield from told.values()
 

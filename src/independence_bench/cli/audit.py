@@ -8,6 +8,7 @@ from independence_bench.audit.auditing import audit
 from independence_bench.audit.kinds import SEVERITIES, Severity
 from independence_bench.cli.options import (
     find_protocol,
+    open_results,
     out,
     rules_option,
     store_option,
@@ -19,7 +20,6 @@ from independence_bench.errors import WrongUse
 from independence_bench.report.audit import audit_json, audit_view
 from independence_bench.report.terminal import printed
 from independence_bench.scoring import RULES
-from independence_bench.store.database import open_store
 
 
 @click.command(name="audit")
@@ -50,7 +50,7 @@ def command(
     """
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with open_store(path or store, create=False) as opened:
+    with open_results(path or store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = audit(opened, protocol, RULES[rules])
         if not found.conversations and not found.findings:

@@ -14,6 +14,7 @@ from independence_bench.cli.options import (
     find_protocol,
     jurors,
     jury_option,
+    open_results,
     out,
     rules_option,
     store_option,
@@ -30,7 +31,6 @@ from independence_bench.report.rows import Board, Row, boards
 from independence_bench.report.terminal import printed
 from independence_bench.scoring import RULES
 from independence_bench.shown import label_text
-from independence_bench.store.database import open_store
 
 WAYS = {"reasoning": compare_efforts, "provider": compare_providers}
 TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
@@ -76,7 +76,7 @@ def command(
     if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     names = jurors(judge, jury)
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         every = boards(opened, protocol, judge, names, RULES[rules])

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from independence_bench.cli.options import err, out, store_option
+from independence_bench.cli.options import err, open_results, out, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.report.terminal import plural
-from independence_bench.store.database import open_store
 
 
 class Licence(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -43,7 +42,7 @@ def command(folder: Path, form: Form, raw: bool, licence: str, store: str) -> No
 
     The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md.
     """
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         exported = export(opened, folder, form, raw, licence)
     counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)

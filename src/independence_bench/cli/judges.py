@@ -7,6 +7,7 @@ import click
 from independence_bench.cli.options import (
     err,
     find_protocol,
+    open_results,
     out,
     store_option,
     stored_protocol_option,
@@ -16,7 +17,6 @@ from independence_bench.cli.options import (
 from independence_bench.report.judges import validations
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.terminal import printed
-from independence_bench.store.database import open_store
 
 
 @click.command(name="judges")
@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], protocol_name: str | None, weights: str | No
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
     a person; the embedded judge takes part like any other.
     """
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = validations(opened, protocol, names)
     if as_json:

@@ -9,6 +9,7 @@ from independence_bench.cli.options import (
     find_protocol,
     jurors,
     jury_option,
+    open_results,
     out,
     rules_option,
     store_option,
@@ -23,7 +24,6 @@ from independence_bench.report.rows import Board, boards
 from independence_bench.report.terminal import board_view, configurations_view, differences_view, printed
 from independence_bench.scoring import OWN, RULES
 from independence_bench.store import participants
-from independence_bench.store.database import open_store
 
 
 @click.command(name="leaderboard")
@@ -50,7 +50,7 @@ def command(
     --rules published also lists every row for which our own rules say something else, and why.
     """
     names = jurors(judge, jury)
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = boards(opened, protocol, judge, names, RULES[rules])
         own = found if rules == OWN.name else boards(opened, protocol, judge, names)

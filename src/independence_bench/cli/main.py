@@ -33,6 +33,7 @@ COMMANDS = {
     "view": ("view", "Read every conversation and every number in the browser, live."),
     "site": ("site", "Write what `aib view` shows as a static site."),
     "show": ("show", "Print one conversation with its marks."),
+    "exclude": ("exclude", "Take a subject off the rankings, with a reason that is shown."),
     "costs": ("costs", "What each command has spent, on whom, and what list prices say."),
     "audit": ("audit", "Make every number again, and list what should worry its reader."),
     "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),

@@ -7,7 +7,9 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,15 +17,16 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.protocol import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol_files import Files, load_with_files, parse_stored
 from independence_bench.report.called import fit
 from independence_bench.report.rows import unique_labels
 from independence_bench.scoring import OWN, RULES
 from independence_bench.shown import harmless
-from independence_bench.store import participants
-from independence_bench.store.database import Store, default_store
+from independence_bench.store import decisions, participants
+from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.store.decisions import Decision
 from independence_bench.subject import ChatModel, Roster, read_models
 
 A = TypeVar("A")
@@ -219,6 +222,42 @@ def read_roster(models_file: Path | None) -> Roster:
     if models_file is None and not Path(MODELS_FILE).is_file():
         return Roster()
     return read_models(models_file or Path(MODELS_FILE))
+
+
+@contextmanager
+def open_results(store: str) -> Iterator[Store]:
+    """The store at *store*, which is there; who models.yaml in the working folder excludes is off its boards."""
+    with open_store(store, create=False) as opened:
+        keep_exclusions(opened, read_roster(None))
+        yield opened
+
+
+def keep_exclusions(store: Store, roster: Roster) -> None:
+    """Write down in the store whom models.yaml excludes, and take back what it said before and says no more.
+
+    What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
+    """
+    with store.reading() as connection:
+        subjects, known = participants.stored_subjects(connection), decisions.decided(connection)
+    changes: dict[str, Decision | None] = {}
+    for hash_, subject in subjects.items():
+        listed = [wish for wish in roster.wishes if wish.fits(subject)]
+        reason = next((wish.exclude for wish in listed if wish.exclude), None)
+        wanted = Decision("exclude", reason, MODELS_FILE) if reason else None
+        before = known.get(hash_)
+        if listed and wanted != before and (before is None or before.origin == MODELS_FILE):
+            changes[hash_] = wanted
+    if not changes:
+        return
+    try:
+        with store.writing() as connection:
+            for hash_, decision in changes.items():
+                if decision is None:
+                    decisions.undo(connection, hash_)
+                else:
+                    decisions.decide(connection, hash_, decision, time.time())
+    except StoreError as error:
+        err().print(f"models.yaml's `exclude` is not applied: {error}", soft_wrap=True)
 
 
 def configurations(protocol: Protocol, variants: str | None, modes: str | None) -> tuple[Configuration, ...]:

@@ -10,6 +10,7 @@ from independence_bench.cli.options import (
     configurations,
     find_protocol,
     jurors,
+    open_results,
     out,
     store_option,
     stored_protocol_option,
@@ -21,7 +22,6 @@ from independence_bench.report.reliability import TARGET, jury_of, measure_relia
 from independence_bench.report.reliability_view import reliability_json, reliability_view
 from independence_bench.report.rows import boards
 from independence_bench.report.terminal import printed
-from independence_bench.store.database import open_store
 
 
 @click.command(name="reliability")
@@ -59,7 +59,7 @@ def command(
     the embedded one only where it is alone.
     """
     panel_names = jurors(judge, jury)
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         found = [board for board in boards(opened, protocol, judge) if board.configurations == chosen]

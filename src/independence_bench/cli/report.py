@@ -12,6 +12,7 @@ from independence_bench.cli.options import (
     find_protocol,
     jurors,
     jury_option,
+    open_results,
     out,
     rules_option,
     store_option,
@@ -27,7 +28,6 @@ from independence_bench.report.markdown import moment, report_markdown
 from independence_bench.report.plots import ranking_plot, scenario_map
 from independence_bench.report.rows import boards
 from independence_bench.scoring import RULES
-from independence_bench.store.database import open_store
 
 STEM = "LEADERBOARD"
 
@@ -66,7 +66,7 @@ def command(
     same bytes. Asks no model and changes nothing in the store.
     """
     names = jurors(judge, jury)
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         found = boards(opened, protocol, judge, names, RULES[rules])
         if judge and not found:

@@ -29,6 +29,7 @@ from independence_bench.cli.options import (
     err,
     experiments_of,
     experiments_option,
+    keep_exclusions,
     models_file_option,
     out,
     protocol_option,
@@ -315,6 +316,7 @@ def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> No
 
 def print_asked(wanted: Wanted, store: Store, judges: Collection[str | None]) -> None:
     """The rankings of what was *wanted*, by judges of those labels; by others where they rank somebody."""
+    keep_exclusions(store, wanted.roster)
     played = set(wanted.configurations)
     found = [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]
     if asked := [one for one in found if one.judge is None or one.judge in judges or one.ranked]:

@@ -10,6 +10,7 @@ from independence_bench.cli.options import (
     find_protocol,
     jurors,
     jury_option,
+    open_results,
     out,
     store_option,
     stored_protocol_option,
@@ -21,7 +22,6 @@ from independence_bench.report.rows import boards
 from independence_bench.report.scenarios import measure_board
 from independence_bench.report.scenarios_view import scenarios_json, scenarios_view
 from independence_bench.report.terminal import printed
-from independence_bench.store.database import open_store
 
 
 @click.command(name="scenarios")
@@ -48,7 +48,7 @@ def command(
     alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.
     """
     names = jurors(judge, jury)
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
         chosen = configurations(protocol, variants, modes)
         found = [board for board in boards(opened, protocol, judge, names) if board.configurations == chosen]

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from independence_bench.cli.options import err, find_protocol, out, store_option
+from independence_bench.cli.options import err, find_protocol, open_results, out, store_option
 from independence_bench.errors import WrongUse
-from independence_bench.store.database import open_store
 from independence_bench.viewer.catalog import read_catalog, rows_of
 from independence_bench.viewer.freeze import WORKFLOW, check_place, freeze, offer
 from independence_bench.viewer.page import read_page
@@ -42,7 +41,7 @@ def command(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], wor
         raise WrongUse("name the folder of the site: `aib site OUT/`")
     check_place(folder.resolve())
     page = read_page()
-    with open_store(store, create=False) as opened:
+    with open_results(store) as opened:
         protocols = [find_protocol(name, opened)[0] for name in protocol_names]
         catalog = read_catalog(opened, protocols)
         if not catalog.rankings:

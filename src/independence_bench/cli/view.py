@@ -8,8 +8,7 @@ import webbrowser
 
 import click
 
-from independence_bench.cli.options import err, find_protocol, store_option, stored_protocol_option
-from independence_bench.store.database import open_store
+from independence_bench.cli.options import err, find_protocol, open_results, store_option, stored_protocol_option
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.page import read_page
@@ -32,7 +31,7 @@ def command(port: int, open_it: bool, protocol_name: str | None, store: str) -> 
     itself. All protocols of the store are shown, or the one that is named. Ends with Ctrl-C.
     """
     page = read_page()
-    with open_store(store, create=False) as opened, listen(port) as listening:
+    with open_results(store) as opened, listen(port) as listening:
         protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
         err().print(f"reading {opened.shown}")
         live = Live(opened, protocols)

@@ -13,6 +13,7 @@ from independence_bench.dataset.forms import to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical
 from independence_bench.protocol_files import LARGEST_FILE, parse
+from independence_bench.store.decisions import COMMAND, MODELS_FILE
 from independence_bench.subject import ChatModel, Reasoning
 
 Row = dict[str, Any]
@@ -93,3 +94,10 @@ def check_attempt(row: Row) -> None:
     """A cost that somebody can have paid."""
     cost = row["cost"]
     need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is no cost: dollars, from 0 up")
+
+
+def check_decision(row: Row) -> None:
+    """One of the two decisions, said in one of the two places, with a reason in a line."""
+    need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
+    need(row["origin"] in (COMMAND, MODELS_FILE), "its origin is neither the command nor models.yaml")
+    need(row["reason"].strip() and row["reason"].isprintable(), "its reason is no line of words")

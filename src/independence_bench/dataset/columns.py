@@ -53,6 +53,7 @@ class Sheet:
     says: str
     columns: tuple[Column, ...]
     imported: bool = True
+    optional: bool = False  # an export of an older version lacks it
 
     def shown(self, raw: bool) -> tuple[Column, ...]:
         """Its columns, in an export with or without what is *raw*."""
@@ -309,6 +310,18 @@ BEGUN = Sheet(
         Column("delivery", "text", "`user_role` or `tool_role`"),
     ),
 )
+DECISIONS = Sheet(
+    "decisions",
+    "Subjects that a person took off every ranking, or kept on them, and why.",
+    (
+        Column("subject_hash", "key", "the subject"),
+        Column("verdict", "text", "`exclude`, or `keep`: though too many of its conversations have no valid reply"),
+        Column("reason", "text", "why, as it is shown"),
+        Column("origin", "text", "where it was said: `command` (`aib exclude`) or `models.yaml`"),
+        Column("decided_at", "number", "seconds since 1970 (UTC)"),
+    ),
+    optional=True,
+)
 SCORES = Sheet(
     "scores",
     "Every ranking, worked out from the marks when this was exported; not read back.",
@@ -335,7 +348,7 @@ SCORES = Sheet(
 )
 
 # in the order in which they are read back: each refers only to what stands before it
-SHEETS = (PROTOCOLS, SUBJECTS, JUDGES, BEGUN, CALLS, ATTEMPTS, REPLIES, TRANSCRIPTS, JUDGEMENTS, SCORES)
+SHEETS = (PROTOCOLS, SUBJECTS, JUDGES, BEGUN, DECISIONS, CALLS, ATTEMPTS, REPLIES, TRANSCRIPTS, JUDGEMENTS, SCORES)
 
 
 def described() -> str:

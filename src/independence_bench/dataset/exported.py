@@ -21,6 +21,7 @@ from independence_bench.dataset.checks import (
     Refused,
     check_attempt,
     check_call,
+    check_decision,
     check_judge,
     check_protocol,
     check_subject,
@@ -98,7 +99,8 @@ def _rows(path: Path, sheet: Sheet, summary: Imported) -> Iterator[tuple[int, tu
     """Its size, where it stands, and the row, for each good row of *sheet*."""
     file = find_file(path, sheet.name)
     if file is None:
-        summary.note(f"{sheet.name}: there is no such file")
+        if not sheet.optional:
+            summary.note(f"{sheet.name}: there is no such file")
         return
     for found in read_file(file):
         try:
@@ -234,8 +236,11 @@ class _Desk:
         return {row[column] for row in exchange.find(self.connection, table, column, values)}
 
     def _parents(self, row: Row) -> Row:
-        """A row of `begun`: its protocol and its subject have to be here."""
-        need(self.present("protocols", "hash", {row["protocol_hash"]}), "its protocol is not here")
+        """A row of `begun` or `decisions`: its protocol and its subject have to be here."""
+        if "verdict" in row:
+            check_decision(row)
+        else:
+            need(self.present("protocols", "hash", {row["protocol_hash"]}), "its protocol is not here")
         need(self.present("subjects", "hash", {row["subject_hash"]}), "its subject is not here")
         return row
 

@@ -18,7 +18,7 @@ from independence_bench.report.made import day_and_hour, made_said, span_text
 from independence_bench.report.markup import code, prose, table
 from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import about, sections
-from independence_bench.report.rows import MOST_UNUSABLE, Board, Row
+from independence_bench.report.rows import MOST_UNANSWERED, Board, Row
 from independence_bench.report.scenarios import Complexity
 from independence_bench.report.scenarios_view import percent, percents, remarks, span
 from independence_bench.report.terminal import (
@@ -509,7 +509,7 @@ def _health(contents: Contents) -> Iterable[str]:
                 f"{health.judged} of {health.transcripts}",
                 f"{health.replies:,}",
                 f"{health.invalid:,} ({share(health.invalid_share)})",
-                share(health.unusable_share),
+                share(health.failed_share),
                 f"{health.cut_off:,} ({share(health.cut_off_share)})",
                 f"{health.plain_text:,}",
                 f"{health.reasoned:,}",
@@ -521,7 +521,7 @@ def _health(contents: Contents) -> Iterable[str]:
         "Judged",
         "Replies",
         "Invalid",
-        "Unusable",
+        "Failed attempts",
         "Cut off",
         "Plain text",
         "With reasoning",
@@ -530,8 +530,9 @@ def _health(contents: Contents) -> Iterable[str]:
     yield table(headings, rows, left=(0,))
     yield (
         "Judged: transcripts with their marks, of those planned for the runs that were begun. Invalid: replies that in "
-        "the end were none (empty, debris, stopped by a filter). Unusable: the share of attempts that brought no "
-        f"answer and were asked again; over {MOST_UNUSABLE:.0%} of them exclude a subject. Cut off: ended by the token "
+        "the end were none (empty, debris, stopped by a filter). Failed attempts: the share of attempts at "
+        "its replies that brought no answer, most of which were asked again and came then. Who has no valid reply in "
+        f"over {MOST_UNANSWERED:.0%} of its conversations in the end is excluded. Cut off: ended by the token "
         "limit, twice. Plain text: said beside the tool. With reasoning: came with thoughts, asked for or not. Judge "
         "failed: transcripts without a verdict."
     )

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from independence_bench.chat import UNUSABLE
+from independence_bench.chat import UNUSABLE, Kind
 from independence_bench.embedded import is_table_judge
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load, shipped
@@ -20,12 +20,14 @@ from independence_bench.report.jury import find_jury, jury_label, verdicts_of
 from independence_bench.report.made import Made, when_made
 from independence_bench.report.results import Key, Results, results_of
 from independence_bench.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, score_run, score_subject
-from independence_bench.store import consumption, participants, records
+from independence_bench.store import consumption, decisions, participants, records
 from independence_bench.store.database import Store
+from independence_bench.store.decisions import Decision
 from independence_bench.store.records import Judgement, TranscriptRow
 from independence_bench.subject import ChatModel
 
-MOST_UNUSABLE = 0.2  # of a subject's replies; beyond that it is not ranked
+FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # what came of an attempt, and is no answer
+MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 JURY = "jury"  # in the place of a judge's hash
 
 
@@ -42,7 +44,7 @@ class Health:
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: spoken beside the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
-    unusable: int = 0  # of those: brought no answer at least once, invalid ones included
+    failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
 
     @property
     def invalid_share(self) -> float:
@@ -55,9 +57,14 @@ class Health:
         return self.cut_off / self.replies if self.replies else 0.0
 
     @property
-    def unusable_share(self) -> float:
-        """Replies that brought no answer at least once of all replies asked for, [0, 1]; 0 where none was."""
-        return self.unusable / self.replies if self.replies else 0.0
+    def attempts(self) -> int:
+        """Attempts that brought something, an answer or none; not those that an endpoint put off."""
+        return self.replies - self.invalid + self.failed
+
+    @property
+    def failed_share(self) -> float:
+        """Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none."""
+        return self.failed / self.attempts if self.attempts else 0.0
 
     @property
     def plain_text_share(self) -> float:
@@ -80,7 +87,7 @@ class Row:
     score: SubjectScore
     runs: Mapping[int, RunScore]
     health: Health
-    missing: tuple[str, ...]  # marks that are not there, a line each
+    missing: tuple[str, ...]  # marks that are not there, a line each; why it is excluded before them
     by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
@@ -91,6 +98,8 @@ class Row:
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: Made | None = None
     """When its runs were; None: nothing was finished."""
+    excluded: str | None = None
+    """Why it is not scored, though its marks may all be there; None: it is not excluded."""
 
     @property
     def thinks(self) -> bool:
@@ -152,9 +161,10 @@ def boards(
         every = results_of(connection, protocol)
         judgements = records.judgement_rows(connection, {rubric for of in every for rubric in of.rubrics.values()})
         scripts = {script for of in every for script in of.slots}
-        unusable = consumption.unusable_replies(connection, UNUSABLE, scripts)
+        failed = consumption.failed_attempts(connection, FAILED, scripts)
         since = participants.judging_since(connection)
         specs = participants.judge_specs(connection)
+        decided = decisions.decided(connection)
     by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
@@ -175,8 +185,8 @@ def boards(
             given = {} if judge_hash is None else by_judge[judge_hash]
             board = _board(results, None if judge_hash is None else labels[judge_hash], given, subjects, rules)
             board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
-            if rules.name == OWN.name:
-                board = _without_unusable(board, results.transcripts, unusable)
+            board = _with_attempts(board, results.transcripts, failed)
+            board = _without_excluded(board, decided, rules)
             found.append((judge_hash, board))
         found.sort(
             key=lambda one: (
@@ -219,30 +229,54 @@ def _board(
     return Board(results.protocol, results.configurations, judge, False, tuple(ranked), tuple(incomplete), rules.name)
 
 
-def _without_unusable(board: Board, transcripts: Sequence[TranscriptRow], unusable: Mapping[str, int]) -> Board:
-    """Who gave too many unusable replies is not ranked and not scored: what is left would be a choice of its best."""
+def _with_attempts(board: Board, transcripts: Sequence[TranscriptRow], failed: Mapping[str, int]) -> Board:
+    """The board with how many attempts at each subject's replies have failed."""
     counts: Counter[str] = Counter()
     for one in transcripts:
-        counts[one.subject_hash] += unusable.get(one.id, 0)
+        counts[one.subject_hash] += failed.get(one.id, 0)
 
     def told(row: Row) -> Row:
-        row = replace(row, health=replace(row.health, unusable=counts[row.subject.hash]))
-        if row.health.unusable_share <= MOST_UNUSABLE:
-            return row
-        why = f"excluded: {row.health.unusable_share:.0%} of its replies were unusable, over {MOST_UNUSABLE:.0%}"
-        score = SubjectScore(
-            row.score.runs, dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions), None, None
-        )
-        return replace(row, rank=None, score=score, runs={}, by_configuration={}, missing=(why, *row.missing))
+        return replace(row, health=replace(row.health, failed=counts[row.subject.hash]))
 
-    ranked = [told(row) for row in board.ranked]
-    left = [row for row in ranked if row.score.index is not None]
-    out = [*(row for row in ranked if row.score.index is None), *map(told, board.incomplete)]
+    return replace(board, ranked=tuple(map(told, board.ranked)), incomplete=tuple(map(told, board.incomplete)))
+
+
+def _without_excluded(board: Board, decided: Mapping[str, Decision], rules: Rules) -> Board:
+    """Without the scores of who is excluded: by a person, or by our own rules."""
+    told = [_placed(row, decided.get(row.subject.hash), rules) for row in (*board.ranked, *board.incomplete)]
+    left = [row for row in told if row.score.index is not None]
+    out = [row for row in told if row.score.index is None]
     return replace(
         board,
         ranked=tuple(_with_rank(row, left) for row in left),
         incomplete=tuple(sorted(out, key=lambda row: row.label)),
     )
+
+
+def _placed(row: Row, decision: Decision | None, rules: Rules) -> Row:
+    """The row, without its scores where it is excluded. A person's word comes before the rule.
+
+    The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
+    """
+    if decision is not None and decision.verdict == "exclude":
+        return _without_scores(row, f"excluded by a person: {decision.reason}")
+    health = row.health
+    ended = health.complete + health.invalid
+    if rules.name != OWN.name or health.invalid <= MOST_UNANSWERED * ended:
+        return row
+    share = f"{health.invalid} of {ended} conversations have no valid reply in the end"
+    why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
+    if decision is not None:
+        return replace(row, missing=(f"would be {why}; a person keeps it: {decision.reason}", *row.missing))
+    return _without_scores(row, why)
+
+
+def _without_scores(row: Row, why: str) -> Row:
+    score = SubjectScore(
+        row.score.runs, dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions), None, None
+    )
+    missing = (why, *row.missing)
+    return replace(row, rank=None, score=score, runs={}, by_configuration={}, missing=missing, excluded=why)
 
 
 def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[int, dict[Slot, Marks]]]:

@@ -65,7 +65,7 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
     table.add_column("n", justify="right")
     for dimension in shown:
         table.add_column(short(dimension), justify="right")
-    table.add_column("inv", justify="right")
+    table.add_column("err", justify="right")
     table.add_column("cut", justify="right")
     for row in board.ranked:
         table.add_row(
@@ -76,7 +76,7 @@ def _ranking(board: Board, shown: Sequence[Dimension]) -> Table:
             between(row.certainty.index.another, 0),
             str(row.score.runs),
             *(number(_percent(row.score.dimensions[d.name]), 0) for d in shown),
-            share(row.health.invalid_share),
+            share(row.health.failed_share),
             share(row.health.cut_off_share),
         )
     return table
@@ -117,7 +117,8 @@ def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
         "index: 0-100, the mean over n runs.",
         *doubts(board),
         f"Dimensions, 0-100 (weight): {titles}.",
-        "inv, cut: share of replies that were invalid, or cut off by the token limit.",
+        "err: share of attempts at its replies that brought no answer and were made again; cut: share of replies that "
+        "the token limit cut off.",
         *cautions(board),
     ]
     return Text(" ".join(sentences), style="dim")
@@ -196,7 +197,8 @@ def incomplete_lines(row: Row) -> list[str]:
     health = row.health
     facts = (
         f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
-        f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off"
+        f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off; "
+        f"{share(health.failed_share)} of attempts failed"
     )
     lines = [facts, *row.missing]
     lines += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, func, select
 
 from independence_bench.hashing import content_hash
+from independence_bench.store.decisions import decided
 from independence_bench.store.tables import begun, judgements, protocols, transcripts
 
 LENGTH = 16  # hexadecimal digits
@@ -21,4 +22,5 @@ def state_of(connection: Connection) -> str:
         for time in (transcripts.c.finished_at, judgements.c.stored_at)
     ]
     others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
-    return content_hash([[list(row) for row in counted], others])[:LENGTH]
+    said = {subject: [one.verdict, one.reason] for subject, one in decided(connection).items()}
+    return content_hash([[list(row) for row in counted], others, said])[:LENGTH]

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
 
 from independence_bench.hashing import content_hash
+from independence_bench.store.decisions import undo
 from independence_bench.store.owners import is_dead
 from independence_bench.store.tables import (
     CLEARED,
@@ -104,6 +105,7 @@ def clear(connection: Connection, doomed: Doomed, now: float) -> None:
         left = select(transcripts.c.id).where(transcripts.c.subject_hash == subject).limit(1)
         still = select(begun.c.run).where(begun.c.subject_hash == subject).limit(1)
         if connection.execute(left).first() is None and connection.execute(still).first() is None:
+            undo(connection, subject)
             connection.execute(delete(subjects).where(subjects.c.hash == subject))
 
 

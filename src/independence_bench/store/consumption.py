@@ -128,20 +128,18 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
     return {rubric: float(mean) for rubric, mean in found}
 
 
-def unusable_replies(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
-    """Transcript id -> how many of its replies had to be asked for again, or were given up, because they ended as one
-    of *broken*; transcripts without any are left out.
-    """
+def failed_attempts(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
+    """Transcript id -> how many attempts at its replies ended as one of *broken*; without those that have none."""
     found = connection.execute(
-        select(attempts.c.call_key)
+        select(attempts.c.call_key, func.count())
         .join(calls, calls.c.key == attempts.c.call_key)
         .where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply")
-        .distinct()
+        .group_by(attempts.c.call_key)
     )
-    spoiled = set(found.scalars())
+    spoiled = {row[0]: int(row[1]) for row in found}
     if not spoiled:
         return {}
     keyed = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
     with undamaged():
-        counts = {one: len(spoiled.intersection(json.loads(keys))) for one, keys in connection.execute(keyed)}
+        counts = {one: sum(spoiled.get(key, 0) for key in json.loads(keys)) for one, keys in connection.execute(keyed)}
     return {one: count for one, count in counts.items() if count}

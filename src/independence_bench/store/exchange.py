@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, insert, inspect, select, update
 
 from independence_bench.store.tables import attempts, calls, metadata, pack, unpack
 
@@ -23,6 +23,8 @@ def dump(connection: Connection, name: str, blobs: Collection[str] = ()) -> Iter
     Attempts come call by call, each in the order in which it was made, and only those that have ended.
     """
     table = metadata.tables[name]
+    if name not in inspect(connection).get_table_names():  # a store of an older version
+        return
     chosen = select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, LargeBinary)))
     if name == "attempts":
         chosen = chosen.where(attempts.c.finished_at.is_not(None)).order_by(attempts.c.call_key, attempts.c.id)

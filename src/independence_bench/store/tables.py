@@ -11,6 +11,7 @@ judgements    all marks of one judge on what was heard in one transcript, or tha
 begun         runs that were begun for a protocol, beside those that have transcripts of it
 commands      what each owner of attempts was: the command, as it was typed (since version 2)
 prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
+decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from independence_bench.unpacking import TooLarge, inflate
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-VERSION = 2
+VERSION = 3
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
@@ -209,7 +210,17 @@ prices = Table(
     Column("request", Float, nullable=False),  # dollars a call
 )
 
-ADDED = {2: (commands, prices)}  # version -> the tables that a store of the version before lacks
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), primary_key=True),
+    Column("verdict", String, nullable=False),  # exclude | keep
+    Column("reason", Text, nullable=False),
+    Column("origin", String, nullable=False),  # command | models.yaml
+    Column("decided_at", Float, nullable=False),
+)
+
+ADDED = {2: (commands, prices), 3: (decisions,)}  # version -> the tables that a store of the version before lacks
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:

@@ -72,10 +72,10 @@ class Health:
     cut_off: int  # ended by the token limit
     plain_text: int  # spoken beside the tool
     reasoned: int  # came with reasoning
-    unusable: int  # brought no answer at least once
+    failed: int  # attempts at them that brought no answer
     invalid_share: Share
     cut_off_share: Share
-    unusable_share: Share
+    failed_share: Share  # of the attempts
     reasoned_share: Share
     plain_text_share: Share
 

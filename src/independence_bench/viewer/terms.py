@@ -109,7 +109,8 @@ TERMS = (
     Term(
         "Incomplete",
         "Not every planned transcript of every run that was begun has its marks. The subject is shown with what "
-        "is missing, and is not ranked. So is one of whose replies more than a fifth were unusable.",
+        "is missing, and is not ranked. So is one that in the end has no valid reply in more than a fifth of its "
+        "conversations.",
     ),
     Term(
         "Interval: the same test again",

@@ -56,18 +56,19 @@ export interface Health {
   readonly plain_text: number;
   /** came with reasoning */
   readonly reasoned: number;
-  /** brought no answer at least once */
-  readonly unusable: number;
+  /** attempts at them that brought no answer */
+  readonly failed: number;
   readonly invalid_share: number;
   readonly cut_off_share: number;
-  readonly unusable_share: number;
+  /** of the attempts */
+  readonly failed_share: number;
   readonly reasoned_share: number;
   readonly plain_text_share: number;
   /** as text */
   readonly shown: {
     readonly invalid_share: string;
     readonly cut_off_share: string;
-    readonly unusable_share: string;
+    readonly failed_share: string;
     readonly reasoned_share: string;
     readonly plain_text_share: string;
   };

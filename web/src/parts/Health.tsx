@@ -6,7 +6,7 @@ export function troubles(health: Facts): string[] {
   const said: string[] = [];
   if (health.invalid) said.push(`${health.shown.invalid_share} invalid`);
   if (health.judge_failed) said.push(`${plural(health.judge_failed, "verdict")} missing`);
-  if (health.unusable > health.invalid) said.push(`${health.shown.unusable_share} asked again`);
+  if (health.failed) said.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) said.push(`${health.shown.cut_off_share} cut off`);
   if (health.plain_text) said.push(`${health.shown.plain_text_share} beside the tool`);
   return said;
@@ -16,7 +16,7 @@ export function troubles(health: Facts): string[] {
 export function Health({ health, short = false }: { health: Facts; short?: boolean }) {
   const said = troubles(health);
   const serious =
-    health.invalid > 0 || health.judge_failed > 0 || health.unusable_share > 0.05 || health.cut_off_share > 0.05;
+    health.invalid > 0 || health.judge_failed > 0 || health.failed_share > 0.05 || health.cut_off_share > 0.05;
   return (
     <span title={inFull(health)} className={`text-sm ${serious ? "text-warn" : "text-soft"}`}>
       <span aria-hidden="true" className={serious ? "text-warn" : said.length ? "text-faint" : "text-good"}>
@@ -34,7 +34,7 @@ export function inFull(health: Facts): string {
     `${count(health.judge_failed)} without a verdict`,
     `${count(health.replies)} replies`,
     `${count(health.cut_off)} cut off`,
-    `${count(health.unusable)} brought no answer at least once`,
+    `${count(health.failed)} attempts at them brought no answer`,
     `${count(health.plain_text)} spoken beside the tool`,
     `${count(health.reasoned)} with reasoning`,
   ].join("; ");

@@ -180,7 +180,7 @@ function prices(): Column<Row>[] {
 
 /** To sort by: the worse the data, the higher. */
 function unhealthy({ health }: Row): number {
-  return health.unusable_share + health.cut_off_share + health.judge_failed + troubles(health).length / 1e6;
+  return health.failed_share + health.cut_off_share + health.judge_failed + troubles(health).length / 1e6;
 }
 
 export function forestColumns(told: Told): Column<Row>[] {

@@ -1,0 +1,180 @@
+"""Who is on no ranking: by the rule, and by a person's word in `aib exclude` and models.yaml."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from scripted import Answer, Asked, Bench, completion, says, verdict
+
+from independence_bench.cli.main import cli
+from independence_bench.dataset.export import export
+from independence_bench.dataset.exported import import_export
+from independence_bench.errors import WrongUse
+from independence_bench.store.database import open_store
+from independence_bench.viewer.catalog import read_catalog, rows_of
+
+WHY = "served another model until March"
+RULE = "excluded: 1 of 4 conversations have no valid reply in the end, over 20%"
+
+
+def script(asked: Asked) -> Answer:
+    """One subject falls silent in one conversation of four."""
+    if asked.judging:
+        return verdict(asked)
+    if asked.model.endswith("silent") and "Be somebody else" in asked.text:
+        return Answer(completion("", cost=0.0))
+    return says(asked, f"I stay who I am, answer {asked.number}.")
+
+
+@pytest.fixture
+def where(either: str) -> str:
+    """Both databases."""
+    return either
+
+
+@pytest.fixture
+def played(bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
+    """Three subjects, one of them excluded by the rule, in an empty working folder."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    made = bench(script)
+    made.play(made.subject("acme/one"), made.subject("acme/two"), made.subject("acme/silent"))
+    return made
+
+
+def aib(made: Bench, *arguments: str) -> Result:
+    """One command on the store, in this process."""
+    done = CliRunner().invoke(cli, [*arguments, "--store", str(made.store)])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+def rows(made: Bench, *options: str) -> dict[str, dict[str, Any]]:
+    """The rows of `aib leaderboard`, by model."""
+    (board,) = json.loads(aib(made, "leaderboard", "--json", *options).stdout)["boards"]
+    every = [*board["ranked"], *board["incomplete"]]
+    return {row["label"].partition("@")[0].removeprefix("scripted:acme/"): row for row in every}
+
+
+def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
+    """Its row says why, everywhere and by all rules; the others move up; undone, all is as before."""
+    before = rows(played)
+
+    assert aib(played, "exclude", "acme/one", "--reason", WHY).exit_code == 0
+
+    now = rows(played)
+    said = f"excluded by a person: {WHY}"
+    assert (now["one"]["rank"], now["one"]["index"], now["one"]["excluded"], now["one"]["run_scores"]) == (
+        None, None, said, {},
+    )  # fmt: skip
+    assert now["one"]["missing"] == [said]
+    assert now["two"]["rank"] == 1
+    assert rows(played, "--rules", "published")["one"]["excluded"] == said
+    assert said in " ".join(aib(played, "leaderboard").stdout.split())
+    assert WHY in aib(played, "exclude").stdout
+    with open_store(played.store) as store:
+        catalog = read_catalog(store)
+        boards = [board for board in map(catalog.board, catalog.rankings.values()) if board is not None]
+    assert boards
+    assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
+    aib(played, "generate-report", "--out", "report")
+    assert said in Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
+
+    assert aib(played, "exclude", "acme/one", "--undo").exit_code == 0
+    assert rows(played) == before
+
+
+def test_the_rule_and_a_person_who_keeps_a_subject(played: Bench) -> None:
+    """One conversation of four without a valid reply excludes; kept, the row says both and has its index missing."""
+    silent = rows(played)["silent"]
+    assert (silent["excluded"], silent["missing"][0]) == (RULE, RULE)
+
+    assert aib(played, "exclude", "silent", "--keep", "--reason", "it is what we test").exit_code == 0
+
+    kept = rows(played)["silent"]
+    assert (kept["excluded"], kept["index"]) == (None, None)
+    assert kept["missing"][0] == f"would be {RULE}; a person keeps it: it is what we test"
+    assert list(kept["run_scores"]) == ["1"]
+
+
+def test_models_yaml_excludes_and_takes_back(played: Bench) -> None:
+    """As data, matched by what it says of the subject; the command comes before it; what is gone from it is undone."""
+    listed = (
+        "endpoints:\n  scripted: {url: 'http://localhost:9'}\nsubjects:\n  - {model: acme/%s, endpoint: scripted%s}\n"
+    )
+    models = Path("models.yaml")
+    models.write_text(listed % ("one", f", exclude: {WHY}"), encoding="utf-8")
+    assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}"
+    models.write_text(listed % ("one", f", temperature: 0.1, exclude: {WHY}"), encoding="utf-8")
+    assert rows(played)["one"]["excluded"] == f"excluded by a person: {WHY}", "another subject: nothing is taken back"
+    models.write_text(listed % ("one", ""), encoding="utf-8")
+    assert rows(played)["one"]["excluded"] is None
+
+    aib(played, "exclude", "acme/two", "--reason", "mine")
+    models.write_text(listed % ("two", f", exclude: {WHY}"), encoding="utf-8")
+    assert rows(played)["two"]["excluded"] == "excluded by a person: mine"
+
+
+def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> None:
+    """Into an empty store and back; the viewer's state changes with it."""
+    with open_store(played.store) as store:
+        before = read_catalog(store).version
+        aib(played, "exclude", "acme/one", "--reason", WHY)
+        assert read_catalog(store).version != before
+        export(store, tmp_path / "out")
+    with open_store(tmp_path / "other.db") as other:
+        summary = import_export(tmp_path / "out", other)
+        export(other, tmp_path / "again")
+
+    assert summary.findings == []
+    assert summary.counts["decisions"].added == 1
+    for name in ("decisions.jsonl", "scores.jsonl"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Path) -> None:
+    """As an older version wrote it."""
+    with open_store(played.store) as store:
+        export(store, tmp_path / "out")
+    (tmp_path / "out" / "decisions.jsonl").unlink()
+    with open_store(tmp_path / "other.db") as other:
+        assert import_export(tmp_path / "out", other).findings == []
+
+
+def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], tmp_path: Path) -> None:
+    """It has no table for decisions until one is made."""
+    made = bench(script)
+    made.store = tmp_path / "old.db"
+    made.play(made.subject("acme/one"))
+    with closing(sqlite3.connect(made.store)) as raw, raw:
+        raw.execute("DROP TABLE decisions")
+        raw.execute("UPDATE meta SET value = '2' WHERE name = 'version'")
+
+    assert rows(made)["one"]["excluded"] is None
+    with open_store(made.store) as store:
+        export(store, tmp_path / "out")
+    assert aib(made, "exclude", "acme/one", "--reason", WHY).exit_code == 0
+    assert rows(made)["one"]["excluded"] is not None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("acme/one",), ("acme/one", "--reason", " "), ("acme/one", "--keep", "--undo"), ("nobody", "--reason", "x")],
+    ids=["no reason", "an empty one", "two things", "nobody"],
+)
+def test_what_makes_no_sense_is_said_and_changes_nothing(played: Bench, arguments: tuple[str, ...]) -> None:
+    """Nobody has decided anything then."""
+    before = rows(played)
+
+    done = CliRunner().invoke(cli, ["exclude", *arguments, "--store", str(played.store)])
+
+    assert isinstance(done.exception, WrongUse)
+    assert rows(played) == before
