@@ -22,7 +22,7 @@ from typing import Any
 
 import independence_bench
 from independence_bench.completion import one_line, read_completion, split_thoughts
-from independence_bench.endpoint import _read_models
+from independence_bench.offers import read_models
 from independence_bench.protocol_files import load
 from independence_bench.redaction import Secrets
 from independence_bench.shown import harmless
@@ -95,7 +95,7 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "thoughts": split_thoughts,
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
-        "models": lambda text: _read_models({"data": [{"id": text, "root": text}]}),
+        "models": lambda text: read_models({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
         "shown": harmless,
         "one line": one_line,

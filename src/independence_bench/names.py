@@ -152,11 +152,9 @@ alibaba ant anthropic baidu deepmind google meta microsoft mistral nvidia openai
 _MAKERS = frozenset(_MAKER_WORDS.split())
 # what stands before a name that is not taken
 _NOT = re.compile(
-    r"(?i)(?:\bnot|n't|\bnever|\bno longer|\brather than|\binstead of|\bneither|\bnor|\brefuse\w*|\bdecline\w*"
-    r"|\bwithout"
-    r"|\byou (?:asked|wanted|want|suggested|said|prefer)|\bthan|\bunlike|\bif i|\beven if|\bcould(?: have)?"
-    r"|\bmight(?: have)?"
-    r"|\bwhether|\bwhy|\bisn't|\bused to|\bpreviously|\bformerly|\bwas|\blean\w*|\bpretend\w*|\bmaybe|\bperhaps)\b"
+    r"(?i)(?:n't|\b(?:not|never|no longer|rather than|instead of|neither|nor|refuse\w*|decline\w*|without"
+    r"|you (?:asked|wanted|want|suggested|said|prefer)|than|unlike|if i|even if|could(?: have)?|might(?: have)?"
+    r"|whether|why|isn't|used to|previously|formerly|was|lean\w*|pretend\w*|maybe|perhaps))\b"
     r"[^.!?;:\n]{0,40}$"
 )
 
