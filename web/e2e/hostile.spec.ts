@@ -80,7 +80,7 @@ test("there are a hundred payloads and more, and each is a subject, letter for l
   expect(there.board.rows.length).toBe(PAYLOADS);
 });
 
-test("the check itself finds what it looks for", async ({ page }) => {
+test("the check itself finds what it looks for", async ({ page, watched, expected }) => {
   await open(page, "/methods");
   await expectInert(page);
   const bad: [string, Record<string, string>][] = [
@@ -106,6 +106,9 @@ test("the check itself finds what it looks for", async ({ page }) => {
       document.getElementById("planted")?.remove();
     });
   }
+  // the browser refuses the handler that was planted here, and says so
+  expected.errors.push(/^Executing inline event handler violates/);
+  expect(watched.violations.splice(0).filter((one) => one !== "script-src-attr inline ")).toEqual([]);
 });
 
 for (const view of ["table", "forest", "heat"]) {

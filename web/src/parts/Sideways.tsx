@@ -16,8 +16,9 @@ export function Sideways({
     const box = at.current;
     if (!box) return;
     const measure = () => {
-      setScrolls(box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible");
+      setScrolls(box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible");
     };
+    measure();
     const watch = new ResizeObserver(measure);
     watch.observe(box);
     if (box.firstElementChild) watch.observe(box.firstElementChild);
