@@ -34,13 +34,21 @@ def exact_limits(share: Floats, tosses: Floats, outside: Floats) -> tuple[Floats
 
 
 def _chance(heads: Floats, tosses: Floats, wanted: Floats) -> Floats:
-    """The chance of a coin of which *heads* or more of *tosses* have the probability *wanted*; by halving."""
-    below, above = np.zeros_like(heads), np.ones_like(heads)
-    for _ in range(_HALVINGS):
-        middle = (below + above) / 2
-        less = _at_least(heads, tosses, middle) < wanted
-        below, above = np.where(less, middle, below), np.where(less, above, middle)
-    return below
+    """The chance of a coin of which *heads* or more of *tosses* have the probability *wanted*; 0 for no heads.
+
+    All of them and one of them have a formula, which is most of what is asked for; the others by halving.
+    """
+    found = np.where(heads == tosses, wanted ** (1 / tosses), np.where(heads == 1, 1 - (1 - wanted) ** (1 / tosses), 0))
+    between = (heads > 1) & (heads < tosses)
+    if between.any():
+        heads, tosses, wanted = heads[between], tosses[between], np.broadcast_to(wanted, found.shape)[between]
+        below, above = np.zeros_like(heads), np.ones_like(heads)
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            less = _at_least(heads, tosses, middle) < wanted
+            below, above = np.where(less, middle, below), np.where(less, above, middle)
+        found[between] = below
+    return found
 
 
 def _at_least(heads: Floats, tosses: Floats, chance: Floats) -> Floats:
