@@ -144,6 +144,28 @@ def test_coverage() -> None:
     assert set(ran[1].stdout.splitlines()[2:]) <= set(lines)
 
 
+def test_assumptions_of_coverage() -> None:
+    """Every table is made with a handful of boards, and says in the end which promises are not kept."""
+    ran = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "coverage" / "assumptions.py"), "--draws", "4"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
+    )
+
+    assert ran.returncode in (0, 1), ran.stderr
+    assert [line[3:] for line in ran.stdout.splitlines() if line.startswith("## ")] == [
+        "Runs that are not independent",
+        "What no interval can hold",
+        "Subjects who are unlike the others",
+        "Hold or fold on tiny boards",
+        "Rankings of equals",
+        "Unequal runs",
+        "Where the promise is not kept",
+    ]
+
+
 def test_viewer() -> None:
     """Every kind of answer is asked for, and the search finds its words."""
     output = printed("viewer", "--transcripts", "90", "--asked", "5")

@@ -1,0 +1,261 @@
+"""What becomes of intervals and rankings where what they take for granted does not hold: simulation, cell by cell.
+
+    python benchmarks/coverage/assumptions.py              # prints docs/coverage-assumptions.md, some ten minutes
+    python benchmarks/coverage/assumptions.py --write      # and writes it
+
+Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny boards, subjects with
+unequal runs. Boards are drawn as for coverage.md, from the models fitted to published results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from cells import ROUNDING, _pairs_p, covered
+from draw import PLACES, Boards, Days, Floats, Generator, Test, draw_boards, models, one_mark, whole_index
+from methods import QUESTIONS, measured_boards, our_differences, ours
+from page import ERROR, PROMISE, TITLES, markdown, percent
+
+from independence_bench.statistics.dispersion import measure
+from independence_bench.statistics.ranking import holm, pairs_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "coverage-assumptions.md"
+DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
+RANKED = 5  # boards with a ranking are drawn this many times less often
+HOLDS = -0.7  # beyond it a subject holds, else it folds: three in four hold
+HEAD = """\
+# Where assumptions fail
+
+Made by `python benchmarks/coverage/assumptions.py --write` with {draws:,} boards a cell ({ranked:,} for rankings)
+and seed {seed}; do not edit. Drawn as in [coverage.md](coverage.md); what is done about each is in
+[statistics.md](statistics.md). The Monte Carlo error of a coverage near 95 % is {error:.1f} points (a standard error),
+of a share of rankings near 3 % {ranked_error:.1f} points. The promise is {promise:.0f} % in every cell, and at most 5 %
+of rankings with a false "better than"; what is below it, or above, by more than two standard errors is **bold**, and
+said again at the end.
+"""
+
+TABLES = {
+    "days": "Runs that are not independent",
+    "serial": "What no interval can hold",
+    "unlike": "Subjects who are unlike the others",
+    "coins": "Hold or fold on tiny boards",
+    "wide": "Rankings of equals",
+    "unequal": "Unequal runs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One cell."""
+
+    table: str
+    situation: str
+    asked: str  # column
+    value: float  # a share
+    wrong: bool = False  # whether it counts rankings with something false in them; else it is a coverage
+    draws: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is kept, as far as so many draws can tell."""
+        bound = ERROR if self.wrong else PROMISE
+        error = 2 * np.sqrt(bound * (1 - bound) / self.draws)
+        return self.value <= bound + error if self.wrong else self.value >= bound - error
+
+
+def scores(table: str, situation: str, test: Test, played: Boards, runs: Sequence[int] = ()) -> Iterator[Checked]:
+    """Coverage of the first subjects' scores by each question, as many as there are places, the worst of them."""
+    boards = measured_boards(test.design, played.shares, runs)
+    for question in QUESTIONS:
+        limits = ours(boards, question)
+        if limits is not None and not np.isnan(played.truth(question)).any():
+            coverage, _ = covered(limits, played.truth(question))
+            yield Checked(table, situation, TITLES[question], float(coverage[:3].min()), draws=len(boards))
+
+
+def pairs(
+    table: str, situation: str, test: Test, played: Boards, first: list[int], second: list[int], few: Sequence[int] = ()
+) -> Iterator[Checked]:
+    """Coverage of differences by each question, the worst of them."""
+    boards = measured_boards(test.design, played.shares, few)
+    for question in QUESTIONS:
+        limits = our_differences(boards, question, first, second)
+        truth = played.truth(question)[:, first] - played.truth(question)[:, second]
+        if limits is not None and not np.isnan(truth).any():
+            inside = ((limits[0] <= truth + ROUNDING) & (truth <= limits[1] + ROUNDING)).mean(axis=0)
+            yield Checked(table, situation, f"difference, {question}", float(inside.min()), draws=len(boards))
+
+
+def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, equal: int) -> Checked:
+    """How often the first *equal* subjects, who are equal, are told apart by the same test again."""
+    first, second = pairs_of(shares.shape[1])
+    among = second < equal
+    false = 0
+    for start in range(0, len(shares), 25):
+        boards = [measure(test.design, list(one)) for one in shares[start : start + 25]]
+        false += sum(bool((holm(p) & among).any()) for p in _pairs_p(boards, "again", first, second))
+    return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
+
+
+def days(rng: Generator, draws: int) -> Iterator[Checked]:
+    """A day or a provider shifts whole runs, each subject's by itself; one of three places, the worst."""
+    test, table = whole_index(models()), TABLES["days"]
+    for spread in DAYS:
+        for subjects, runs in ((1, 2), (3, 2), (3, 5), (20, 2), (20, 5)):
+            places = tuple(PLACES)[:subjects]
+            played = draw_boards(test, rng, draws, subjects, runs, places, days=Days(spread))
+            said = np.einsum("dk,njrdk->njrk", test.design.weights, played.shares)
+            ratio = said.sum(axis=3).var(axis=2, ddof=1).sum() / said.var(axis=2, ddof=1).sum()
+            situation = f"variance ratio {ratio:.1f}; {subjects} subjects, {runs} runs"
+            yield from scores(table, situation, test, played)
+            if subjects > 1:
+                yield from pairs(table, situation, test, played, [0, 1, 0], [1, 2, 2])
+            if subjects == 20:
+                for place in ("low", "middle"):
+                    alike = draw_boards(
+                        test, rng, max(draws // RANKED, 1), subjects, runs, (place,), equal=subjects, days=Days(spread)
+                    )
+                    yield ranking(table, situation, f"false ranking, {place}", test, alike.shares, subjects)
+
+
+def serial(rng: Generator, draws: int) -> Iterator[Checked]:
+    """What no interval can hold: most of what shifts a run stays to the next, or is the same for all subjects."""
+    test, table = whole_index(models()), TABLES["serial"]
+    for name, kind in (
+        ("nine tenths stay from one run to the next", Days(0.26, serial=0.9)),
+        ("the same for all subjects", Days(0.26, common=True)),
+    ):
+        for runs in (2, 5):
+            played = draw_boards(test, rng, draws, 20, runs, tuple(PLACES), days=kind)
+            yield from scores(table, f"{name}; 20 subjects, {runs} runs", test, played)
+
+
+def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
+    """One or two subjects who vary among others who never do."""
+    test, table = whole_index(models()), TABLES["unlike"]
+    for noisy, still in ((1, 18), (2, 18), (1, 2), (2, 1)):
+        for runs in (2, 3, 5):
+            for place in ("low", "middle"):
+                played = draw_boards(test, rng, draws, noisy + still, runs, (place,) * min(noisy, 2))
+                shares, again = played.shares.copy(), played.again.copy()
+                shares[:, noisy:] = shares[:, noisy:, :1]
+                again[:, noisy:] = np.einsum("dk,njdk->nj", test.design.weights, shares[:, noisy:, 0])
+                fixed = Boards(shares, again, np.full_like(again, np.nan))
+                situation = f"{noisy} that vary, {still} that never do; {place}, {runs} runs"
+                yield from scores(table, situation, test, fixed)
+                yield from pairs(table, situation, test, fixed, [0], [1])
+
+
+def coins(rng: Generator, draws: int) -> Iterator[Checked]:
+    """Marks at the two ends, hold or fold, on boards of one, two and three."""
+    held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
+    table = TABLES["coins"]
+    for number in (1, 2, 3, 15):
+        test = one_mark(held["resistance"], number) if number < 15 else whole_index(held)
+        for subjects in (1, 2, 3):
+            for runs in (2, 3, 5):
+                situation = f"{number} scenario{'s' * (number > 1)}, {subjects} subjects, {runs} runs"
+                found = [
+                    one
+                    for place in PLACES
+                    for one in scores(
+                        table, situation, test, draw_boards(test, rng, draws, subjects, runs, (place,) * subjects)
+                    )
+                ]
+                for asked in dict.fromkeys(one.asked for one in found):
+                    yield min((one for one in found if one.asked == asked), key=lambda one: one.value)
+                if subjects > 1:
+                    alike = draw_boards(test, rng, draws, subjects, runs, ("low",), equal=subjects)
+                    yield ranking(table, situation, "false ranking", test, alike.shares, subjects)
+
+
+def wide(rng: Generator, draws: int) -> Iterator[Checked]:
+    """Rankings of equals, low ones, who vary most: v2's marks, and the same held or folded."""
+    held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
+    for name, of in (("v2's marks", models()), ("hold or fold", held)):
+        test = whole_index(of)
+        for subjects in (5, 20, 60, 130):
+            for runs in (2, 5):
+                alike = draw_boards(test, rng, max(draws // RANKED, 1), subjects, runs, ("low",), equal=subjects)
+                yield ranking(
+                    TABLES["wide"], f"{name}, {subjects} subjects", f"{runs} runs", test, alike.shares, subjects
+                )
+
+
+def unequal(rng: Generator, draws: int) -> Iterator[Checked]:
+    """One subject with fewer runs than the others, and its differences from them."""
+    table = TABLES["unequal"]
+    for name in ("resistance", "internal_consistency"):
+        for subjects, number in ((5, 20), (10, 50)):
+            for few, runs in ((1, 10), (2, 10), (1, 3)):
+                test = one_mark(models()[name], number)
+                for place in PLACES:
+                    played = draw_boards(test, rng, draws, subjects, runs, (place, "low", "ceiling"))
+                    situation = f"{number} scenarios, {subjects} subjects: {few} against {runs}, {place}, {name}"
+                    yield from pairs(table, situation, test, played, [0, 0], [1, 2], [few])
+
+
+PARTS = (days, serial, unlike, coins, wide, unequal)
+
+
+def page(found: Sequence[Checked], about: dict[str, float]) -> str:
+    """All of it as Markdown."""
+    lines = [HEAD.format(**about, promise=100 * PROMISE)]
+    for table in dict.fromkeys(one.table for one in found):
+        mine = [one for one in found if one.table == table]
+        columns = list(dict.fromkeys(one.asked for one in mine))
+        by_cell = {(one.situation, one.asked): one for one in mine}
+        said = next(part.__doc__ for part in PARTS if TABLES[part.__name__] == table)
+        lines += [f"## {table}\n", f"{said} In %.\n"]
+        rows = [
+            (situation, *(_shown(by_cell.get((situation, asked))) for asked in columns))
+            for situation in dict.fromkeys(one.situation for one in mine)
+        ]
+        lines += markdown(("", *columns), rows)
+    broken = [one for one in found if not one.kept]
+    lines.append("## Where the promise is not kept\n")
+    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)} %" for one in broken] or ["Nowhere."]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(one: Checked | None) -> str:
+    if one is None:
+        return ""
+    return percent(one.value) if one.kept else f"**{percent(one.value)}**"
+
+
+def main() -> int:
+    """Simulate and print; exit code 1 where a promise is not kept that could be."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=1000, help="boards of each cell  [default: 1000]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
+    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name}, too")
+    chosen = parser.parse_args()
+    found: list[Checked] = []
+    for number, part in enumerate(PARTS):
+        if part.__name__ in chosen.only:
+            found += part(np.random.default_rng([chosen.seed, number]), chosen.draws)
+            print(f"{part.__name__}: done", file=sys.stderr, flush=True)
+    ranked = max(chosen.draws // RANKED, 1)
+    about = {
+        "draws": chosen.draws,
+        "ranked": ranked,
+        "seed": chosen.seed,
+        "error": 100 * np.sqrt(0.95 * 0.05 / chosen.draws),
+        "ranked_error": 100 * np.sqrt(0.03 * 0.97 / ranked),
+    }
+    text = page(found, about)
+    if chosen.write:
+        PAGE.write_text(text, encoding="utf-8")
+    print(text)
+    return 0 if all(one.kept for one in found if one.table != TABLES["serial"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
