@@ -30,9 +30,10 @@ from independence_bench.cli.options import find_protocol
 from independence_bench.report.certainty import INDEX, designs
 from independence_bench.report.rows import Board, Row, boards
 from independence_bench.statistics.adaptive import FEWEST, look_at_ranking, look_at_width
-from independence_bench.statistics.dispersion import Design, Measured, measure, pairs_again, scores_again
-from independence_bench.statistics.intervals import Floats, intervals, p_values
-from independence_bench.statistics.ranking import RANKING_DEGREES, Bools, holm, pairs_of, standings
+from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again
+from independence_bench.statistics.intervals import Floats, intervals
+from independence_bench.statistics.questions import ranking_p
+from independence_bench.statistics.ranking import Bools, holm, pairs_of, standings
 from independence_bench.store.database import open_store
 
 Numbers = npt.NDArray[np.intp]
@@ -89,10 +90,9 @@ def _may_play(shares: Sequence[Floats], runs: Numbers) -> Bools:
 
 def shown_p(measured: Measured) -> Floats:
     """The p-values of all pairs, as the leaderboard has them."""
-    number = len(measured.mean)
-    sides = pairs_again(measured, *pairs_of(number))
-    assert sides is not None
-    return p_values(*sides, min(RANKING_DEGREES, number))
+    p, _ = ranking_p(measured, None, *pairs_of(len(measured.mean)))
+    assert p is not None
+    return p
 
 
 def has_a_false_claim(measured: Measured, truth: Floats) -> bool:

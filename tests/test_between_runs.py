@@ -27,7 +27,7 @@ def test_runs_together_worked_by_hand() -> None:
 
     Each has the variance 0.02, so W = 0.04; the runs are 0.2 and 0.6, V = 0.08: twice as much. By chance V - W has the
     variance 2 x (0.04^2 - 2 x 0.02^2) / 1 = 0.0016, so there is 2 x 0.04^2 / 0.0016 = 2 degrees behind it.
-    With one more degree for independence, a third of what is beyond 1 is not believed: 2/3.
+    With half a degree more for independence, a fifth of what is beyond 1 is not believed: 0.8.
     """
     found = together([np.array([[0.1, 0.1], [0.3, 0.3]])])
 
@@ -36,7 +36,7 @@ def test_runs_together_worked_by_hand() -> None:
     assert found.by_chance.tolist() == [pytest.approx(0.0016)]
     assert found.ratio == pytest.approx(2)
     assert found.degrees == pytest.approx(2)
-    assert found.excess == pytest.approx(2 / 3)
+    assert found.excess == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 4])
@@ -61,6 +61,14 @@ def test_p_is_that_of_a_chi_square_over_its_degrees(ratio: float, degrees: float
 
     assert found.degrees == pytest.approx(degrees)
     assert found.p == pytest.approx(float(chi2.sf(ratio * degrees, degrees)), abs=0.002)
+
+
+def test_a_ranking_is_careful_where_the_ratio_is_notable_only() -> None:
+    """One standard error more, sqrt(2/20) of it, at a ratio of 2.5 with 20 degrees (p below 0.001); none at 1.2."""
+    one = np.array([1.0])
+
+    assert Together(2.5 * one, one, 0.1 * one, one).careful == pytest.approx(1 + np.sqrt(0.1))
+    assert Together(1.2 * one, one, 0.1 * one, one).careful == 1
 
 
 def test_where_one_conversation_varies_nothing_can_be_told() -> None:

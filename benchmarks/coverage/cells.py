@@ -18,10 +18,10 @@ from methods import (
     stacked,
 )
 
-from independence_bench.statistics.dispersion import Measured, pairs_again, pairs_another
+from independence_bench.statistics.dispersion import Measured, for_ranking, pairs_again, pairs_another
 from independence_bench.statistics.intervals import differences, p_values
 from independence_bench.statistics.judging import panel
-from independence_bench.statistics.ranking import RANKING_DEGREES, holm, pairs_of
+from independence_bench.statistics.ranking import holm, pairs_of, ranking_degrees
 
 OURS = "ours"
 ROUNDING = 1e-12
@@ -222,11 +222,17 @@ def _pairs_p(
     """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell apart."""
     find = pairs_again if question == "again" else pairs_another
     sides = [found for board in boards if (found := find(board, first, second))]
+    if question == "again":
+        sides = [
+            (for_ranking(board, one), for_ranking(board, other))
+            for board, (one, other) in zip(boards, sides, strict=True)
+        ]
     one, other = stacked([a for a, _ in sides]), stacked([b for _, b in sides])
     low, high = differences(one, other, NEAR)
     candidates = np.nonzero((low > 0) | (high < 0))
     p = np.ones(one.mean.shape)
-    more = min(RANKING_DEGREES, len(boards[0].mean)) if question == "again" else 0
+    coins = any(board.tosses.any() for board in boards)
+    more = ranking_degrees(len(boards[0].mean), coins) if question == "again" else 0
     p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
     return p
 

@@ -19,10 +19,10 @@ from math import erfc, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.statistics.dispersion import Measured
+from independence_bench.statistics.dispersion import Measured, for_ranking
 from independence_bench.statistics.intervals import Floats, Scores, intervals, joined, p_values
 from independence_bench.statistics.planning import MOST_RUNS, after
-from independence_bench.statistics.ranking import RANKING_DEGREES, Bools, holm, pairs_of
+from independence_bench.statistics.ranking import Bools, holm, pairs_of, ranking_degrees
 
 Numbers = npt.NDArray[np.intp]
 FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
@@ -98,13 +98,15 @@ def look_at_ranking(
     first, second = pairs_of(number)
     playing = may_play & (measured.runs < most)
     last = np.where(may_play, np.maximum(measured.runs, most), measured.runs)
-    now, then, ahead = (after(measured, runs) for runs in (measured.runs, last, measured.runs + 1))
+    now, then, ahead = (
+        for_ranking(measured, after(measured, runs)) for runs in (measured.runs, last, measured.runs + 1)
+    )
     p_now, p_then, *p_ahead = _p_values(
         (now.at(first), now.at(second)),
         (then.at(first), then.at(second)),
         (ahead.at(first), now.at(second)),
         (now.at(first), ahead.at(second)),
-        more=min(RANKING_DEGREES, number),
+        more=ranking_degrees(number, bool(measured.tosses.any())),
     )
     apart, in_reach = holm(p_now, level), holm(p_then, level)
     open_ = ~apart & in_reach & (playing[first] | playing[second])

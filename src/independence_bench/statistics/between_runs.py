@@ -16,7 +16,7 @@ from math import erfc, sqrt
 import numpy as np
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-BELIEVED_DEGREES = 1.0  # that runs are independent is believed beforehand, and counts as a board with so many degrees
+BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 NOTABLE = 0.05
 ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
@@ -67,6 +67,14 @@ class Together:
         """
         ratio, degrees = self.ratio, self.degrees
         return 0.0 if ratio is None else max(degrees * (ratio - 1) / (BELIEVED_DEGREES + degrees), 0.0)
+
+    @property
+    def careful(self) -> float:
+        """What variances are multiplied by for a ranking: by one standard error of the ratio where it is notable.
+
+        Every pair of a ranking leans on the one ratio, so where it came out too small many of them are wrong together.
+        """
+        return 1 + sqrt(2 / self.degrees) if self.p is not None and self.p < NOTABLE else 1.0
 
     def excess_of(self, room: Floats) -> Floats:
         """The same for each subject, by its *room*, mean x (1 - mean).

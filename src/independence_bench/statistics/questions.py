@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.statistics.dispersion import Measured, pairs_again, pairs_another, scores_again, scores_another
+from independence_bench.statistics.dispersion import (
+    Measured,
+    for_ranking,
+    pairs_again,
+    pairs_another,
+    scores_again,
+    scores_another,
+)
 from independence_bench.statistics.intervals import (
     Floats,
     Limits,
@@ -22,7 +29,7 @@ from independence_bench.statistics.intervals import (
     smallest_seen,
 )
 from independence_bench.statistics.judging import JudgeNoise, pairs_with_judges, with_judges
-from independence_bench.statistics.ranking import RANKING_DEGREES
+from independence_bench.statistics.ranking import ranking_degrees
 
 Numbers = npt.NDArray[np.intp]
 
@@ -74,8 +81,11 @@ def ranking_p(
     second has none, because the subjects have its scenarios in common.
     """
     again, another = pairs_again(measured, first, second), pairs_another(measured, first, second)
-    more = min(RANKING_DEGREES, len(measured.mean))
-    p_again = None if again is None else p_values(*pairs_with_judges(*again, noise, first, second), more)
+    p_again = None
+    if again is not None:
+        one, other = (for_ranking(measured, side) for side in again)
+        more = ranking_degrees(len(measured.mean), bool(measured.tosses.any()))
+        p_again = p_values(*pairs_with_judges(one, other, noise, first, second), more)
     p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
     if p_again is not None and p_another is not None:
         p_another = np.maximum(p_another, p_again)

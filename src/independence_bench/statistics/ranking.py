@@ -22,6 +22,11 @@ Bools = npt.NDArray[np.bool_]
 RANKING_DEGREES = 20
 
 
+def ranking_degrees(number: int, coins: bool) -> int:
+    """How many degrees are added for a ranking of *number* subjects; none where their marks are those of *coins*."""
+    return 0 if coins else min(RANKING_DEGREES, number)
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What can be said of one subject's place among all."""
