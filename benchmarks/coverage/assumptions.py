@@ -26,7 +26,7 @@ from independence_bench.statistics.ranking import holm, pairs_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage-assumptions.md"
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
-RANKED = 5  # boards with a ranking are drawn this many times less often
+RANKED = 2  # boards with a ranking are drawn this many times less often
 HOLDS = -0.7  # beyond it a subject holds, else it folds: three in four hold
 HEAD = """\
 # Where assumptions fail
@@ -35,8 +35,8 @@ Made by `python benchmarks/coverage/assumptions.py --write` with {draws:,} board
 and seed {seed}; do not edit. Drawn as in [coverage.md](coverage.md); what is done about each is in
 [statistics.md](statistics.md). The Monte Carlo error of a coverage near 95 % is {error:.1f} points (a standard error),
 of a share of rankings near 3 % {ranked_error:.1f} points. The promise is {promise:.0f} % in every cell, and at most 5 %
-of rankings with a false "better than"; what is below it, or above, by more than two standard errors is **bold**, and
-said again at the end.
+of rankings with a false "better than"; what is below it, or above, by more than a standard error is **bold**, and said
+again at the end.
 """
 
 TABLES = {
@@ -64,7 +64,7 @@ class Checked:
     def kept(self) -> bool:
         """Whether the promise is kept, as far as so many draws can tell."""
         bound = ERROR if self.wrong else PROMISE
-        error = 2 * np.sqrt(bound * (1 - bound) / self.draws)
+        error = np.sqrt(bound * (1 - bound) / self.draws)
         return self.value <= bound + error if self.wrong else self.value >= bound - error
 
 
@@ -103,7 +103,7 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, 
 
 
 def days(rng: Generator, draws: int) -> Iterator[Checked]:
-    """A day or a provider shifts whole runs, each subject's by itself; one of three places, the worst."""
+    """A day or a provider shifts whole runs, each subject's by itself; the worst of three places, or pairs."""
     test, table = whole_index(models()), TABLES["days"]
     for spread in DAYS:
         for subjects, runs in ((1, 2), (3, 2), (3, 5), (20, 2), (20, 5)):
@@ -124,7 +124,7 @@ def days(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def serial(rng: Generator, draws: int) -> Iterator[Checked]:
-    """What no interval can hold: most of what shifts a run stays to the next, or is the same for all subjects."""
+    """Most of what shifts a run stays to the next, or is the same for all subjects; the worst of three places."""
     test, table = whole_index(models()), TABLES["serial"]
     for name, kind in (
         ("nine tenths stay from one run to the next", Days(0.26, serial=0.9)),
@@ -136,7 +136,7 @@ def serial(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One or two subjects who vary among others who never do."""
+    """One or two subjects who vary among others who never do; the difference is that of the first two."""
     test, table = whole_index(models()), TABLES["unlike"]
     for noisy, still in ((1, 18), (2, 18), (1, 2), (2, 1)):
         for runs in (2, 3, 5):
@@ -152,7 +152,7 @@ def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def coins(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Marks at the two ends, hold or fold, on boards of one, two and three."""
+    """Marks at the two ends, on boards of one, two and three, the worst of three places; rankings of equals."""
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
     table = TABLES["coins"]
     for number in (1, 2, 3, 15):
