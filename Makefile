@@ -36,6 +36,7 @@ docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file t
 
 torture: $(VENV)/.ready  ## the long versions: kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 300
+	PYTHONPATH=tests $(BIN)/python torture/clocks.py
 	PYTHONPATH=tests $(BIN)/python torture/points.py
 	PYTHONPATH=tests $(BIN)/python torture/budgets.py --runs 200
 	PYTHONPATH=tests $(BIN)/python torture/damage.py --stores 200

@@ -14,7 +14,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +58,7 @@ class Round:
     subjects: int = 2  # -p
     calls: int = 4  # -pt
     store: str = "kills.db"  # file in the round's folder, or a database's URL
+    every_second: Mapping[str, str] = field(default_factory=dict)  # environment of every second process
 
     @property
     def at_once(self) -> int:
@@ -119,7 +120,10 @@ def _run_and_kill(folder: Path, wanted: Round, draw: random.Random, found: Found
     """Start all processes, kill each at a moment of its own; whether one of them had already done everything."""
     ledger = folder / "ledger.jsonl"
     before = _lines(ledger)
-    running = [start_aib(folder, *command(wanted)) for _ in range(wanted.processes)]
+    running = [
+        start_aib(folder, *command(wanted), more=wanted.every_second if number % 2 else {})
+        for number in range(wanted.processes)
+    ]
     moments = {child: _moment(draw, found.start) for child in running}
     began, answered, done = time.monotonic(), None, False
     while running:

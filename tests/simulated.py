@@ -91,12 +91,12 @@ def aib(folder: Path, *arguments: str, timeout: float = 60) -> subprocess.Comple
     )
 
 
-def start_aib(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start `aib`; whoever starts it waits for it or kills it."""
+def start_aib(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start `aib`, with *more* in its environment; whoever starts it waits for it or kills it."""
     return subprocess.Popen(
         [AIB, *arguments],
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder) | dict(more or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
