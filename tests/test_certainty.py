@@ -273,3 +273,42 @@ def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index(
         assert one.dimensions[weightless.name] == Uncertainty(None, None)
         assert other.dimensions[weightless.name].again is not None
         assert {**one.dimensions, weightless.name: None} == {**other.dimensions, weightless.name: None}
+
+
+def shifted(levels: Sequence[float]) -> RunMarks:
+    """A subject of v2 whose every mark lies at the level of its run."""
+    inverted = {name for d in V2.dimensions if d.inverted for name in d.marks}
+    (configuration,) = V2.configurations
+    return {
+        run: {
+            (configuration, s.id): {
+                mark.name: mark.low + (1 - level if mark.name in inverted else level) * (mark.high - mark.low)
+                for mark in s.marks
+            }
+            for s in V2.scenarios
+        }
+        for run, level in enumerate(levels, start=1)
+    }
+
+
+def test_a_board_says_whether_its_runs_are_independent() -> None:
+    """The ratio with its p; marks are drawn one by one, so it is near 1."""
+    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
+
+    found = sureness.runs_together()
+    assert found is not None
+    assert found.ratio == pytest.approx(1, abs=0.5)
+    (ratio,) = sureness.of_runs()
+    assert f"vary {found.ratio:.2f} times" in ratio
+    assert "(8 subjects, p = " in ratio
+
+
+def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
+    """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
+    sureness = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
+
+    assert [one.index.again for one in sureness.certainties()] == [None] * 6
+    assert [one.standing for one in sureness.certainties()] == [None] * 6
+    assert all(one.index.another for one in sureness.certainties())
+    assert [reason for reason in sureness.unsaid() if "whole runs are shifted" in reason]
+    assert "something shifts whole runs" in sureness.of_runs()[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.statistics.dispersion import Design, measure, pairs_another
-from independence_bench.statistics.intervals import Scores, differences, plain_scores
+from independence_bench.statistics.dispersion import Design, measure, pairs_another, scores_again
+from independence_bench.statistics.intervals import Scores, differences, intervals, plain_scores
 from independence_bench.statistics.questions import limits_of, ranking_p, told_apart
 from independence_bench.statistics.student import quantile
 
@@ -43,8 +43,8 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
     """Scenarios alike, runs not: over scenarios nothing seems to vary, and what varies from run to run is in both."""
     rng = np.random.default_rng(3)
     for _ in range(20):
-        run_effects = rng.uniform(0.1, 0.9, size=(6, 3, 1, 1))
-        measured = measure(even(12), list(np.tile(run_effects, (1, 1, 1, 12))))
+        every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
+        measured = measure(even(12), list(rng.permuted(every, axis=1)))
         again, another = limits_of(measured, None)
         first, second = np.triu_indices(6, 1)
         of_pairs = told_apart(measured, None, first, second)
@@ -86,3 +86,24 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
 
     assert np.mean(held) > 0.93
     assert np.mean(without) < 0.93
+
+
+def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> None:
+    """Ten subjects, three runs, all conversations of a run go up and down together: twelve times their sum.
+
+    Of another test like it there is one, and it holds that of the same again, which is not shown.
+    """
+    shifts = np.random.default_rng(2).uniform(0.3, 0.7, size=(10, 3, 1, 1))
+    measured = measure(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
+    first, second = np.triu_indices(10, 1)
+    again, another = limits_of(measured, None)
+    scores = scores_again(measured)
+
+    assert measured.together.ratio == pytest.approx(12)
+    assert measured.together.beyond
+    assert again is None
+    assert told_apart(measured, None, first, second)[0] is None
+    assert ranking_p(measured, None, first, second)[0] is None
+    assert scores is not None
+    assert another is not None
+    assert np.all(another[0] <= intervals(scores)[0])

@@ -18,7 +18,7 @@ import numpy as np
 
 from independence_bench.protocol import Configuration, Dimension, Protocol
 from independence_bench.scoring import Marks, Slot
-from independence_bench.statistics.between_runs import NOTABLE, Together
+from independence_bench.statistics.between_runs import MOST_RATIO, NOTABLE, Together
 from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.statistics.intervals import Floats, Interval, Limits
 from independence_bench.statistics.judging import JudgeNoise, judge_noise, panel
@@ -130,6 +130,11 @@ class Sureness:
         index = self.measures[INDEX].measured
         if scores_again(index) is None:
             said.append("no interval for the same test again: no subject has two runs, so nothing says how they vary")
+        if index.together.beyond:
+            said.append(
+                f"no interval for the same test again: whole runs are shifted, they vary {index.together.ratio:.1f} "
+                f"times what their conversations add up to, and beyond {MOST_RATIO:g} no interval was found to hold"
+            )
         if scores_another(index) is None:
             alone = [d for d in self.protocol.dimensions if d.weight and self._single(d)]
             titles = " and ".join(d.title.lower() for d in alone)
@@ -163,7 +168,7 @@ class Sureness:
             said += ", which chance explains"
         else:
             said += ", as independent runs do"
-        if f"{wider:.2f}" != "1.00":
+        if f"{wider:.2f}" != "1.00" and not found.beyond:
             said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
         return (said,)
 

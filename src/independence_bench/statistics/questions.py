@@ -1,7 +1,8 @@
 """Both questions asked of the same numbers: intervals, differences and p-values, *again* and *another* side by side.
 
 Pure functions on numbers. Whatever varies when the same test is played again varies in another test like it, too, so
-the second answer is never surer than the first: its interval holds that of the first, its p is no smaller.
+the second answer is never surer than the first: its interval holds that of the first, its p is no smaller. Where runs
+are shifted together by more than any interval was found to hold, the first question has no answer.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ class Told:
 
 def limits_of(measured: Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
     """(again, another): low and high of each subject; None where nothing can be said."""
+    shown = not measured.together.beyond
     again, another = (
         None if scores is None else intervals(with_judges(scores, noise))
         for scores in (scores_again(measured), scores_another(measured))
     )
-    return again, None if another is None else no_narrower(another, again)
+    return again if shown else None, None if another is None else no_narrower(another, again)
 
 
 def told_apart(
@@ -63,9 +65,10 @@ def told_apart(
             sides = pairs_with_judges(*sides, noise, first, second)
         found.append(sides and Told(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
     again, another = found
+    shown = None if measured.together.beyond else again
     if again is None or another is None:
-        return again, another
-    return again, Told(
+        return shown, another
+    return shown, Told(
         no_narrower(another.limits, again.limits),
         np.maximum(another.seen, again.seen),
         np.maximum(another.p, again.p),
@@ -89,4 +92,4 @@ def ranking_p(
     p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
     if p_again is not None and p_another is not None:
         p_another = np.maximum(p_another, p_again)
-    return p_again, p_another
+    return None if measured.together.beyond else p_again, p_another
