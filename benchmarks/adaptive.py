@@ -89,10 +89,10 @@ def _may_play(shares: Sequence[Floats], runs: Numbers) -> Bools:
 
 
 def shown_p(measured: Measured) -> Floats:
-    """The p-values of all pairs, as the leaderboard has them."""
-    p, _ = ranking_p(measured, None, *pairs_of(len(measured.mean)))
-    assert p is not None
-    return p
+    """The p-values of all pairs, as the leaderboard has them; 1 where it has no ranks."""
+    first, second = pairs_of(len(measured.mean))
+    p, _ = ranking_p(measured, None, first, second)
+    return np.ones(len(first)) if p is None else p
 
 
 def has_a_false_claim(measured: Measured, truth: Floats) -> bool:

@@ -19,7 +19,8 @@ Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 NOTABLE = 0.05
-MOST_RATIO = 3.0  # beyond it no interval was found to hold (docs/coverage-assumptions.md)
+MOST_RATIO = 3.0  # beyond it, for certain, no interval was found to hold (docs/statistics.md)
+CERTAIN = 0.01
 ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 
 
@@ -72,7 +73,7 @@ class Together:
     @property
     def beyond(self) -> bool:
         """Whether so much shifts whole runs that nothing can be said of the same test again."""
-        return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < NOTABLE
+        return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < CERTAIN
 
     @property
     def careful(self) -> float:
