@@ -34,13 +34,14 @@ web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and
 docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py
 
-torture: $(VENV)/.ready  ## the long versions: kills, budgets, damage, fuzzers; some hours (torture/README.md)
+torture: $(VENV)/.ready  ## the long versions: kills, budgets, damage, snapshots, fuzzers; some hours (torture/README.md)
 	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 300
 	PYTHONPATH=tests $(BIN)/python torture/clocks.py
 	PYTHONPATH=tests $(BIN)/python torture/points.py
 	PYTHONPATH=tests $(BIN)/python torture/budgets.py --runs 200
 	PYTHONPATH=tests $(BIN)/python torture/damage.py --stores 200
 	$(BIN)/python torture/linear.py
+	PYTHONPATH=tests $(BIN)/python torture/snapshots.py --snapshots 60
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torture]'
 	$(BIN)/python torture/fuzz.py --seconds 180
 

@@ -20,7 +20,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -166,6 +166,7 @@ class Command:
     names: Sequence[str] = ("rock",)
     runs: int = 1
     judged: bool = True
+    judge: str = "judge"
     budget: float | None = None
     at_once: int = 4
     calls_at_once: int = 8
@@ -173,7 +174,7 @@ class Command:
     policy: Policy = field(default_factory=Policy)
     seed: int = 7
     changes: Mapping[str, Any] = field(default_factory=dict)  # of every subject's settings
-    during: Callable[[Engine], Coroutine[Any, Any, None]] | None = None  # runs beside the engine
+    during: Callable[[Engine], Coroutine[Any, Any, None]] | None = None  # beside the engine; ends with it at the latest
 
 
 def play(
@@ -232,7 +233,9 @@ async def _carry_out(
         report = await engine.run()
         seconds = loop.time() - began
         if beside is not None:
-            await beside
+            beside.cancel()
+            with suppress(asyncio.CancelledError):
+                await beside
         while any(simulation.in_flight for simulation in simulations.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # whom we left is written down a moment later
         with opened.reading() as connection:
@@ -245,7 +248,7 @@ def _order(folder: Path | str, command: Command, judging: str) -> Order:
     protocol, files = load_with_files(str(folder))
     # room for what the characters say: what is cut off is asked for twice
     sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": 1000}
-    judge = ChatModel("sim/judge", judging, 0.0, protocol.judge.max_tokens)
+    judge = ChatModel(f"sim/{command.judge}", judging, 0.0, protocol.judge.max_tokens)
     return Order(
         protocol=protocol,
         files=files,
