@@ -14,10 +14,12 @@ import gzip
 import json
 import os
 import random
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,14 +29,17 @@ from aiohttp import web
 from independence_bench.budget import Budget
 from independence_bench.endpoint import Client
 from independence_bench.engine import Engine
+from independence_bench.errors import SubjectError
 from independence_bench.judge import Judge, ModelJudge
 from independence_bench.order import Order, Report
 from independence_bench.protocol import Configuration, Protocol
 from independence_bench.protocol_files import load_with_files
+from independence_bench.remembered import FILE, remember
 from independence_bench.report.rows import Board, boards
 from independence_bench.retry import Policy
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Dialect, Endpoint
+from independence_bench.subject import ChatModel, Dialect, Endpoint, origin
+from independence_bench.trust import Pairing
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 
@@ -412,6 +417,13 @@ class Bench:
 def once_each(asked: Sequence[Asked], runs: int = 1) -> bool:
     """Whether no question was sent more often than there are runs."""
     return all(count <= runs for count in Counter(a.question for a in asked).values())
+
+
+def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
+    """Have the user whose home is *home* allow *variable* to go to *url*, where that is an address."""
+    data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
+    with suppress(SubjectError):
+        remember(home / data / FILE, [Pairing(variable, origin(url))])
 
 
 def measured() -> dict[str, str]:

@@ -20,7 +20,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from scripted import Answer, Asked, ScriptedModel, completion, failure, measured, once_each, says, steady, verdict
+from scripted import (
+    Answer,
+    Asked,
+    ScriptedModel,
+    allow,
+    completion,
+    failure,
+    measured,
+    once_each,
+    says,
+    steady,
+    verdict,
+)
 
 AIB = str(Path(sys.executable).with_name("aib"))
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
@@ -42,6 +54,7 @@ class User:
         """Write models.yaml with the endpoint `scripted`, and *text* after it."""
         endpoint = f'{{url: "{url or self.server.url}", dialect: {dialect}, key_env: SCRIPTED_KEY}}'
         (self.folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n{text}", encoding="utf-8")
+        allow(self.folder, url or self.server.url)
 
     @property
     def env(self) -> dict[str, str]:

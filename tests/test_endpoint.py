@@ -713,23 +713,27 @@ def test_a_short_key_is_taken_out_of_a_reply(serve: Serve) -> None:
 
 def test_a_key_is_read_from_the_environment_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Missing where it is needed, or torn by a line break, it is said before anything is sent."""
+
+    def anywhere(_endpoint: Endpoint) -> None:
+        """Everything is allowed."""
+
     paid = Endpoint("paid", "http://x/v1", "openrouter", "SOME_KEY")
     local = Endpoint("mine", "http://x/v1", "local", "SOME_KEY")
     monkeypatch.delenv("SOME_KEY", raising=False)
     with pytest.raises(EndpointUnusable, match=r"put SOME_KEY=\.\.\. into \.env"):
-        read_key(paid)
-    assert read_key(local) is None
-    assert read_key(Endpoint("open", "http://x/v1", "local")) is None
+        read_key(paid, anywhere)
+    assert read_key(local, anywhere) is None
+    assert read_key(Endpoint("open", "http://x/v1", "local"), anywhere) is None
     monkeypatch.setenv("SOME_KEY", f"  {KEY}\n")
-    assert read_key(paid) == KEY
+    assert read_key(paid, anywhere) == KEY
     for odd in ("sk one", "sk-ä", "sk-\x07"):
         monkeypatch.setenv("SOME_KEY", odd)
         with pytest.raises(EndpointUnusable) as raised:
-            read_key(paid)
+            read_key(paid, anywhere)
         assert odd not in str(raised.value)
     monkeypatch.setenv("SOME_KEY", "content")
     with pytest.raises(EndpointUnusable, match="give the server another key"):
-        read_key(local)
+        read_key(local, anywhere)
 
 
 def closed_port() -> int:

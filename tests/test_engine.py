@@ -24,6 +24,7 @@ from scripted import (
     Bench,
     Script,
     ScriptedModel,
+    allow,
     completion,
     failure,
     measured,
@@ -1394,6 +1395,7 @@ def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
     """`aib run` as a process of its own, on the bench's protocol, server and store."""
     folder = bench.folder.parent
     (folder / "models.yaml").write_text(MODELS.format(url=server_of(bench).url), encoding="utf-8")
+    allow(folder, server_of(bench).url)
     command = [
         str(Path(sys.executable).with_name("aib")), "run", "scripted:acme/one", "--protocol", str(bench.folder),
         "--judge", "scripted:judge/one", "--store", str(bench.store), *options,

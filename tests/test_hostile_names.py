@@ -251,6 +251,7 @@ def played(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
         User(tmp_path, server).models(url="http://127.0.0.1:1/v1")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCRIPTED_KEY", KEY)
+    monkeypatch.setenv("AIB_DATA", str(tmp_path / ".local/share/aib"))  # where `models` has allowed that
     return tmp_path
 
 

@@ -17,11 +17,11 @@ LAYERS = """
     __init__  embedded.__init__  simulate.__init__  store.__init__  report.__init__  cli.__init__  probe.__init__
     statistics.__init__  dataset.__init__  audit.__init__  viewer.__init__
     errors  hashing  shown  redaction  unpacking  staging
-    yaml_files
+    yaml_files  env_file
     protocol
     protocol_files  subject
-    conversation  chat
-    completion
+    conversation  chat  trust
+    completion  remembered
     delivery  verdict  scoring  names  statistics.agreement  statistics.components
     statistics.composite
     statistics.decision
@@ -108,7 +108,7 @@ LAYERS = """
     viewer.live  viewer.freeze
     viewer.app
     cli.options  cli.progress
-    cli.until  cli.spread
+    cli.until  cli.spread  cli.allowing
     cli.leaderboard  cli.protocols  cli.check  cli.embedded  cli.simulate  cli.judges  cli.label  cli.report
     cli.exclude
     cli.run  cli.show  cli.models  cli.compare  cli.scenarios  cli.clear  cli.audit  cli.view  cli.site  cli.reliability

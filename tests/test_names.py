@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import Answer, Asked, ScriptedModel, completion, measured, says, verdict
+from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
 from simulated import AIB
 
 from independence_bench.described_names import personalities, self_described
@@ -211,6 +211,7 @@ class Users:
         self.folder, self.server = folder, server
         endpoint = f'{{url: "{server.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
         (folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n", encoding="utf-8")
+        allow(folder, server.url)
 
     def aib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `aib`."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from scripted import FAST, KEY, Answer, Asked, ScriptedModel, completion, failure, measured, once_each, verdict
+from scripted import FAST, KEY, Answer, Asked, ScriptedModel, allow, completion, failure, measured, once_each, verdict
 from simulated import simulating
 from test_cli import User
 
@@ -81,6 +81,7 @@ def at(folder: Path, server: ScriptedModel) -> None:
     """Write models.yaml with the endpoint `scripted`."""
     endpoint = f'{{url: "{server.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
     (folder / "models.yaml").write_text(f"endpoints:\n  scripted: {endpoint}\n", encoding="utf-8")
+    allow(folder, server.url)
 
 
 def probed(server: ScriptedModel, folder: Path, pairs: Iterable[Pair], budget: float | None = None) -> Probed:

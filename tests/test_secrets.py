@@ -27,7 +27,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from scripted import completion, measured
+from scripted import allow, completion, measured
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
@@ -166,6 +166,7 @@ class Somebody:
         addresses = {"scripted": url} | {f"case{number}": f"{url}/{number}" for number in range(cases)}
         lines = [f'  {n}: {{url: "{a}", dialect: {dialect}, key_env: SCRIPTED_KEY}}' for n, a in addresses.items()]
         (self.folder / "models.yaml").write_text("\n".join(["endpoints:", *lines, ""]), encoding="utf-8")
+        allow(self.folder, url)
 
     def start(self, *arguments: str, code: str = AIB) -> subprocess.Popen[bytes]:
         """Start `aib` where it says everything that it can."""
@@ -306,7 +307,8 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
         "from independence_bench.store.database import open_store\n"
         "from independence_bench.subject import read_models\n"
         "roster = read_models(Path('models.yaml')); protocol, files = load_with_files('small')\n"
-        "wanted = Wanted(protocol, files, protocol.configurations, roster.find('scripted:a/b'), (), roster, 1, None)\n"
+        "wanted = Wanted(protocol, files, protocol.configurations, roster.find('scripted:a/b'), (), roster, 1, None,\n"
+        "                allow=lambda endpoint: None)\n"
         "def approve(outlook): raise RuntimeError('a bug')\n"
         "with open_store('aib.db') as store: asyncio.run(conduct(wanted, store, approve, None))\n"
     )

@@ -33,7 +33,8 @@ from independence_bench.protocol import Configuration, Protocol
 from independence_bench.stock import habit_of, take_stock
 from independence_bench.store import calls, consumption
 from independence_bench.store.database import Store
-from independence_bench.subject import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, Endpoint, Reasoning, Roster, Wish
+from independence_bench.subject import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, Reasoning, Roster, Wish
+from independence_bench.trust import Allow, known_only
 
 INTERRUPTED = "interrupted"
 COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
@@ -60,6 +61,7 @@ class Wanted:
     budget: float | None = None
     experiments: tuple[str, ...] = ()  # only these; none named: all
     price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
+    allow: Allow = known_only  # asked before a key is read
     unnamed: bool = False  # nobody named these subjects: those that are not offered any more are left out, and said
 
 
@@ -205,16 +207,18 @@ def _seldom_collecting() -> Iterator[None]:
 async def _clients(names: set[str], wanted: Wanted) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
     async with AsyncExitStack() as stack:
+        endpoints = {name: wanted.roster.endpoint(name) for name in sorted(names)}
+        for name, endpoint in endpoints.items():
+            if not endpoint.url and not endpoint.ours:
+                raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
+        keys = {name: read_key(endpoint, wanted.allow) for name, endpoint in endpoints.items()}
         clients = {}
-        for name in sorted(names):
-            endpoint = wanted.roster.endpoint(name)
+        for name, endpoint in endpoints.items():
             if name == "embedded":
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
-            elif not endpoint.url:
-                raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-            client = await stack.enter_async_context(Client(endpoint, read_key(endpoint), price=wanted.price))
+            client = await stack.enter_async_context(Client(endpoint, keys[name], price=wanted.price))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
         yield clients
@@ -339,5 +343,4 @@ def interruptible(engine: Stoppable) -> Iterator[None]:
 
 def with_local(roster: Roster, url: str) -> Roster:
     """*roster* with the endpoint ``local`` at *url*."""
-    local: Endpoint = replace(roster.endpoints["local"], url=url)
-    return replace(roster, endpoints={**roster.endpoints, "local": local})
+    return roster.moved("local", url)

@@ -8,9 +8,7 @@ text that comes back before anybody else sees it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
-import ipaddress
 import json
 import os
 import time
@@ -31,6 +29,7 @@ from independence_bench.errors import EndpointUnusable
 from independence_bench.offers import ModelInfo, read_models, read_providers
 from independence_bench.redaction import KNOWN, SENT
 from independence_bench.subject import Endpoint
+from independence_bench.trust import Allow, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection
 SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
@@ -250,11 +249,9 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
 def _proxy(url: str) -> str | None:
     """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    with contextlib.suppress(ValueError):
-        if host == "localhost" or ipaddress.ip_address(host).is_loopback:
-            return None
-    return None if proxy_bypass(host) else getproxies().get(parts.scheme)
+    if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def largest_reply(variables: Mapping[str, str]) -> int:
@@ -272,8 +269,12 @@ def largest_reply(variables: Mapping[str, str]) -> int:
     return max(1, int(megabytes * MEGABYTE))
 
 
-def read_key(endpoint: Endpoint) -> str | None:
-    """The endpoint's API key from the environment. Raises EndpointUnusable where it is needed and not there."""
+def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
+    """The endpoint's API key from the environment, once *allow* has let it go there.
+
+    Raises EndpointUnusable where it is needed and not there, and what *allow* raises.
+    """
+    allow(endpoint)
     if endpoint.key_variable is None:
         return None
     key = os.environ.get(endpoint.key_variable, "").strip()

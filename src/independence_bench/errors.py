@@ -8,6 +8,7 @@
     ├── MissingMarks              a score was asked for before every dimension was judged
     ├── StoreError                the store cannot be opened, read or written
     ├── EndpointUnusable          an endpoint cannot be used at all (no key, not reachable at start)
+    ├── NotAllowed                a person said no to what was about to be sent where
     ├── BudgetSpent               the next call would go beyond the budget
     └── EmbeddedError             the embedded model: weights, runtime or its server
 
@@ -69,6 +70,10 @@ class StoreError(BenchError):
 
 class EndpointUnusable(BenchError):
     """An endpoint cannot be used at all."""
+
+
+class NotAllowed(BenchError):
+    """A key may not go where it would have gone: a person said so."""
 
 
 class BudgetSpent(BenchError):

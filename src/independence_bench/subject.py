@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +35,7 @@ class Reasoning(StrEnum):
 THINKING_ROOM = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
+BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
 AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
@@ -218,7 +219,10 @@ def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
 
 
 class EndpointFile(Strict):
-    """An endpoint of the user's own: any server that speaks chat completions."""
+    """An endpoint of the user's own: any server that speaks chat completions.
+
+    One with the name of a built-in one moves that, and keeps its key and dialect unless it says others.
+    """
 
     url: OneLine
     key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
@@ -264,6 +268,10 @@ class Roster:
                 "(add your own under `endpoints:` in models.yaml)"
             )
         return self.endpoints[name]
+
+    def moved(self, name: str, url: str) -> Roster:
+        """This roster with the endpoint *name* at *url*."""
+        return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
 
     def find(self, typed: str, shipped: tuple[Wish, ...] = ()) -> tuple[Wish, ...]:
         """The wishes behind what a user typed: every entry of models.yaml for that model, else the first of
@@ -311,14 +319,24 @@ def parse_models(text: str, where: str) -> Roster:
     )
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
-        if name in ("openrouter", "embedded") or not _ENDPOINT_NAME.fullmatch(name):
+        if name == "embedded" or not _ENDPOINT_NAME.fullmatch(name):
             shown = (name if name.isprintable() else ascii(name))[:80]
             raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
         try:
             url = check_url(endpoint.url)
         except SubjectError as error:
             raise SubjectError(f"{where}, endpoints.{name}.url: {error}") from error
-        endpoints[name] = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
+        told = endpoint.model_fields_set - {"url"}
+        if name == "openrouter" and told:
+            raise SubjectError(f"{where}, endpoints.openrouter.{min(told)}: only its url can be another")
+        said = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
+        if (moved := BUILT_IN.get(name)) is not None:
+            said = replace(
+                said,
+                dialect=said.dialect if "dialect" in told else moved.dialect,
+                key_variable=said.key_variable if "key_env" in told else moved.key_variable,
+            )
+        endpoints[name] = said
     wishes = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:
@@ -328,6 +346,21 @@ def parse_models(text: str, where: str) -> Roster:
             )
         wishes.append(Wish(**subject.model_dump(exclude={"notes"})))
     return Roster(endpoints, tuple(wishes))
+
+
+# nothing in it can be read in two ways, so what is asked about is what is connected to
+_ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
+
+
+def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
+    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say. Raises SubjectError."""
+    url = variables.get(BASE_URL, "").strip()
+    if not url:
+        return roster
+    try:
+        return roster.moved("openrouter", check_url(url))
+    except SubjectError as error:
+        raise SubjectError(f"{BASE_URL}: {error}") from error
 
 
 def check_url(url: str) -> str:
@@ -341,4 +374,16 @@ def check_url(url: str) -> str:
     # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
     if parsed.query or parsed.fragment or not re.match(r"https?://[^/\\]", url, re.IGNORECASE):
         raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
+    if not _ORIGIN.match(url):
+        raise SubjectError("the host of an address should be a plain name or number; write other letters as xn--...")
     return url.rstrip("/")
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
+    found = _ORIGIN.match(url)
+    if found is None:
+        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1")
+    scheme, host, port = found[1].lower(), found[2].lower(), found[3]
+    usual = {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")

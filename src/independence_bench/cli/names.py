@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from independence_bench.budget import Budget
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     Number,
@@ -40,6 +41,7 @@ from independence_bench.subject import check_url
 @click.command(name="extract-names")
 @click.option("-j", "--judge", metavar="MODEL", help="Ask this model where the rule is unsure.")
 @models_file_option
+@trust_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
 @click.option(
@@ -79,7 +81,7 @@ def command(
                 roster = with_local(roster, check_url(local_url))
             wanted = Wanted(
                 protocol, files, (), (), (), roster, 0, judge, calls_at_once=parallel_tasks, budget=budget,
-                price=a_token(price),
+                price=a_token(price), allow=gate(),
             )  # fmt: skip
             complete = ask(wanted, unsure(readings), opened)
             readings = names_of(opened, protocol)

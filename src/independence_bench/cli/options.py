@@ -27,7 +27,7 @@ from independence_bench.shown import harmless
 from independence_bench.store import decisions, participants
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.store.decisions import Decision
-from independence_bench.subject import ChatModel, Roster, read_models
+from independence_bench.subject import ChatModel, Roster, moved_by, read_models
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -218,10 +218,10 @@ def models_file_option(command: F) -> F:
 
 
 def read_roster(models_file: Path | None) -> Roster:
-    """Endpoints and subjects: those built in, and those of models.yaml."""
-    if models_file is None and not Path(MODELS_FILE).is_file():
-        return Roster()
-    return read_models(models_file or Path(MODELS_FILE))
+    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes before both."""
+    listed = models_file is not None or Path(MODELS_FILE).is_file()
+    roster = read_models(models_file or Path(MODELS_FILE)) if listed else Roster()
+    return moved_by(os.environ, roster)
 
 
 @contextmanager
@@ -325,10 +325,13 @@ def split(listed: str | None) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
-def confirmed(question: str) -> bool:
-    """Ask whether to go on. Raises WrongUse where there is no terminal to ask at, click.Abort at Ctrl-C."""
+def confirmed(question: str, flag: str = "--yes") -> bool:
+    """Ask whether to go on; *flag* says so on the command line.
+
+    Raises WrongUse where there is no terminal to ask at, click.Abort at Ctrl-C.
+    """
     if not sys.stdin.isatty():
-        raise WrongUse(f"{question} Nobody can answer, for there is no terminal here; --yes does")
+        raise WrongUse(f"{question} Nobody can answer, for there is no terminal here; {flag} does")
     # asyncio's own handler would have Ctrl-C wait for the answer
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

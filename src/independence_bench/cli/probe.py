@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from independence_bench.cli.allowing import gate
 from independence_bench.cli.options import LEFT_AT_ONCE, confirmed, err, out
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import GO_AHEAD, closing_lines, outlook_lines
@@ -48,6 +49,7 @@ def carry_out_probe(
         calls_at_once=calls_at_once,
         budget=budget,
         price=price,
+        allow=gate(),
     )
     console = err()
     watch = Watch(console)

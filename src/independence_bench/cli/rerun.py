@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import (
     a_token,
     command_line,
@@ -38,6 +39,7 @@ from independence_bench.subject import ChatModel, Wish, check_url
 @click.command(name="rerun")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @models_file_option
+@trust_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @stored_protocol_option
 @configuration_options
@@ -93,6 +95,7 @@ def command(
             calls_at_once=parallel_tasks,
             budget=budget,
             price=a_token(price),
+            allow=gate(),
             unnamed=not subjects,
         )
         complete = carry_out(wanted, opened, ask=not yes, check=lambda outlook: _check(outlook, chosen))

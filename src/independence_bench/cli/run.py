@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
@@ -76,6 +77,7 @@ def order_options(command: F) -> F:
                 help="All active subjects of models.yaml; without one, of the list that ships.",
             ),
             models_file_option,
+            trust_option,
             click.option(
                 "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
             ),
@@ -208,6 +210,7 @@ def read_order(
         judge=None if no_judge else judge or protocol.judge.model,
         again=again,
         experiments=experiments_of(protocol, experiments),
+        allow=gate(),
         unnamed=not typed and not roster.wishes,
     )
 

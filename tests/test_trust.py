@@ -1,0 +1,382 @@
+"""Which key may go where: asked once, remembered outside of the folder. Real commands, and a server that sees keys."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripted import ScriptedModel, steady
+from test_cli import MARKS, User, only_line
+
+from independence_bench.env_file import take_env_file
+from independence_bench.errors import WrongUse
+from independence_bench.remembered import recall, remember
+from independence_bench.subject import BUILT_IN, Endpoint, moved_by, origin, parse_models
+from independence_bench.trust import Pairing, in_question, known_only, route
+
+KEY = "sk-of-the-users-own-0123456789"
+TRUSTED = "home/.local/share/aib/allowed.json"
+
+
+@pytest.fixture
+def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
+    """A user who has allowed nothing yet, with keys in the environment, in a folder that somebody else made."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    small.rename(folder / "small")
+    home = tmp_path / "home"
+    home.mkdir()
+    keys = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "LAB_KEY", "AIB_LOCAL_API_KEY")
+    environment = dict.fromkeys(keys, KEY) | {"HOME": str(home), "XDG_DATA_HOME": str(home / ".local/share")}
+    return User(folder, serve(steady(MARKS)), environment)
+
+
+def endpoints(user: User, text: str) -> None:
+    """Write models.yaml with these endpoints; ``{url}`` is the server's address."""
+    text = text.replace("{url}", user.server.url)
+    (user.folder / "models.yaml").write_text(f"endpoints:\n  {text}\n", encoding="utf-8")
+
+
+def saw_nothing(user: User) -> bool:
+    """Whether nobody has connected to the server."""
+    return not user.server.asked and not user.server.lookups
+
+
+COMMANDS = {
+    "run": "run {} --protocol small --runs 1 --no-judge",
+    "judged by it": "run sim:acme/one --judge {} --protocol small --runs 1",
+    "estimate-cost": "estimate-cost {} --protocol small --no-judge",
+    "models": "models --endpoint {name}",
+    "probe": "judge --probe-injection --yes -j {}",
+}
+SENDING_ELSEWHERE = {
+    "a provider's endpoint, moved": ("openai", 'openai: {url: "{url}"}', "OPENAI_API_KEY"),
+    "a provider's key": ("openai", 'openai: {url: "{url}", key_env: OPENAI_API_KEY}', "OPENAI_API_KEY"),
+    "OpenRouter, moved": ("openrouter", 'openrouter: {url: "{url}"}', "OPENROUTER_API_KEY"),
+    "another secret": ("lab", 'lab: {url: "{url}", key_env: AWS_SECRET_ACCESS_KEY}', "AWS_SECRET_ACCESS_KEY"),
+}
+
+
+ELSEWHERE = [
+    *(pytest.param(*one, COMMANDS["run"], id=name) for name, one in SENDING_ELSEWHERE.items()),
+    *(pytest.param(*SENDING_ELSEWHERE["a provider's key"], words, id=name) for name, words in COMMANDS.items()),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "variable", "command"), ELSEWHERE)
+def test_a_models_yaml_sends_no_key_elsewhere(user: User, name: str, text: str, variable: str, command: str) -> None:
+    """Without a terminal every command that would says so, in one line with the flag that allows it."""
+    endpoints(user, f'{text}\n  sim: {{url: "{{url}}"}}')
+    model = "acme/one" if name == "openrouter" else f"{name}:acme/one"
+
+    line = only_line(user.aib(*(word.format(model, name=name) for word in command.split())), 2)
+
+    place = origin(user.server.url)
+    assert f"{variable} would be sent to {place} ({name})" in line
+    assert line.endswith(f"--trust {variable}={place} does")
+    assert saw_nothing(user)
+    assert not (user.folder.parent / TRUSTED).exists()
+
+
+def test_every_other_command_that_asks_a_model_asks_first(user: User) -> None:
+    """Judging and playing again, of what was played without a key."""
+    endpoints(user, 'lab: {url: "{url}"}')
+    played = user.aib("run", "lab:acme/one", "--protocol", "small", "--runs", "1", "--no-judge")
+    assert played.returncode == 0, played.stderr
+    before = len(user.server.asked)
+    endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
+
+    for words in (
+        "judge -j lab:judge/one",
+        "judge -j lab:judge/one -j lab:judge/two",
+        "rerun --runs 2 --yes --judge lab:judge/one",
+    ):
+        line = only_line(user.aib(*words.split(), "--protocol", "small"), 2)
+        assert "--trust LAB_KEY=" in line
+    assert len(user.server.asked) == before
+
+
+def test_what_was_allowed_is_remembered_outside_of_the_folder_and_only_that(
+    user: User, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Another port and another variable are asked about again; no key is in the file, and nobody else reads it."""
+    place = origin(user.server.url)
+    endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
+
+    allowed = user.run("--no-judge", "--trust", f"LAB_KEY={place}", model="lab:acme/one")
+    again = user.run("--no-judge", model="lab:acme/two")
+
+    assert (allowed.returncode, again.returncode) == (0, 0), allowed.stderr + again.stderr
+    assert {asked.headers["Authorization"] for asked in user.server.asked} == {f"Bearer {KEY}"}
+    kept = user.folder.parent / TRUSTED
+    assert json.loads(kept.read_text()) == {"allowed": [{"variable": "LAB_KEY", "place": place}]}
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert KEY not in kept.read_text()
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+    other = serve(steady(MARKS))
+    endpoints(user, f'lab: {{url: "{other.url}", key_env: LAB_KEY}}')
+    assert origin(other.url) in only_line(user.run("--no-judge", model="lab:acme/one"), 2)
+    endpoints(user, 'lab: {url: "{url}", key_env: AWS_SECRET_ACCESS_KEY}')
+    assert "AWS_SECRET" in only_line(user.run("--no-judge", model="lab:acme/three"), 2)
+    assert other.asked == []
+
+
+@pytest.mark.parametrize(("answer", "goes"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_at_a_terminal_it_is_asked_once(user: User, answer: str, goes: bool) -> None:
+    """Yes is remembered; no ends the command, and nothing is sent."""
+    endpoints(user, 'openai: {url: "{url}"}')
+    words = ("run", "openai:acme/one", "--protocol", "small", "--runs", "1", "--no-judge")
+
+    code, shown = user.answering(answer, *words)
+
+    shown = " ".join(shown.split())
+    assert f"OPENAI_API_KEY would be sent to {origin(user.server.url)} (openai)" in shown
+    assert "belongs to https://api.openai.com" in shown
+    assert code == (0 if goes else 1)
+    assert saw_nothing(user) is not goes
+    if goes:
+        code, shown = user.answering("", *words)
+        assert (code, "would be sent" in shown) == (0, False)
+    else:
+        assert "nothing was sent" in shown
+
+
+def test_a_proxy_of_dotenv_is_asked_about_and_then_used(user: User) -> None:
+    """It would see everything that goes by it, and its password is nobody's to see."""
+    place = origin(user.server.url)
+    proxy = place.replace("http://", "http://me:hunter2@")
+    (user.folder / ".env").write_text(f"HTTP_PROXY={proxy}\nPYTHONPATH=/nowhere\n", encoding="utf-8")
+    endpoints(user, 'lab: {url: "http://models.invalid/v1"}')
+    words = ("run", "lab:acme/one", "--protocol", "small", "--runs", "1", "--no-judge")
+
+    refused = only_line(user.aib(*words), 2)
+    allowed = user.aib(*words, "--trust", f"HTTP_PROXY={place}")
+
+    assert f"the .env of this folder would have everything sent by HTTP_PROXY={place}" in refused
+    assert "hunter2" not in refused + allowed.stderr + (user.folder.parent / TRUSTED).read_text()
+    assert "would have everything" not in allowed.stderr
+    assert not saw_nothing(user), "it went by the proxy"
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "https_proxy", "ALL_PROXY"])
+def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -> None:
+    """A certificate is named by its path; what needs no network asks nothing."""
+    (user.folder / ".env").write_text(f"{name}=http://127.0.0.1:1\n", encoding="utf-8")
+    endpoints(user, 'lab: {url: "{url}"}')
+
+    line = only_line(user.run("--no-judge", model="lab:acme/one"), 2)
+
+    assert f"--trust {name}=" in line
+    assert saw_nothing(user)
+    assert user.aib("protocols").returncode == 0
+    user.environment[name] = "" if name.startswith("SSL") else "http://127.0.0.1:1"
+    (user.folder / ".env").unlink()
+    assert user.run("--no-judge", model="lab:acme/one").returncode == 0, "the process's own is nobody's question"
+
+
+def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
+    """Else it would bring what it wants to be allowed."""
+    endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
+    remember(user.folder / "mine/allowed.json", [Pairing("LAB_KEY", origin(user.server.url))])
+    remember(user.folder / "aib/allowed.json", [Pairing("LAB_KEY", origin(user.server.url))])
+    user.environment["XDG_DATA_HOME"] = ""
+    (user.folder / ".env").write_text(f"AIB_DATA=mine\nXDG_DATA_HOME={user.folder}\n", encoding="utf-8")
+
+    only_line(user.run("--no-judge", model="lab:acme/one"), 2)
+
+    user.environment["AIB_DATA"] = "mine"
+    assert user.run("--no-judge", model="lab:acme/one").returncode == 0
+
+
+def test_dotenv_sends_no_key_under_another_name(user: User) -> None:
+    """A value is taken as it is written."""
+    user.environment["AIB_LOCAL_API_KEY"] = ""
+    (user.folder / ".env").write_text("AIB_LOCAL_API_KEY=x${OPENAI_API_KEY}\n", encoding="utf-8")
+
+    done = user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one")
+
+    assert done.returncode == 0, done.stderr
+    assert {asked.headers["Authorization"] for asked in user.server.asked} == {"Bearer x${OPENAI_API_KEY}"}
+
+
+@pytest.mark.parametrize("where", ["environment", ".env"])
+def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(user: User, where: str) -> None:
+    """The label is the same as ever."""
+    if where == "environment":
+        user.environment["OPENROUTER_BASE_URL"] = user.server.url
+    else:
+        (user.folder / ".env").write_text(f"OPENROUTER_BASE_URL={user.server.url}\n", encoding="utf-8")
+    place = origin(user.server.url)
+    assert f"--trust OPENROUTER_API_KEY={place}" in only_line(user.run("--no-judge", model="acme/one"), 2)
+    assert saw_nothing(user)
+
+    done = user.run("--no-judge", "--trust", f"OPENROUTER_API_KEY={place}", model="acme/one")
+
+    assert done.returncode == 0, done.stderr
+    assert {asked.headers["Authorization"] for asked in user.server.asked} == {f"Bearer {KEY}"}
+    assert "acme/one@none-t0.7" in done.stdout
+
+
+def test_a_base_url_that_is_no_address_is_one_line(user: User) -> None:
+    """It names the variable."""
+    user.environment["OPENROUTER_BASE_URL"] = "openrouter.example"
+
+    assert "OPENROUTER_BASE_URL: " in only_line(user.run(model="acme/one"), 2)
+
+
+def test_what_needs_no_question_asks_none(user: User) -> None:
+    """A server without a key, one on this machine with the key for that, and a list that somebody reads."""
+    endpoints(user, 'lab: {url: "{url}"}')
+
+    keyless = user.run("--no-judge", model="lab:acme/one")
+    local = user.run("--no-judge", "--local-url", user.server.url, model="local:acme/one")
+    listed = user.aib("models", "--local-url", user.server.url)
+
+    assert [done.returncode for done in (keyless, local, listed)] == [0, 0, 0], keyless.stderr + local.stderr
+    assert not (user.folder.parent / TRUSTED).exists()
+
+
+DAMAGED = {
+    "not JSON": b"{",
+    "not UTF-8": b"\xff\xfe",
+    "another shape": b'{"allowed": [{"variable": 3}]}',
+    "a list": b"[]",
+    "endless": b"[" * 1_100_000,
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+def test_a_memory_that_cannot_be_understood_is_one_line(user: User, content: bytes) -> None:
+    """Nothing is sent, even with the flag, and the file stays for its owner to look at."""
+    endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
+    kept = user.folder.parent / TRUSTED
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content)
+
+    line = only_line(user.run("--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}", model="lab:acme/one"), 2)
+
+    assert "allowed.json: what you have allowed cannot be understood" in line
+    assert saw_nothing(user)
+    assert kept.read_bytes() == content
+
+
+def test_a_memory_that_cannot_be_read_or_written_is_one_line(user: User) -> None:
+    """A folder in its place, or a file where its folder would be."""
+    endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
+    flag = ("--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}")
+    kept = user.folder.parent / TRUSTED
+    kept.mkdir(parents=True)
+    assert "cannot be read" in only_line(user.run(*flag, model="lab:acme/one"), 2)
+
+    user.environment["AIB_DATA"] = "/proc/nowhere"
+    assert "cannot be written down" in only_line(user.run(*flag, model="lab:acme/one"), 2)
+    assert saw_nothing(user)
+
+
+# ---------------------------------------------------------------- the rule
+
+
+@pytest.mark.parametrize(
+    ("variable", "url", "asked"),
+    [
+        ("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", False),
+        ("OPENROUTER_API_KEY", "https://OpenRouter.ai:443/elsewhere", False),
+        ("OPENROUTER_API_KEY", "http://openrouter.ai/api/v1", True),
+        ("OPENROUTER_API_KEY", "https://openrouter.ai:8443/api/v1", True),
+        ("OPENROUTER_API_KEY", "https://openrouter.ai./api/v1", True),
+        ("OPENROUTER_API_KEY", "https://openrouter.ai.example/api/v1", True),
+        ("OPENROUTER_API_KEY", "https://api.openai.com/v1", True),
+        ("OPENAI_API_KEY", "https://api.openai.com/v1", False),
+        ("OPENAI_API_KEY", "http://localhost:1/v1", True),
+        ("AIB_LOCAL_API_KEY", "http://localhost:1/v1", False),
+        ("AIB_LOCAL_API_KEY", "http://127.0.0.1/v1", False),
+        ("AIB_LOCAL_API_KEY", "http://[::1]:1/v1", False),
+        ("AIB_LOCAL_API_KEY", "http://localhost.example/v1", True),
+        ("AIB_LOCAL_API_KEY", "http://192.168.0.2/v1", True),
+        ("LAB_KEY", "http://127.0.0.1:1/v1", True),
+        ("UNSET", "http://gpu-box/v1", False),
+        (None, "http://gpu-box/v1", False),
+    ],
+)
+def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool) -> None:
+    """By https, at the usual port; everything else is a question."""
+    endpoint = Endpoint("one", url, "local", variable)
+    held = dict.fromkeys(("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "LAB_KEY"), KEY)
+
+    found = in_question(endpoint, held)
+
+    assert found == (Pairing(str(variable), origin(url)) if asked else None)
+    with pytest.raises(WrongUse) if asked else contextlib.nullcontext():
+        known_only(endpoint, held)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("http://proxy:3128", "http://proxy:3128"),
+        ("http://me:hunter2@Proxy:3128/", "http://proxy:3128"),
+        ("socks5://[::1]:1080", "socks5://[::1]:1080"),
+        ("http://good\\@evil:80", None),
+        ("http://good@evil@third:80", None),
+        ("http://good/@evil:80", None),
+        ("proxy:3128", None),
+        ("", None),
+    ],
+)
+def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str | None) -> None:
+    """What two programs could read in two ways is refused, and no password is repeated."""
+    if place is not None:
+        assert route("HTTPS_PROXY", value) == Pairing("HTTPS_PROXY", place)
+        return
+    with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is no address of a proxy"):
+        route("HTTPS_PROXY", value)
+
+
+def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings are taken where there are none, what leads elsewhere is held, what loads programs is left out."""
+    monkeypatch.setenv("THERE", "already")
+    names = ("LAB_KEY", "HTTPS_PROXY", "SSL_CERT_FILE", "LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "NO_PROXY", "EMPTY")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    path = tmp_path / ".env"
+    path.write_text("\n".join(f"{name}={name.lower()}" for name in (*names[:-1], "THERE")) + "\nEMPTY\n")
+
+    found = take_env_file(path)
+
+    assert found.taken == {"LAB_KEY", "NO_PROXY"}
+    assert found.held == {"HTTPS_PROXY": "https_proxy", "SSL_CERT_FILE": "ssl_cert_file"}
+    assert {name for name in names if name in os.environ} == found.taken
+    assert os.environ["THERE"] == "already"
+    for name in found.taken:
+        monkeypatch.delenv(name)
+
+
+def test_a_moved_endpoint_keeps_its_key_and_its_way_of_speaking() -> None:
+    """Unless its entry says another; what it is called, and so every label and hash, is as before."""
+    text = "endpoints:\n  openai: {url: 'http://x/v1'}\n  local: {url: 'http://y/v1', key_env: null, dialect: openai}\n"
+
+    found = parse_models(text, "models.yaml").endpoints
+
+    assert found["openai"] == Endpoint("openai", "http://x/v1", "openai", "OPENAI_API_KEY")
+    assert (found["local"].key_variable, found["local"].dialect) == (None, "openai")
+    moved = moved_by({"OPENROUTER_BASE_URL": " http://z/v1/ "}, parse_models(text, "models.yaml")).endpoints
+    assert moved["openrouter"] == Endpoint("openrouter", "http://z/v1", "openrouter", "OPENROUTER_API_KEY")
+    assert moved_by({"OPENROUTER_BASE_URL": ""}, parse_models("subjects: []", "x")).endpoints == BUILT_IN
+
+
+def test_what_is_remembered_is_added_to(tmp_path: Path) -> None:
+    """Nothing is there at first; nothing is lost."""
+    file = tmp_path / "new" / "allowed.json"
+    assert recall(file) == frozenset()
+
+    remember(file, [Pairing("A", "http://a")])
+    remember(file, [Pairing("B", "http://b"), Pairing("A", "http://a")])
+
+    assert recall(file) == {Pairing("A", "http://a"), Pairing("B", "http://b")}
