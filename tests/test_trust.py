@@ -5,7 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -241,6 +247,68 @@ def test_what_needs_no_question_asks_none(user: User) -> None:
     assert not (user.folder.parent / TRUSTED).exists()
 
 
+def test_an_allowed_certificate_of_dotenv_is_used(user: User) -> None:
+    """A server is believed whose certificate it holds; until then it is not."""
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    making = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    names = ("-addext", "subjectAltName=DNS:localhost")
+    subprocess.run([openssl, *making.split(), *names], cwd=user.folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(user.folder / "cert.pem", user.folder / "key.pem")
+    with HTTPServer(("127.0.0.1", 0), Lists) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        endpoints(user, f'lab: {{url: "https://localhost:{server.server_port}/v1"}}')
+
+        unknown = user.aib("models", "--endpoint", "lab")
+        (user.folder / ".env").write_text("SSL_CERT_FILE=cert.pem\n", encoding="utf-8")
+        asked = user.aib("models", "--endpoint", "lab")
+        allowed = user.aib("models", "--endpoint", "lab", "--trust", f"SSL_CERT_FILE={user.folder / 'cert.pem'}")
+
+        server.shutdown()
+        thread.join()
+    assert "CERTIFICATE_VERIFY_FAILED" in only_line(unknown, 1)
+    assert "SSL_CERT_FILE=" in only_line(asked, 2)
+    assert "acme/one" in allowed.stdout, allowed.stderr
+
+
+class Lists(BaseHTTPRequestHandler):
+    """A server that has one model."""
+
+    def do_GET(self) -> None:
+        """Say so."""
+        body = b'{"data": [{"id": "acme/one"}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+def test_a_databases_password_goes_to_no_server_that_dotenv_names(user: User) -> None:
+    """Nobody is connected to; both from .env, or both from the environment, are as ever."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.settimeout(0)
+        address = f"postgresql://me@127.0.0.1:{listening.getsockname()[1]}/x?sslmode=disable&connect_timeout=1"
+        (user.folder / ".env").write_text(f"AIB_STORE={address}\n", encoding="utf-8")
+        user.environment["PGPASSWORD"] = "hunter2"
+
+        line = only_line(user.aib("leaderboard"), 2)
+
+        assert "names a database server, which the environment's PGPASSWORD would go to" in line
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+    (user.folder / ".env").write_text(f"AIB_STORE={address}\nPGPASSWORD=hunter3\n", encoding="utf-8")
+    user.environment["PGPASSWORD"] = ""
+    assert "names a database server" not in only_line(user.aib("leaderboard"), 1)
+
+
 DAMAGED = {
     "not JSON": b"{",
     "not UTF-8": b"\xff\xfe",
@@ -340,7 +408,8 @@ def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str 
 def test_dotenv_is_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings are taken where there are none, what leads elsewhere is held, what loads programs is left out."""
     monkeypatch.setenv("THERE", "already")
-    names = ("LAB_KEY", "HTTPS_PROXY", "SSL_CERT_FILE", "LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "NO_PROXY", "EMPTY")
+    left_out = ("LD_PRELOAD", "PYTHONHOME", "PIP_PYTHON", "PGSSLMODE")
+    names = ("LAB_KEY", "HTTPS_PROXY", "SSL_CERT_FILE", "NO_PROXY", *left_out, "EMPTY")
     for name in names:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv(name, "")

@@ -18,10 +18,14 @@ from dotenv import dotenv_values
 from independence_bench.errors import WrongUse
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "NETRC")
-# what programs and libraries are loaded by, and where programs look for their files
+# what programs and libraries are loaded by, where programs look for their files, and what has another server, or a
+# weaker connection, take the place of the one that a store's address names
 _OF_THE_SYSTEM = re.compile(
-    r"(LD|DYLD|GCONV|OPENSSL|PIP|UV|XDG)_.*|PYTHON.*|PATH|HOME|USERPROFILE|(LOCAL)?APPDATA", re.IGNORECASE
+    r"(LD|DYLD|GCONV|OPENSSL|PIP|UV|XDG)_.*|PYTHON.*|PATH|HOME|USERPROFILE|(LOCAL)?APPDATA"
+    r"|PG(HOSTADDR|SERVICE.*|SYSCONFDIR|SSL.*|GSS.*|REQUIRE.*|CHANNELBINDING)",
+    re.IGNORECASE,
 )
+_DATABASE_PASSWORD = "PGPASSWORD"  # noqa: S105 - its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +37,28 @@ class EnvFile:
 
 
 def take_env_file(path: Path) -> EnvFile:
-    """Put what *path* sets into the environment. Raises WrongUse where it cannot be read."""
+    """Put what *path* sets into the environment. Raises WrongUse where it cannot be read, and as `_check_database`."""
     try:
         # as it is written: a value with another variable's in it would send a key under another name
         found = dotenv_values(path, interpolate=False)
         new = {name: value for name, value in found.items() if value is not None and name not in os.environ}
+        _check_database(new)
         held = {name: value for name, value in new.items() if value and is_route(name)}
         taken = {name: value for name, value in new.items() if not is_route(name) and not is_of_the_system(name)}
         os.environ.update(taken)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be read ({error}); save it as UTF-8 text") from error
     return EnvFile(frozenset(taken), held)
+
+
+def _check_database(new: Mapping[str, str]) -> None:
+    """Raises WrongUse where the environment's password would go to a database that a `.env` names."""
+    names = "://" in new.get("AIB_STORE", "") or new.get("PGHOST")
+    if names and os.environ.get(_DATABASE_PASSWORD):
+        raise WrongUse(
+            f"the .env of this folder names a database server, which the environment's {_DATABASE_PASSWORD} would go "
+            f"to; set AIB_STORE (and PGHOST) in the environment, or {_DATABASE_PASSWORD} in .env alone"
+        )
 
 
 def is_route(variable: str) -> bool:
