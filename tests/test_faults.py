@@ -32,8 +32,8 @@ OF_SUBJECTS = (
     dict.fromkeys(FAULTS, COMPLETE)
     | dict.fromkeys(("rate-limit", "rate-limit-after", "http-402-after", "silence"), FAILED)
     | dict.fromkeys(("http-408", "http-500", "http-502", "http-503", "http-504", "http-529"), FAILED)
-    | dict.fromkeys(("html", "truncated", "error-inside", "no-choices", "finish-error"), FAILED)
-    | dict.fromkeys(("http-402", "reset", "reset-inside", "wrong-provider", "redirect"), STOPPED)
+    | dict.fromkeys(("html", "truncated", "error-inside", "no-choices", "finish-error", "reset-inside"), FAILED)
+    | dict.fromkeys(("http-402", "reset", "wrong-provider", "redirect"), STOPPED)
     | dict.fromkeys(("finish-filter", "empty", "gzip-bomb"), INVALID)
 )
 # And when every request of its judge does: nothing that a judge does stops a subject.

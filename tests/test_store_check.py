@@ -142,6 +142,8 @@ def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
         "update judges set hash = 'other'",
         "update transcripts set lines = x'789ccb2bcdc90100045f01bc'",  # null
         "update judgements set marks = '7'",
+        "update protocols set files = x'789c030000000001'",  # no text at all
+        "update subjects set spec = '[1]'",
     ],
 )
 def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Path, tmp_path: Path) -> None:

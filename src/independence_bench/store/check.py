@@ -19,7 +19,18 @@ from sqlalchemy import Connection, RowMapping, Table, func, select
 from independence_bench.conversation import Line, Transcript
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.store.calls import ANSWERED, CUT_OFF
-from independence_bench.store.tables import CLEARED, attempts, calls, judgements, replies, transcripts, unpack
+from independence_bench.store.tables import (
+    CLEARED,
+    attempts,
+    calls,
+    judgements,
+    judges,
+    protocols,
+    replies,
+    subjects,
+    transcripts,
+    unpack,
+)
 
 BATCH = 500  # rows that are read at once
 SHOWN = 12  # characters of a key
@@ -28,7 +39,7 @@ T = TypeVar("T")
 
 def check(connection: Connection) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong."""
-    parts = (database, money_and_leases, answers_kept, each_reply, each_transcript, each_judgement)
+    parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, each_transcript, each_judgement)
     return [finding for part in parts for finding in part(connection)]
 
 
@@ -41,6 +52,19 @@ def database(connection: Connection) -> Iterator[str]:
             yield f"the file is damaged: {said}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"table {row[0]}, row {row[1]}: what it refers to in table {row[2]} is not there"
+
+
+def who_took_part(connection: Connection) -> Iterator[str]:
+    """Protocols, subjects, judges and requests that cannot be read."""
+    for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec"), (calls, "request")):
+        key = table.primary_key.columns[0].name
+        for row in _rows(connection, select(table.c[key], table.c[column])):
+            if not isinstance(_read(lambda value=row[column]: _json(value)), dict):  # type: ignore[misc]
+                yield f"the {column} of {table.name} {_short(str(row[key]))} cannot be read"
+
+
+def _json(value: str | bytes) -> Any:
+    return json.loads(unpack(value) if isinstance(value, bytes) else value)
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
