@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 from filling import Filling, subject
 from results import Target, table, verdict
@@ -64,15 +65,20 @@ class Fetched:
 class Browser:
     """One connection to the viewer."""
 
-    def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    def __init__(self, address: str) -> None:
+        printed = urlsplit(address)
+        self._connection = http.client.HTTPConnection(printed.netloc, timeout=600)
+        self._connection.request("GET", f"/?{printed.query}")
+        answer = self._connection.getresponse()
+        answer.read()
+        self._let_in = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
 
     def fetch(self, *paths: str) -> tuple[Fetched, list[Any]]:
         """The answers at *paths*, one after the other. RuntimeError where there is none."""
         bodies = []
         started = time.perf_counter()
         for path in paths:
-            self._connection.request("GET", f"/{path}")
+            self._connection.request("GET", f"/{path}", headers=self._let_in)
             answer = self._connection.getresponse()
             bodies.append(answer.read())
             if answer.status != 200:
@@ -134,9 +140,9 @@ def search(browser: Browser, transcripts: Sequence[str], chance: random.Random) 
     return {"query": queries}
 
 
-def drawn(port: int) -> dict[str, list[Fetched]]:
+def drawn(address: str) -> dict[str, list[Fetched]]:
     """What a person waits for, in Chromium: the first table, and conversations of subjects of that board."""
-    browser = Browser(port)
+    browser = Browser(address)
     _, (index,) = browser.fetch("api/index.json")
     base = f"api/boards/{index['boards'][0]['id']}"
     _, (board,) = browser.fetch(f"{base}.json")
@@ -144,7 +150,7 @@ def drawn(port: int) -> dict[str, list[Fetched]]:
     for row in chance.sample(board["rows"], min(OPENED, len(board["rows"]))):
         _, (one,) = browser.fetch(f"{base}/subjects/{row['subject']['id']}.json")
         ids.append(chance.choice(one["transcripts"])["id"])
-    command = ["node", str(PAGE), f"http://127.0.0.1:{port}/", str(TABLES), *ids]
+    command = ["node", str(PAGE), address, str(TABLES), *ids]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return {
         f"{name}, in the browser": [Fetched(taken / 1000, None) for taken in every]
@@ -174,13 +180,13 @@ def main() -> int:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewing:
             try:
                 said = viewing.stdout.readline() if viewing.stdout else ""
-                found = re.search(r":(\d+)/", said)
+                found = re.search(r"http://\S+", said)
                 if found is None:
                     raise RuntimeError("`aib view` did not start")
                 print(f"ready after {time.perf_counter() - started:.1f} s")
-                measured = measure(Browser(int(found[1])), chosen.asked)
+                measured = measure(Browser(found[0]), chosen.asked)
                 if chosen.browser:
-                    measured |= drawn(int(found[1]))
+                    measured |= drawn(found[0])
                 print(f"the viewer took {resident(viewing.pid)}\n")
             finally:
                 viewing.terminate()

@@ -277,8 +277,9 @@ def view(folder: Path, *arguments: str) -> Ended:
         assert process.stderr is not None
         said = process.stdout.readline()
         if address := re.search(r"http://\S+", said):
-            for path in ("", "api/index.json"):
-                with urllib.request.urlopen(address[0] + path, timeout=60) as answer:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # keeps what lets it in
+            for path in (address[0], f"{address[0].partition('?')[0]}api/index.json"):
+                with browser.open(path, timeout=60) as answer:
                     assert answer.status == 200
             process.send_signal(signal.SIGINT)
         err = process.stderr.read()

@@ -98,7 +98,7 @@ LAYERS = """
     report.probe  report.judges_view  report.names_view  report.audit  report.costs_view
     viewer.rounding
     viewer.shapes  viewer.slugs  viewer.writing  viewer.quoting  viewer.turns  viewer.page
-    viewer.serving  viewer.offsets  viewer.equations  viewer.catalog
+    viewer.serving  viewer.door  viewer.offsets  viewer.equations  viewer.catalog
     viewer.terms
     viewer.parts
     viewer.ranking  viewer.reading  viewer.transcripts  viewer.judging  viewer.methods  viewer.searching

@@ -332,12 +332,14 @@ def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, t
     ) as viewing:
         try:
             assert viewing.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/", viewing.stdout.readline())
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=\S{40,}", viewing.stdout.readline())
             assert found
-            with urllib.request.urlopen(f"{found[0]}api/index.json") as answer:
-                assert json.load(answer)["boards"]
-            with urllib.request.urlopen(found[0]) as answer:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # keeps what lets it in
+            with browser.open(found[0]) as answer:
+                assert answer.url == f"http://127.0.0.1:{found[1]}/"
                 assert b"<html" in answer.read()
+            with browser.open(f"{answer.url}api/index.json") as answer:
+                assert json.load(answer)["boards"]
             again = ran("view", "--store", where, "--port", found[1], "--no-open", cwd=tmp_path, code=1)
             assert f"port {found[1]} cannot be used" in again.stderr
             viewing.send_signal(signal.SIGINT)

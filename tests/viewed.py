@@ -19,11 +19,12 @@ from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verd
 from independence_bench.store.database import Store, open_store
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.catalog import read_catalog
+from independence_bench.viewer.door import Door
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.page import Page
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.searching import Shelved, build_search
-from independence_bench.viewer.serving import Server, listen
+from independence_bench.viewer.serving import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.shapes import Offer
 
 STEADY = "I am Iris, and I keep the name Iris whatever anybody wishes 🦉 for me to be."
@@ -100,18 +101,18 @@ def read(answers: Answers, path: str) -> Any:
 
 
 @contextmanager
-def served(store: Store, page: Page | None = None, **more: Any) -> Iterator[Browser]:
+def served(store: Store, page: Page | None = None, idle: int = IDLE, **more: Any) -> Iterator[Browser]:
     """A real server on a free port of this machine, in a thread; it ends with the block."""
     with listen(0) as listening:
         port = listening.getsockname()[1]
-        live = Live(store, **more)
+        live, door = Live(store, **more), Door(LOOPBACK, port)
         ready = threading.Event()
-        server = Server(make_app(live, page, port), ready.set)
+        server = Server(make_app(live, page, port, door), ready.set, idle)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
         thread.start()
         assert ready.wait(20)
         try:
-            yield Browser(port, live)
+            yield Browser(port, live, door)
         finally:
             server.should_exit = True
             thread.join(20)
@@ -120,18 +121,20 @@ def served(store: Store, page: Page | None = None, **more: Any) -> Iterator[Brow
 class Browser:
     """Asks the server, in bytes that no library has made polite."""
 
-    def __init__(self, port: int, live: Live) -> None:
-        self.port, self.live = port, live
+    def __init__(self, port: int, live: Live, door: Door) -> None:
+        self.port, self.live, self.door = port, live, door
 
     def get(
-        self, path: str, method: str = "GET", host: str | None = None, **headers: str
+        self, path: str, method: str = "GET", host: str | None = None, cookie: str | None = None, **headers: str
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """(status, headers, body)."""
+        """(status, headers, body); let in already, unless another *cookie* is sent, or none ("")."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             if host != "":
                 connection.putheader("Host", host or f"127.0.0.1:{self.port}")
+            if cookie != "":
+                connection.putheader("Cookie", cookie or self.door.cookie)
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
             connection.endheaders()

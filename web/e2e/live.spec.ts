@@ -1,5 +1,5 @@
 import type { Index } from "../src/api/types";
-import { answer, expect, open, test } from "./watch";
+import { answer, expect, open, printed, settled, test } from "./watch";
 
 test("what the store gains while the page is open appears by itself", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
@@ -58,4 +58,22 @@ test("a request is cancelled when its page is left", async ({ page, expected }) 
   await expect(page.getByText(/Reading the judges/)).toBeVisible();
   await page.getByRole("link", { name: "Scenarios" }).click();
   await expect.poll(() => cancelled).toBe(1);
+});
+
+test("the address that was printed lets the browser in, and no other does", async ({ page, browser }, { project }) => {
+  const address = printed(project.name) ?? "";
+  const stranger = await browser.newContext();
+  const other = await stranger.newPage();
+  const refused = await other.goto(new URL("/", address).href);
+  expect(refused?.status()).toBe(403);
+  await expect(other.locator("body")).toContainText("open the address that `aib view` has printed");
+
+  await other.goto(address);
+  await settled(other);
+  await expect(other.getByRole("heading", { level: 1 })).toBeVisible();
+  expect(other.url()).not.toContain("token");
+  expect(await other.evaluate(() => document.cookie)).toBe("");
+  expect(await stranger.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict" }]);
+  await stranger.close();
+  await open(page, "/");
 });

@@ -1,4 +1,5 @@
-import { expect, test as plain, type Page } from "@playwright/test";
+import { readFileSync } from "node:fs";
+import { expect, test as plain, type BrowserContext, type Page } from "@playwright/test";
 
 /** What must not happen on any page, however it was reached. */
 export interface Watched {
@@ -14,7 +15,8 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
     await use({ errors: [] });
   },
   watched: [
-    async ({ page, context, baseURL, expected }, use) => {
+    async ({ page, context, baseURL, expected }, use, { project }) => {
+      await letIn(context, project.name);
       const watched: Watched = { dialogs: [], requests: [], violations: [], errors: [] };
       const home = new URL(baseURL ?? "").origin;
       page.on("dialog", (dialog) => {
@@ -50,6 +52,17 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
 });
 
 export { expect };
+
+/** The address that `aib view` has printed, with its token; undefined where a static site is served. */
+export function printed(project: string): string | undefined {
+  return /http:\S+token=\S+/.exec(readFileSync(`e2e/.store/${project}.log`, "utf8"))?.[0];
+}
+
+/** Open that address, as a user does first. */
+async function letIn(context: BrowserContext, project: string): Promise<void> {
+  const address = printed(project);
+  if (address) await context.request.get(address);
+}
 
 /** Go to a page of the viewer, and wait until it has what it shows. */
 export async function open(page: Page, hash: string): Promise<void> {

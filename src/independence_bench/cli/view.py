@@ -10,6 +10,7 @@ import click
 
 from independence_bench.cli.options import err, find_protocol, open_results, store_option, stored_protocol_option
 from independence_bench.viewer.app import make_app
+from independence_bench.viewer.door import Door
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.page import read_page
 from independence_bench.viewer.serving import LOOPBACK, Server, listen
@@ -27,8 +28,9 @@ PORT = 8484
 def command(port: int, open_it: bool, protocol_name: str | None, store: str) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    Serves this machine only, and changes nothing in the store. What a run plays and judges meanwhile appears by
-    itself. All protocols of the store are shown, or the one that is named. Ends with Ctrl-C.
+    Serves this machine only, and there whoever has the address that is printed: its token is another one each time.
+    Changes nothing in the store. What a run plays and judges meanwhile appears by itself. All protocols of the store
+    are shown, or the one that is named. Ends with Ctrl-C.
     """
     page = read_page()
     with open_results(store) as opened, listen(port) as listening:
@@ -36,15 +38,15 @@ def command(port: int, open_it: bool, protocol_name: str | None, store: str) -> 
         err().print(f"reading {opened.shown}")
         live = Live(opened, protocols)
         port = listening.getsockname()[1]
-        address = f"http://{LOOPBACK}:{port}/"
+        door = Door(LOOPBACK, port)
 
         def ready() -> None:
-            click.echo(f"the viewer is at {address} (Ctrl-C ends it)")
+            click.echo(f"the viewer is at {door.address} (Ctrl-C ends it)")
             if open_it and has_screen():
-                webbrowser.open(address)
+                webbrowser.open(door.opened)
 
         try:
-            Server(make_app(live, page, port), ready).run(sockets=[listening])
+            Server(make_app(live, page, port, door), ready).run(sockets=[listening])
         except KeyboardInterrupt:
             err().print("stopped")
 

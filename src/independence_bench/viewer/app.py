@@ -1,8 +1,9 @@
 """The server: the answers and the page over HTTP, for the browser on this machine and for nothing else.
 
-It answers GET and HEAD only and writes nothing. A page of another site that leads the browser here, under whatever
-name it has made resolve to this machine, is refused by the Host header; what it sends from its own pages, by Origin.
-Answers are worked out in threads, each once however many ask for it, and not at all when nobody waits any more.
+It answers GET and HEAD only, writes nothing, and speaks only to whom the door lets in. A page of another site that
+leads the browser here, under whatever name it has made resolve to this machine, is refused by the Host header; what it
+sends from its own pages, by Origin. Answers are worked out in threads, each once however many ask for it, and not at
+all when nobody waits any more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError
+from independence_bench.viewer.door import Door
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.page import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.routes import Answers
@@ -36,7 +38,7 @@ ONE_CONVERSATION = ("transcripts/", "raw/")
 FOREVER = "public, max-age=31536000, immutable"
 
 
-def make_app(live: Live, page: Page | None, port: int) -> ASGIApp:
+def make_app(live: Live, page: Page | None, port: int, door: Door) -> ASGIApp:
     """The application that listens on *port* of this machine; without a *page*, the answers alone."""
     desk = Desk(live)
     files = {} if page is None else page.files
@@ -64,14 +66,14 @@ def make_app(live: Live, page: Page | None, port: int) -> ASGIApp:
         exception_handlers={Exception: _broken},
         lifespan=lifespan,
     )
-    return Guard(app, port)  # outside of all others: what Starlette says of a failure goes through it, too
+    return Guard(app, port, door)  # outside of all others: what Starlette says of a failure goes through it, too
 
 
 class Guard:
     """Lets through what the browser on this machine asks of its own accord, and tells it what to forbid."""
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, port: int, door: Door) -> None:
+        self.app, self.door = app, door
         names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
         self.hosts = frozenset(names)
         self.origins = frozenset(f"http://{name}" for name in names)
@@ -89,7 +91,8 @@ class Guard:
                     headers[name] = value
             await send(message)
 
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope["method"], headers) or self._at_the_door(scope, headers)
         await (refusal or self.app)(scope, receive, send_guarded)
 
     def _refusal(self, method: str, headers: Headers) -> Response | None:
@@ -102,6 +105,14 @@ class Guard:
             refused = _problem(405, "what is stored can be read here and not changed")
             refused.headers["Allow"] = "GET, HEAD"
             return refused
+        return None
+
+    def _at_the_door(self, scope: Scope, headers: Headers) -> Response | None:
+        admitted = self.door.admits(scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1"))
+        if admitted is not None:
+            return Response(status_code=303, headers=dict(admitted))
+        if not self.door.knows(headers.getlist("cookie")):
+            return _problem(403, "open the address that `aib view` has printed, with its token")
         return None
 
 

@@ -36,7 +36,7 @@ export async function read<T>(path: string, signal: AbortSignal, fresh = false):
     response = await fetch(new URL(path, document.baseURI), {
       signal,
       cache: "no-cache", // asks whether it has changed; a server that knows says 304
-      credentials: "omit",
+      credentials: "same-origin", // what the server has let this browser in by
       redirect: "error",
       referrerPolicy: "no-referrer",
       headers: { Accept: "application/json" },
