@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +80,8 @@ class Gate:
             return
         if pairing not in recall(self.file):
             word = str(pairing)
-            if word not in self.typed and not confirmed(label_text(f"{told} Allow that?"), f"--trust {word}"):
+            flag = f"--trust {shlex.quote(word)}"
+            if word not in self.typed and not confirmed(label_text(f"{told} Allow that?"), flag):
                 raise NotAllowed(f"nothing was sent: {pairing.variable} may not go to {pairing.place}")
             remember(self.file, [pairing])
         self._passed.add(pairing)
