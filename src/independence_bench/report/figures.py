@@ -95,7 +95,8 @@ def doubts(board: Board) -> list[str]:
     said += of_runs(board)
     if certainty.standing is not None:
         said.append(
-            "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %."
+            "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %, "
+            "on boards and runs as docs/statistics.md names."
         )
     if any(tied(row) for row in board.ranked):
         said.append(f"{TIED} cannot be told from the best.")

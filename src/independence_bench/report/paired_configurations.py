@@ -22,6 +22,7 @@ from independence_bench.report.certainty import (
     INDEX,
     SCENARIO_DEGREES,
     Apart,
+    Sureness,
     Uncertainty,
     measure_scenarios,
 )
@@ -47,15 +48,25 @@ class Place:
         """Whether the board ranks it together with others."""
         return len(self.board.configurations) > 1
 
+    @property
+    def sureness(self) -> Sureness | None:
+        """How sure the scores in this configuration are; None where nothing says so."""
+        board = self.board
+        return board.sureness_by_configuration.get(self.configuration) if self.pooled else board.sureness
+
+    @property
+    def shifted(self) -> bool:
+        """Whether whole runs are shifted beyond what intervals were found to hold."""
+        return bool(self.sureness and self.sureness.measures and self.sureness.measures[INDEX].measured.together.beyond)
+
     @cached_property
     def scores(self) -> Mapping[Compared, Scores]:
         """Of the board's ranked rows, in their order, what an interval needs; {} where nothing says how sure they are.
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
-        board = self.board
-        sureness = board.sureness_by_configuration.get(self.configuration) if self.pooled else board.sureness
-        if sureness is None or not board.ranked:
+        board, sureness = self.board, self.sureness
+        if sureness is None or not board.ranked or self.shifted:
             return {}
         marks = [row.marks for row in board.ranked]
         alone = measure_scenarios(board.protocol, (self.configuration,), marks)
@@ -75,6 +86,8 @@ class Place:
             return NOT_OURS
         if not ranked:
             return f"no interval: it is not ranked in {self.configuration}, and only who is ranked is measured"
+        if self.shifted:
+            return f"no interval: whole runs are shifted in {self.configuration}, beyond what one was found to hold"
         if not self.scores:
             return f"no interval: nobody has two runs in {self.configuration}, so nothing says how they vary"
         return None
