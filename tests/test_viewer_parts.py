@@ -105,7 +105,11 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     assert [share(one) for one in (0, 0.0004, 0.004, 0.5)] == ["0 %", "<0.1 %", "0.4 %", "50 %"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\r=1"])
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\r=1", "\n=1",
+     "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1", "\u3000=1"],
+)  # fmt: skip
 def test_no_cell_is_a_formula(text: str) -> None:
     """A text that a spreadsheet would carry out gets an apostrophe in front; a number stays one."""
     body = csv_bytes(["a", "b"], [(text, -1.5)]).decode("utf-8-sig")

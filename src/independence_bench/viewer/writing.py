@@ -16,7 +16,8 @@ from typing import Any
 from independence_bench.viewer.rounding import Form, forms_of, worded
 
 DIGITS = 8
-FORMULA = "=+-@\t\r\n"  # what a spreadsheet takes for the beginning of a formula, or for another cell
+# what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
+FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 
 Cell = str | float | int | bool | None
 
@@ -47,7 +48,7 @@ def _cell(value: Cell) -> str | float | int:
         return _rounded(value)
     if isinstance(value, str):
         text = value.replace("\x00", "\ufffd")
-        return f"'{text}" if text.lstrip(" ").startswith(tuple(FORMULA)) else text
+        return f"'{text}" if text.lstrip(" \u3000").startswith(tuple(FORMULA)) else text
     return value
 
 

@@ -1,9 +1,7 @@
+import { isFormatted } from "./formatting";
 import { Highlighted } from "./Highlighted";
 import { later } from "./later";
 import type { Span } from "./spans";
-
-const LOOKS_FORMATTED = /[*_`#>|[\]]|^\s*(?:[-+]|\d+[.)])\s/m;
-const LONGEST = 40_000; // characters that are formatted; longer ones are shown as they came
 
 interface Text {
   text: string;
@@ -18,8 +16,7 @@ interface Props extends Partial<Text> {
 
 /** What somebody said: formatted where that helps reading, else letter for letter. */
 export function Said({ text, spans = [], found = "", formatted = true }: Props) {
-  const isPlain = !formatted || text.length > LONGEST || !LOOKS_FORMATTED.test(text);
-  const Shown = isPlain ? Plain : Formatted;
+  const Shown = formatted && isFormatted(text) ? Formatted : Plain;
   return <Shown text={text} spans={spans} found={found} />;
 }
 
