@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
 from independence_bench.store import calls, clearing
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import VERSION, commands, prices
+from independence_bench.store.tables import ADDED, VERSION
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -171,7 +172,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
     made = bench(steady())
     made.play()
     with open_store(made.store) as store, store.writing() as connection:
-        for table in (commands, prices):
+        for table in chain.from_iterable(ADDED.values()):
             table.drop(connection)
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 

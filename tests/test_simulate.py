@@ -365,7 +365,7 @@ EXPECTED: dict[str, Kind | str] = {
     "http-504": Kind.UNAVAILABLE,
     "http-529": Kind.UNAVAILABLE,
     "reset": Kind.CONNECTION,
-    "reset-inside": Kind.CONNECTION,
+    "reset-inside": Kind.UNAVAILABLE,
     "drip": OK,
     "html": Kind.UNAVAILABLE,
     "truncated": Kind.UNAVAILABLE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from fuzz.json_values import flatten, grow
-from independence_bench.endpoint import _read_models, _read_providers
+from independence_bench.offers import read_models, read_providers
 from independence_bench.subject import resolve_auto
 
 
@@ -18,7 +18,7 @@ def check(data: bytes) -> None:
         value = grow(data[1:], WORDS) if data[:1] == b"\0" else json.loads(data)
     except (ValueError, RecursionError):
         return  # the client reads it as no list
-    for info in _read_models(value):
+    for info in read_models(value):
         assert isinstance(info.id, str)
         assert info.request_price >= 0
         assert info.prompt_price is None or 0 <= info.prompt_price < 1e6
@@ -28,7 +28,7 @@ def check(data: bytes) -> None:
         assert len(info.identity) in (0, 16)
         if info.parameters is not None:
             resolve_auto(info.id, info.parameters)
-    for tag, name in _read_providers(value).items():
+    for tag, name in read_providers(value).items():
         assert isinstance(tag, str)
         assert isinstance(name, str)
 

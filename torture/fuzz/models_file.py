@@ -22,7 +22,7 @@ def check(data: bytes) -> None:
         assert_storable(endpoint.key_variable)
     for wish in roster.wishes:
         assert wish.endpoint in roster.endpoints
-        effort = Reasoning.OFF if wish.reasoning == AUTO else Reasoning(wish.reasoning)
+        effort = Reasoning.OFF if wish.reasoning in (None, AUTO) else Reasoning(wish.reasoning)
         model = wish.settle(0.7, 100, effort)
         assert_one_line(model.label)
         assert_storable(model.label, model.model, model.provider)

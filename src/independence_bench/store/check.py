@@ -55,8 +55,8 @@ def database(connection: Connection) -> Iterator[str]:
 
 
 def who_took_part(connection: Connection) -> Iterator[str]:
-    """Protocols, subjects, judges and requests that cannot be read."""
-    for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec"), (calls, "request")):
+    """Protocols, subjects and judges that cannot be read."""
+    for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec")):
         key = table.primary_key.columns[0].name
         for row in _rows(connection, select(table.c[key], table.c[column])):
             if not isinstance(_read(lambda value=row[column]: _json(value)), dict):  # type: ignore[misc]

@@ -28,7 +28,7 @@ WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
 
 # what reading values that cannot be ends in; where nothing is wrong with the store, it is a bug and shown as one
-OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Place(Protocol):
