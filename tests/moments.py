@@ -45,9 +45,9 @@ COMMANDS = (
     "costs", "costs --json", "reliability --protocol {p}", "reliability --json",
     "reliability --json --jury judge@,judge-plain --protocol {p}",
     "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} --rules published",
-    "show rock direct --protocol {p}", "generate-report --protocol {p} --out {out}/report",
+    "show rock negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
     "generate-report --rules published --protocol {p} --out {out}/published", "export {out}/export --raw",
-    "site {out}/site --raw", "estimate-cost embedded --protocol {p}",
+    "site {out}/site --raw", "estimate-cost embedded --judge embedded --protocol {p}",
 )  # fmt: skip
 
 

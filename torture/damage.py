@@ -32,10 +32,10 @@ from independence_bench.errors import BenchError
 STORE = Path(__file__).parents[1] / "tests" / "data" / "f7ce088" / "store.sqlite3.xz"
 LONGEST = 60.0  # seconds of CPU
 COMMANDS = (
-    "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare rock mirror", "judges",
-    "extract-names", "costs", "reliability", "scenarios", "audit", "show rock direct",
-    "generate-report {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw", "estimate-cost rock",
-    "clear judgements rock --yes",
+    "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
+    "judges", "extract-names", "costs", "reliability", "scenarios", "audit", "show acme/one negotiation",
+    "generate-report --out {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw",
+    "estimate-cost embedded --judge embedded", "clear judgements acme/one --yes",
 )  # fmt: skip
 PACKED = (("transcripts", "lines"), ("calls", "request"), ("attempts", "raw"), ("protocols", "files"))
 Damage = Callable[[Path, random.Random], str]
