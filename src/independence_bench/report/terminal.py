@@ -117,7 +117,7 @@ def _legend(board: Board, shown: Sequence[Dimension]) -> Text:
         "index: 0-100, the mean over n runs.",
         *doubts(board),
         f"Dimensions, 0-100 (weight): {titles}.",
-        "err: share of attempts at its replies that brought no answer and were made again; cut: share of replies that "
+        "err: share of attempts at its replies whose reply could not be used; cut: share of replies that "
         "the token limit cut off.",
         *cautions(board),
     ]
