@@ -156,19 +156,12 @@ class Buyer:
 
     @contextlib.asynccontextmanager
     async def _one_at_a_time(self, model: ChatModel) -> AsyncIterator[None]:
-        if await self._foreseeable(model):
+        async with contextlib.AsyncExitStack() as stack:
+            if not await self._foreseeable(model):
+                await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
+                if await self._foreseeable(model):  # the call before has told
+                    await stack.aclose()
             yield
-            return
-        alone = self.alone.setdefault(model.endpoint, asyncio.Lock())
-        await alone.acquire()
-        if await self._foreseeable(model):  # the call before has told
-            alone.release()
-            yield
-            return
-        try:
-            yield
-        finally:
-            alone.release()
 
     async def _foreseeable(self, model: ChatModel) -> bool:
         """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""
