@@ -30,4 +30,4 @@ def test_every_command_and_every_page_reads_a_store_in_the_middle_of_a_run(tmp_p
         found = read_all(copy, out, draw.choice(("lite", "v2")), COMMANDS[number % 4 :: 4])
         assert not found.wrong, copy
         answered += found.answered
-    assert answered > 1000, "most of them have something to show"
+    assert answered > 500, "most of them have something to show"

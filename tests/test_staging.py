@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,18 +55,25 @@ def test_what_is_made_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_was_making_is_taken_away_by_the_next(tmp_path: Path) -> None:
-    """Only that: what others make at the same place is theirs, and so are folders that are called alike."""
+    """Only that: what others make at the same place is theirs, and so are files that are called alike."""
     target = tmp_path / "si[t]e"
     (tmp_path / ".si[t]e.mine").mkdir()
-    (tmp_path / ".other.01234567.making").mkdir()
+    (tmp_path / ".other.01234567.lock").touch()
     killed(target)
-    assert len(names(tmp_path)) == 3
+    assert len(names(tmp_path)) == 4
     with staging(target) as fresh:
         fresh.mkdir()
         take_away_leftovers(target)
         assert fresh.is_dir(), "it is being made"
-        assert len(names(tmp_path)) == 3
-    assert names(tmp_path) == [".other.01234567.making", ".si[t]e.mine"]
+        assert len(names(tmp_path)) == 4
+    assert names(tmp_path) == [".other.01234567.lock", ".si[t]e.mine"]
+
+
+def test_a_kill_before_there_is_anything_leaves_a_lock_that_is_taken_away(tmp_path: Path) -> None:
+    """The lock comes first and goes last, so at no moment there is something that nobody can tell from work."""
+    (tmp_path / ".site.01234567.lock").touch()
+    take_away_leftovers(tmp_path / "site")
+    assert names(tmp_path) == []
 
 
 def test_a_kill_between_two_moves_leaves_the_old_one_to_be_put_back(tmp_path: Path) -> None:
@@ -75,7 +81,7 @@ def test_a_kill_between_two_moves_leaves_the_old_one_to_be_put_back(tmp_path: Pa
     left = tmp_path / ".site.01234567.making"
     (left / "old").mkdir(parents=True)
     (left / "old" / "old").touch()
-    (left / "lock").touch()
+    left.with_suffix(".lock").touch()
 
     take_away_leftovers(tmp_path / "site")
 
@@ -83,24 +89,18 @@ def test_a_kill_between_two_moves_leaves_the_old_one_to_be_put_back(tmp_path: Pa
     assert names(tmp_path / "site") == ["old"]
 
 
-def test_a_link_that_is_called_like_a_leftover_is_not_followed(tmp_path: Path) -> None:
-    """Whoever may write beside a site must not have other folders deleted by it."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "lock").touch()
+def test_links_that_are_called_like_leftovers_are_not_followed(tmp_path: Path) -> None:
+    """Whoever may write beside a site must not have other folders deleted by it, or moved."""
+    (tmp_path / "mine" / "old").mkdir(parents=True)
     (tmp_path / ".site.01234567.making").symlink_to("mine")
+    (tmp_path / ".site.01234567.lock").touch()
+    (tmp_path / "empty").touch()
+    (tmp_path / ".site.76543210.lock").symlink_to("empty")
+    (tmp_path / ".site.76543210.making").mkdir()
     take_away_leftovers(tmp_path / "site")
-    assert names(tmp_path) == [".site.01234567.making", "mine"]
-
-
-def test_a_folder_without_a_lock_is_left_alone_until_it_is_old(tmp_path: Path) -> None:
-    """It may be a moment old, and about to be locked."""
-    folder = tmp_path / ".site.01234567.making"
-    folder.mkdir()
-    take_away_leftovers(tmp_path / "site")
-    assert folder.is_dir()
-    os.utime(folder, (0, 0))
-    take_away_leftovers(tmp_path / "site")
-    assert not folder.exists()
+    assert names(tmp_path / "mine") == ["old"]
+    assert (tmp_path / ".site.76543210.making").is_dir()
+    assert not (tmp_path / "site").exists()
 
 
 def test_a_file_is_put_where_none_is(tmp_path: Path) -> None:

@@ -10,21 +10,17 @@ import ctypes
 import os
 import shutil
 import sys
-import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows: there, leftovers stay
     fcntl = None  # type: ignore[assignment]
 
-_ENDING = ".making"
-_LOCK, _OLD = "lock", "old"
-_UNLOCKED = 60.0  # seconds after which a folder without a lock is nobody's: making both takes no time
+_FOLDER, _LOCK, _OLD = ".making", ".lock", "old"
 _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 
@@ -35,25 +31,33 @@ def staging(target: Path) -> Iterator[Path]:
     The folder of *target* has to exist. Raises OSError where it cannot be written.
     """
     take_away_leftovers(target)
-    folder, lock = _begin(target)
+    name, lock = _begin(target)
+    folder = target.with_name(name + _FOLDER)
     try:
-        with lock:
-            yield folder / target.name
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _begin(target: Path) -> tuple[Path, BinaryIO]:
-    """A folder of our own, and the open file that its lock is on."""
-    while True:
-        folder = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}{_ENDING}")
         folder.mkdir()
-        with suppress(FileNotFoundError), ExitStack() as stack:
-            lock = stack.enter_context((folder / _LOCK).open("wb"))
-            # somebody may have taken it for a leftover, just before it was locked
-            if fcntl is None or (_locked(lock.fileno()) and (folder / _LOCK).exists()):
-                stack.pop_all()
-                return folder, lock
+        yield folder / target.name
+    finally:
+        _remove(folder)
+        os.close(lock)
+
+
+def _begin(target: Path) -> tuple[str, int]:
+    """A name of our own beside *target*, and the open file that its lock is on. The lock is there before the folder."""
+    while True:
+        name = f".{target.name}.{uuid.uuid4().hex[:8]}"
+        path = target.with_name(name + _LOCK)
+        lock = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        # somebody may have taken it for a leftover, just before it was locked
+        if fcntl is None or (_locked(lock) and path.exists()):
+            return name, lock
+        os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Delete what was made there, and the lock behind it: what has no lock is nobody's and was deleted."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        folder.with_suffix(_LOCK).unlink(missing_ok=True)
 
 
 def put_in_place(fresh: Path, target: Path) -> None:
@@ -92,26 +96,22 @@ def link_in_place(fresh: Path, target: Path) -> bool:
 def take_away_leftovers(target: Path) -> None:
     """Delete what processes that were killed were making at *target*; put back what they had moved out of the way."""
     with suppress(OSError):
-        for folder in target.parent.glob(f".{_escaped(target.name)}.????????{_ENDING}"):
+        for path in target.parent.glob(f".{_escaped(target.name)}.????????{_LOCK}"):
             with suppress(OSError):
-                _take_away(folder, target)
+                _take_away(path, target)
 
 
-def _take_away(folder: Path, target: Path) -> None:
-    if folder.is_symlink() or not folder.is_dir():
-        return
+def _take_away(path: Path, target: Path) -> None:
+    folder, lock = path.with_suffix(_FOLDER), os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     try:
-        lock = (folder / _LOCK).open("rb")
-    except FileNotFoundError:
-        if time.time() - folder.stat().st_mtime > _UNLOCKED:
-            shutil.rmtree(folder, ignore_errors=True)
-        return
-    with lock:
-        if not _locked(lock.fileno()):
+        if not _locked(lock):
             return
-        if (folder / _OLD).exists() and not target.exists():
-            (folder / _OLD).rename(target)
-        shutil.rmtree(folder, ignore_errors=True)
+        old = folder / _OLD
+        if not folder.is_symlink() and old.exists() and not target.exists():
+            old.rename(target)
+        _remove(folder)
+    finally:
+        os.close(lock)
 
 
 def _locked(file: int) -> bool:
