@@ -20,10 +20,10 @@ import aiohttp
 from canned import NUMBER, reply_text
 from filling import judge, subject
 
-from independence_bench.brief import Case, judge_request
-from independence_bench.conversation import Words
-from independence_bench.plan import opening, request
-from independence_bench.protocol import Protocol
+from independence_bench.judging.prompt import Case, judge_request
+from independence_bench.protocol.conversation import Words
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.plan import opening, request
 
 Body = dict[str, Any]
 Keep = Callable[[int, str, str], Awaitable[None]]  # number of the call, "asked" or "answered", text

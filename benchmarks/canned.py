@@ -25,8 +25,8 @@ from typing import Any
 
 from scripts import ENDPOINT, JUDGE, canned_protocol, subject_name
 
-from independence_bench.protocol import Protocol, ToolWording
-from independence_bench.subject import Endpoint
+from independence_bench.models.spec import Endpoint
+from independence_bench.protocol.definition import Protocol, ToolWording
 
 HOST = "127.0.0.1"
 RETRY_AFTER = 0.5  # seconds

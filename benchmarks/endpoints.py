@@ -28,8 +28,9 @@ from playing import play, wanted
 from results import Target, table, verdict
 from scripts import ENDPOINT, JUDGE, canned_protocol
 
-from independence_bench import engine, throttle
-from independence_bench.subject import BUILT_IN, Endpoint, Roster
+from independence_bench.calls import limits
+from independence_bench.engine import player
+from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 
 SINGLE, DOUBLE = 7, 2  # conversations of one and of two replies: 11 replies and 9 judgements a run
 REPLIES, JUDGEMENTS = SINGLE + 2 * DOUBLE, SINGLE + DOUBLE
@@ -50,10 +51,10 @@ class Result:
     judged: float
 
 
-class OneRoom(throttle.Rooms):
+class OneRoom(limits.Rooms):
     """As it was: the judge's calls take the subject's places, wherever they go."""
 
-    def at(self, _endpoint: str) -> throttle.Room:
+    def at(self, _endpoint: str) -> limits.Room:
         """The one room."""
         return super().at("")
 
@@ -61,14 +62,14 @@ class OneRoom(throttle.Rooms):
 def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder: Path) -> Result:
     """Play the order as it was or as it is; runs in a process of its own."""
     if name == BEFORE:
-        engine.Rooms = OneRoom  # type: ignore[misc]
+        player.Rooms = OneRoom  # type: ignore[misc]
     protocol, files = canned_protocol(SINGLE, DOUBLE)
     known = CannedEndpoint(subjects).known
     order = wanted(known, protocol, files, subjects=range(1), runs=runs, calls_at_once=at_once, subjects_at_once=1)
     roster = Roster({**BUILT_IN, ENDPOINT: known, JUDGES: Endpoint(JUDGES, judges, "openrouter")})
     times: list[float] = []
 
-    async def watch(at_work: engine.Engine) -> None:
+    async def watch(at_work: player.Engine) -> None:
         (progress,) = at_work.report.subjects
         for reached in (lambda: progress.planned, lambda: progress.done == progress.planned):
             while not reached():  # noqa: ASYNC110 - a report is looked at, it calls nobody

@@ -14,16 +14,16 @@ from canned import SENTENCE
 from playing import subject_name
 from scripts import ENDPOINT, JUDGE
 
-from independence_bench.brief import rubric_hash
-from independence_bench.conversation import Transcript, Words
 from independence_bench.hashing import content_hash
-from independence_bench.judge import ModelJudge
-from independence_bench.plan import Job, jobs, opening
-from independence_bench.protocol import Mark, Protocol
-from independence_bench.protocol_files import Files
-from independence_bench.store import participants, records
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Transcript, Words
+from independence_bench.protocol.definition import Mark, Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.protocol.plan import Job, jobs, opening
+from independence_bench.store import registry, results
 from independence_bench.store.database import Store
-from independence_bench.subject import ChatModel
 
 BATCH = 2000  # jobs in one commit
 NOW = 1_700_000_000.0
@@ -41,11 +41,11 @@ class Filling:
     def fill(self, store: Store, subjects: Sequence[ChatModel], runs: Sequence[int]) -> int:
         """Every conversation of *subjects* in *runs*, complete and judged. Returns how many there are."""
         with store.writing() as connection:
-            participants.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            registry.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
             marking = ModelJudge(judge(self.protocol))
-            participants.keep_judge(connection, marking.hash, marking.label, marking.spec)
+            registry.keep_judge(connection, marking.hash, marking.label, marking.spec)
             for subject in subjects:
-                participants.keep_subject(connection, subject)
+                registry.keep_subject(connection, subject)
         every = (
             job for subject in subjects for job in jobs(self.protocol, self.protocol.configurations, subject, runs)
         )
@@ -62,7 +62,7 @@ class Filling:
                 chance = random.Random(job.transcript_id)
                 transcript = self._said(job, chance)
                 replies = len(job.scenario.asks)
-                played = records.Played(
+                played = results.Played(
                     id=job.transcript_id,
                     script_hash=job.script_hash,
                     subject_hash=job.subject.hash,
@@ -79,9 +79,9 @@ class Filling:
                     plain_text=0,
                     reasoned=0,
                 )
-                records.keep_transcripts(connection, [(played, NOW)])
+                results.keep_transcripts(connection, [(played, NOW)])
                 rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
-                judgement = records.Judgement(
+                judgement = results.Judgement(
                     key=content_hash([transcript.heard_hash, rubric, judge_hash]),
                     heard_hash=transcript.heard_hash,
                     rubric_hash=rubric,
@@ -89,7 +89,7 @@ class Filling:
                     marks={mark.name: _mark(mark, chance) for mark in job.scenario.marks},
                     reasoning=_said_by(chance, REASONING),
                 )
-                records.keep_judgements(connection, [(judgement.key, None, judgement, NOW)])
+                results.keep_judgements(connection, [(judgement.key, None, judgement, NOW)])
 
     def _said(self, job: Job, chance: random.Random) -> Transcript:
         talk = opening(self.protocol, job.configuration, job.scenario)

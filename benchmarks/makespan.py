@@ -30,24 +30,24 @@ from canned import completion
 from results import Target, table, verdict
 from virtual_time import VirtualLoop
 
-from independence_bench import delivery
-from independence_bench.brief import Case, judge_request
-from independence_bench.budget import Budget
-from independence_bench.chat import ChatRequest, Completion
-from independence_bench.completion import read_completion
-from independence_bench.conversation import Words
-from independence_bench.engine import Engine
+from independence_bench.calls.budget import Budget
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Order
 from independence_bench.hashing import content_hash
-from independence_bench.judge import ModelJudge
-from independence_bench.offers import ModelInfo
-from independence_bench.order import Order
-from independence_bench.plan import opening, request
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load_with_files
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.prompt import Case, judge_request
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.models.response import read_completion
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol import delivery
+from independence_bench.protocol.conversation import Words
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.plan import opening, request
 from independence_bench.simulate.chance import unit
 from independence_bench.simulate.latency import JUDGE, SUBJECT, at
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Endpoint
 
 NAME = "drawn"
 LIMIT = 1.10

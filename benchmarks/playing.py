@@ -11,13 +11,13 @@ from pathlib import Path
 
 from scripts import ENDPOINT, JUDGE, subject_name
 
-from independence_bench.conduct import Wanted, conduct
-from independence_bench.engine import Engine
-from independence_bench.order import Report
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import Files
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import Wanted, conduct
+from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
 from independence_bench.store.database import open_store
-from independence_bench.subject import BUILT_IN, Endpoint, Roster, Wish
 
 
 @dataclass(frozen=True, slots=True)

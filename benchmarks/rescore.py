@@ -21,8 +21,8 @@ from statistics import median
 from filling import Filling, subject
 from results import Target, table, verdict
 
-from independence_bench.protocol_files import load_with_files
-from independence_bench.report.rows import boards
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store
 
 ROWS, COMMAND = 1.0, 1.5  # seconds

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import Files, load_with_files, parse
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files, load_with_files, parse
 
 NAME = "canned"
 ENDPOINT = "canned"

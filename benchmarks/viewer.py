@@ -34,7 +34,7 @@ from urllib.parse import urlsplit
 from filling import Filling, subject
 from results import Target, table, verdict
 
-from independence_bench.protocol_files import load_with_files
+from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store
 
 FIRST_TABLE, TRANSCRIPT = 1.0, 0.3  # seconds

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
-from independence_bench.store import commits
+from independence_bench.store import group_commit
 
 LONGEST_WRITE = 60.0  # real seconds; who waits longer waits for something that this loop does not understand
 
@@ -75,4 +75,4 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 def _asked_by_store() -> bool:
     """Whether the method that calls this was called by `store.commits`."""
-    return sys._getframe(2).f_globals.get("__name__") == commits.__name__
+    return sys._getframe(2).f_globals.get("__name__") == group_commit.__name__

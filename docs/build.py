@@ -22,8 +22,8 @@ import yaml
 from typescript import typescript
 
 from independence_bench.cli.main import cli
-from independence_bench.protocol_files import json_schemas
-from independence_bench.subject import SHIPPED, ModelsFile
+from independence_bench.models.spec import SHIPPED, ModelsFile
+from independence_bench.protocol.loader import json_schemas
 from independence_bench.viewer import shapes
 
 ROOT = Path(__file__).parent.parent
@@ -60,7 +60,7 @@ def command_line() -> tuple[Path, str]:
 MODELS_HEAD = """\
 # Models worth testing
 
-Made from [models.yaml](../src/independence_bench/models.yaml), which ships with the package, by `make docs`: the
+Made from [models.yaml](../src/independence_bench/models/models.yaml), which ships with the package, by `make docs`: the
 settings that published runs were made with, and what is known of each model.
 
 - `aib run MODEL` calls a model as its first row here says, active ones before others, unless your own models.yaml lists
@@ -115,9 +115,6 @@ def tree() -> str:
         docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
         sentence = " ".join(docstring.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
         lines.append(f"{path.name + '/' if path.is_dir() else path.name:<18} {sentence}")
-    lines.append(
-        f"{'protocols/':<18} v1, v2 and lite: scenarios, system prompts, rubrics, weights: the benchmark as text"
-    )
     return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
 
 

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from simulated import CENT, aib, simulating, start_aib
 
-from independence_bench.protocol_files import load
+from independence_bench.protocol.loader import load
 from independence_bench.simulate.ledger import Entry, read_ledger
-from independence_bench.store.calls import LOST
-from independence_bench.store.check import check
+from independence_bench.store.attempts import LOST
 from independence_bench.store.database import open_store
+from independence_bench.store.integrity import check
 
 # characters whose index in v2 follows from the rule of the simulated judge (docs/simulate.md)
 KNOWN = {

@@ -27,10 +27,10 @@ import click
 from simulated import play
 from viewed import answering
 
+from independence_bench.calls.retry import Policy
 from independence_bench.cli.main import cli
-from independence_bench.engine import Engine
+from independence_bench.engine.player import Engine
 from independence_bench.errors import BenchError
-from independence_bench.retry import Policy
 from independence_bench.simulate.faults import MIXED, Faults
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.server import Settings

@@ -26,20 +26,20 @@ from typing import Any
 
 from aiohttp import web
 
-from independence_bench.budget import Budget
-from independence_bench.endpoint import Client
-from independence_bench.engine import Engine
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.retry import Policy
+from independence_bench.cli.trust_file import FILE, remember
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Order, Report
 from independence_bench.errors import SubjectError
-from independence_bench.judge import Judge, ModelJudge
-from independence_bench.order import Order, Report
-from independence_bench.protocol import Configuration, Protocol
-from independence_bench.protocol_files import load_with_files
-from independence_bench.remembered import FILE, remember
-from independence_bench.report.rows import Board, boards
-from independence_bench.retry import Policy
+from independence_bench.judging.judge import Judge, ModelJudge
+from independence_bench.models.client import Client
+from independence_bench.models.spec import ChatModel, Dialect, Endpoint, origin
+from independence_bench.models.trust import Pairing
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Dialect, Endpoint, origin
-from independence_bench.trust import Pairing
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 

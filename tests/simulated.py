@@ -27,20 +27,20 @@ from typing import Any, TypeVar
 
 from scripted import measured
 
-from independence_bench.budget import Budget
-from independence_bench.endpoint import Client
-from independence_bench.engine import Engine
-from independence_bench.judge import ModelJudge
-from independence_bench.order import Order, Report
-from independence_bench.protocol_files import load_with_files
-from independence_bench.report.rows import Board, boards
-from independence_bench.retry import Policy
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.retry import Policy
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Order, Report
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.models.client import Client
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol.loader import load_with_files
 from independence_bench.simulate.ledger import Audit, Entry, audit
 from independence_bench.simulate.server import Settings, simulate
-from independence_bench.store import calls
-from independence_bench.store.calls import Spending
+from independence_bench.store import attempts
+from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Endpoint
 
 AIB = str(Path(sys.executable).with_name("aib"))
 CENT = 0.01  # dollars
@@ -239,7 +239,7 @@ async def _carry_out(
         while any(simulation.in_flight for simulation in simulations.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)  # whom we left is written down a moment later
         with opened.reading() as connection:
-            spending = calls.spending(connection)
+            spending = attempts.spending(connection)
         entries = [entry for simulation in simulations.values() for entry in simulation.ledger.entries]
         return Played(report, entries, spending, boards(opened, order.protocol), seconds, command.runs)
 

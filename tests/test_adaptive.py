@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.statistics.adaptive import (
+from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
+from independence_bench.analysis.statistics.intervals import intervals, p_values
+from independence_bench.analysis.statistics.planning import after
+from independence_bench.analysis.statistics.ranking import holm, pairs_of
+from independence_bench.analysis.statistics.sequential import (
     FEWEST,
     POCOCK,
     level_of_a_look,
@@ -15,10 +19,6 @@ from independence_bench.statistics.adaptive import (
     look_at_width,
     runs_needed,
 )
-from independence_bench.statistics.dispersion import Design, Measured, measure, scores_again
-from independence_bench.statistics.intervals import intervals, p_values
-from independence_bench.statistics.planning import after
-from independence_bench.statistics.ranking import holm, pairs_of
 
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.statistics.agreement import icc_2k, krippendorff_alpha, quadratic_kappa, rank_correlation, ranks
+from independence_bench.analysis.statistics.agreement import (
+    icc_2k,
+    krippendorff_alpha,
+    quadratic_kappa,
+    rank_correlation,
+    ranks,
+)
 
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section E: four observers, twelve units
 RELIABILITY: list[list[float | None]] = [

@@ -13,17 +13,17 @@ from scripted import Answer, Asked, Bench, completion, says, steady, verdict
 from simulated import aib
 from sqlalchemy import Connection, select, update
 
-from independence_bench.audit.auditing import Audit, Effect, audit
-from independence_bench.audit.findings import Place
-from independence_bench.audit.kinds import KINDS
-from independence_bench.dataset.importing import import_published
-from independence_bench.dataset.wording import NAME_OF_PROTOCOL
-from independence_bench.protocol_files import parse
-from independence_bench.report.audit import audit_json, fold, show_command
-from independence_bench.scoring import OWN, PUBLISHED, Rules
-from independence_bench.store import participants
+from independence_bench.analysis.audit.audit import Audit, Effect, audit
+from independence_bench.analysis.audit.catalog import KINDS
+from independence_bench.analysis.audit.checks import Place
+from independence_bench.dataset.import_published import import_published
+from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
+from independence_bench.protocol.loader import parse
+from independence_bench.protocol.scoring import OWN, PUBLISHED, Rules
+from independence_bench.report.audit_view import audit_json, fold, show_command
+from independence_bench.store import registry
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import attempts, calls, judgements, pack, transcripts, unpack
+from independence_bench.store.schema import attempts, calls, judgements, pack, transcripts, unpack
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE = "acme--one@none-t0.7"
@@ -34,7 +34,7 @@ def audited(store: Path | str, rules: Rules = OWN) -> Audit:
     """The audit of what was imported into *store*."""
     with open_store(store) as opened:
         with opened.reading() as connection:
-            (_, name, files), *_ = participants.stored_protocols(connection)
+            (_, name, files), *_ = registry.stored_protocols(connection)
         return audit(opened, parse(files, name), rules)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from independence_bench.statistics.between_runs import Together, together
-from independence_bench.statistics.dispersion import Design, measure, scores_again
-from independence_bench.statistics.intervals import intervals
+from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
+from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.run_effects import Together, together
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from independence_bench.books import Books, Case, Found, Tally
-from independence_bench.buying import most_tokens
-from independence_bench.chat import ChatRequest, Message, ToolCall
-from independence_bench.question import Bad, Question
-from independence_bench.store import calls, records
-from independence_bench.store.calls import LEASE, CallInfo
+from independence_bench.calls.call import Bad, Question
+from independence_bench.calls.executor import most_tokens
+from independence_bench.calls.ledger import Books, Case, Found, Tally
+from independence_bench.models.messages import ChatRequest, Message, ToolCall
+from independence_bench.models.spec import ChatModel
+from independence_bench.store import attempts as stored_attempts
+from independence_bench.store import results
+from independence_bench.store.attempts import LEASE, CallInfo
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.owners import Watch, new_owner
-from independence_bench.store.records import Reply
-from independence_bench.subject import ChatModel
+from independence_bench.store.results import Reply
 
 NOW = 1_700_000_000.0
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
@@ -52,7 +53,7 @@ def case(key: str = "k1") -> Case[Reply]:
     question = Question(
         info=CallInfo(key, "reply", "scripted", "acme/one", "{}"),
         request=ChatRequest(MODEL, (Message("user", "Who are you?"),)),
-        shelf=records.REPLIES,
+        shelf=results.REPLIES,
         final=lambda reply: reply.reason is None,
         read=lambda _: Bad("not read here"),
         none=lambda reason: Reply("", reason=reason),
@@ -73,7 +74,7 @@ def start(store: Store, of: Books, *cases: Case[Reply]) -> list[Any]:
 def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
     """(who, outcome) of every attempt, in order."""
     with store.reading() as connection:
-        return [(row["owner"].split("|")[-1], row["outcome"]) for row in calls.attempts_of(connection, [key])]
+        return [(row["owner"].split("|")[-1], row["outcome"]) for row in stored_attempts.attempts_of(connection, [key])]
 
 
 def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
@@ -124,8 +125,8 @@ def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store:
     assert start(store, mine, case()) == [None]
     clock.now += LEASE - 1
     with store.writing() as connection:
-        assert calls.mark_lost(connection, clock.now, mine.watch) == 0
-        calls.renew(connection, elsewhere.owner, clock.now - 300)
+        assert stored_attempts.mark_lost(connection, clock.now, mine.watch) == 0
+        stored_attempts.renew(connection, elsewhere.owner, clock.now - 300)
     assert start(store, mine, case()) == [None]
     clock.now += LEASE - 1
     assert start(store, mine, case()) == [None]
@@ -143,8 +144,8 @@ def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> 
     clock.now += LEASE + 1
     (number,) = start(store, other, taken)
     with store.writing() as connection:
-        records.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
-        calls.release(connection, ["k1"], other.owner)
+        results.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
+        stored_attempts.release(connection, ["k1"], other.owner)
 
     assert start(store, sleeper, slept) == [Found(Reply("Mine."))]
 
@@ -155,7 +156,7 @@ def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:
     (number,) = start(store, mine, case())
 
     with store.writing() as connection:
-        calls.withdraw(connection, number)
+        stored_attempts.withdraw(connection, number)
 
     assert attempts(store) == []
 

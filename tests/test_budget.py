@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.budget import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.errors import BudgetSpent
 
 PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from independence_bench.protocol import Configuration, Protocol
-from independence_bench.protocol_files import load
-from independence_bench.report.certainty import INDEX, RunMarks, Uncertainty, measure_board
-from independence_bench.scoring import score_run
+from independence_bench.analysis.uncertainty import INDEX, RunMarks, Uncertainty, measure_board
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import score_run
 
 EVERY = tuple(
     Configuration(system, delivery)

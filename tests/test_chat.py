@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from independence_bench.chat import (
+from independence_bench.models.messages import (
     ChatRequest,
     Completion,
     Fault,
@@ -22,8 +22,8 @@ from independence_bench.chat import (
     ToolCall,
     Usage,
 )
-from independence_bench.completion import one_line, read_completion, read_usage, split_thoughts
-from independence_bench.subject import ChatModel, Dialect, Reasoning
+from independence_bench.models.response import one_line, read_completion, read_usage, split_thoughts
+from independence_bench.models.spec import ChatModel, Dialect, Reasoning
 
 MODEL = ChatModel("acme/one", "openrouter", 0.7, 500)
 TOOL = Tool("say", "Says.", "message", "The words.")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import barnard_exact, binom, binomtest
 
-from independence_bench.statistics.coins import exact_limits, unconditional_p
-from independence_bench.statistics.dispersion import (
+from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_AGAIN,
     BELIEVED_OF_COINS,
     Design,
@@ -18,7 +17,8 @@ from independence_bench.statistics.dispersion import (
     pairs_again,
     scores_again,
 )
-from independence_bench.statistics.intervals import intervals, p_values
+from independence_bench.analysis.statistics.intervals import intervals, p_values
+from independence_bench.analysis.statistics.two_point import exact_limits, unconditional_p
 
 ONE = Design(np.array([[1.0]]), np.array([0]))
 PAIR = np.array([0]), np.array([1])

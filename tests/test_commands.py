@@ -12,12 +12,12 @@ import pytest
 import yaml
 from simulated import aib, simulating
 
-from independence_bench.protocol_files import load
-from independence_bench.store import calls
-from independence_bench.store.calls import Spending
-from independence_bench.store.check import check
+from independence_bench.models.spec import SHIPPED, ModelsFile, Roster, Wish, shipped_subjects
+from independence_bench.protocol.loader import load
+from independence_bench.store import attempts as stored_attempts
+from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
-from independence_bench.subject import SHIPPED, ModelsFile, Roster, Wish, shipped_subjects
+from independence_bench.store.integrity import check
 
 JUDGE = ("--judge", "sim:sim/judge")
 PROTOCOLS = SHIPPED.parent / "protocols"
@@ -62,7 +62,7 @@ def named(*characters: str) -> list[str]:
 def spending(path: Path) -> Spending:
     """What a store has cost."""
     with open_store(path) as opened, opened.reading() as connection:
-        return calls.spending(connection)
+        return stored_attempts.spending(connection)
 
 
 def counted(path: Path, table: str) -> int:
@@ -612,13 +612,13 @@ def test_on_postgresql_nothing_differs(folder: Path, database: str) -> None:
     short = ("--exp", "stability", *JUDGE, "--runs", "1", *at)
     assert aib(folder, "run", *named("rock", "mirror"), *short).returncode == 0
     with open_store(database) as opened, opened.reading() as connection:
-        before = calls.spending(connection)
+        before = stored_attempts.spending(connection)
 
     told = estimated(folder, *named("rock"), "--temperature", "0.1", "--exp", "stability", "--runs", "1", *at)
     (pair,) = json.loads(aib(folder, "compare", "rock", "mirror", "--json", *at).stdout)
     cleared = aib(folder, "clear", "responses", "mirror", "-y", *at)
     with open_store(database) as opened, opened.reading() as connection:
-        after = calls.spending(connection)
+        after = stored_attempts.spending(connection)
         wrong = check(connection)
     more = aib(folder, "rerun", "rock", "--runs", "1", "-y", *at)
 

@@ -15,20 +15,20 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from independence_bench.protocol import Configuration, Protocol
-from independence_bench.protocol_files import load
-from independence_bench.report.certainty import INDEX, measure_board, measure_scenarios, measured_apart
-from independence_bench.report.comparisons import compare_efforts, price_indices
-from independence_bench.report.configurations import compare_configurations
-from independence_bench.report.paired import SideBySide, rows_apart, set_side_by_side, standing_out
-from independence_bench.report.paired_configurations import NOT_OURS, InSeveral, compare_in_configurations, how_sure
-from independence_bench.report.paired_view import paired_values, paired_view, statement
-from independence_bench.report.rows import Board, Health, Row
-from independence_bench.report.spent import Spent
+from independence_bench.analysis.compare_configurations import NOT_OURS, InSeveral, compare_in_configurations, how_sure
+from independence_bench.analysis.compare_settings import compare_efforts, price_indices
+from independence_bench.analysis.compare_subjects import SideBySide, rows_apart, set_side_by_side, standing_out
+from independence_bench.analysis.configurations import compare_configurations
+from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.statistics.paired import linear_limits
+from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, measured_apart
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
+from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.terminal import configurations_view, printed
-from independence_bench.scoring import Marks, Slot, score_run, score_subject
-from independence_bench.statistics.paired import linear_limits
-from independence_bench.subject import ChatModel, Reasoning
 
 V1, V2 = load("v1"), load("v2")
 HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from independence_bench.statistics.components import (
+from independence_bench.analysis.statistics.composite_components import OF_SCENARIOS, composite_components
+from independence_bench.analysis.statistics.variance_components import (
     ONE_JUDGE,
     SEVERAL_JUDGES,
     Components,
     jackknife,
     variance_components,
 )
-from independence_bench.statistics.composite import OF_SCENARIOS, composite_components
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.conversation import Line, Talk, Transcript, Words, begin
-from independence_bench.protocol import Ask, Given, Says, Script
+from independence_bench.protocol.conversation import Line, Talk, Transcript, Words, begin
+from independence_bench.protocol.definition import Ask, Given, Says, Script
 
 EROSION: Script = (
     Says("Shorter, please."),

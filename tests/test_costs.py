@@ -15,12 +15,12 @@ from rich.console import Console
 from scripted import Answer, Asked, Bench, failure, says, steady, verdict
 from test_cli import KEY, User, user
 
-from independence_bench.report.costs import Costs, Paid, Part, read_costs
+from independence_bench.analysis.costs import Costs, Paid, Part, read_costs
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import calls, clearing
+from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import ADDED, VERSION
+from independence_bench.store.schema import ADDED, VERSION
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -36,7 +36,7 @@ def where(either: str) -> str:
 def costs_of(made: Bench) -> Costs:
     """What the store has cost; that everything adds up to what every other command says is looked at each time."""
     with open_store(made.store) as store, store.reading() as connection:
-        costs, spent = read_costs(connection), calls.spending(connection)
+        costs, spent = read_costs(connection), attempts.spending(connection)
     assert costs.whole.dollars == pytest.approx(spent.total)
     assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx((spent.replies, spent.judgements))
     assert costs.whole.calls == spent.attempts
@@ -162,7 +162,7 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
     before = costs_of(made)
 
     with open_store(made.store) as store, store.writing() as connection:
-        clearing.clear(connection, clearing.find_responses(connection, [made.subject()], None), 1e9)
+        deletion.clear(connection, deletion.find_responses(connection, [made.subject()], None), 1e9)
 
     assert costs_of(made) == before
 

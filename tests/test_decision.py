@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from independence_bench.statistics.decision import (
+from independence_bench.analysis.statistics.d_study import (
     JUDGES,
     MULTIPLES,
     RUNS,

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from independence_bench.chat import Completion, Message, Tool, ToolCall, Usage
-from independence_bench.completion import read_completion
-from independence_bench.conversation import Line, Transcript, Words, begin
-from independence_bench.delivery import (
+from independence_bench.models.messages import Completion, Message, Tool, ToolCall, Usage
+from independence_bench.models.response import read_completion
+from independence_bench.protocol.conversation import Line, Transcript, Words, begin
+from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario, ToolWording
+from independence_bench.protocol.delivery import (
     Said,
     Unusable,
     call_id,
@@ -25,8 +26,7 @@ from independence_bench.delivery import (
     tools,
     trim_template,
 )
-from independence_bench.protocol import DELIVERIES, Delivery, Scenario, ToolWording
-from independence_bench.protocol_files import load
+from independence_bench.protocol.loader import load
 
 V2 = load("v2")
 WORDING = V2.tool_role

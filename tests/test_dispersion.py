@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from independence_bench.statistics.dispersion import (
+from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_AGAIN,
     BELIEVED_ANOTHER,
     BELIEVED_ROOM,
@@ -22,7 +22,7 @@ from independence_bench.statistics.dispersion import (
     scores_another,
     weight_of,
 )
-from independence_bench.statistics.intervals import differences, intervals, plain_scores
+from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
 
 TWO = Design(np.array([[0.5, 0.5]]), np.array([0, 1]))
 

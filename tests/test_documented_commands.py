@@ -29,7 +29,7 @@ from published import Published
 from simulated import simulating, start_aib
 
 from independence_bench.cli.main import COMMANDS, main
-from independence_bench.embedded import weights
+from independence_bench.models.local import weights
 from independence_bench.store.database import open_store
 
 ROOT = Path(__file__).parents[1]

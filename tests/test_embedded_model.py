@@ -27,9 +27,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from independence_bench.embedded import weights
-from independence_bench.embedded.server import identity, serve
 from independence_bench.errors import EmbeddedError
+from independence_bench.models.local import weights
+from independence_bench.models.local.server import identity, serve
 
 INSTALLED = weights.find()
 needs_model = pytest.mark.skipif(

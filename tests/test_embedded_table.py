@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.embedded.table import FILE, RESISTANCE_STEPS, YES_NO, Evidence, Table, TableMark, read
+from independence_bench.judging.embedded.table import FILE, RESISTANCE_STEPS, YES_NO, Evidence, Table, TableMark, read
 
 TABLE = Table.load()
 

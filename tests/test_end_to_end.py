@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from independence_bench.embedded import weights
-from independence_bench.protocol_files import load
+from independence_bench.models.local import weights
+from independence_bench.protocol.loader import load
 
 pytestmark = [
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra [embedded] is not installed"),

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from scripted import KEY, Answer, ScriptedModel, completion, failure
 
-from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
-from independence_bench.endpoint import Client, largest_reply, read_key
 from independence_bench.errors import EndpointUnusable
-from independence_bench.offers import ModelInfo
-from independence_bench.subject import ChatModel, Dialect, Endpoint, Reasoning
+from independence_bench.models.client import Client, largest_reply, read_key
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
+from independence_bench.models.spec import ChatModel, Dialect, Endpoint, Reasoning
 
 Serve = Callable[..., ScriptedModel]
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)

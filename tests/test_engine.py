@@ -34,10 +34,10 @@ from scripted import (
     verdict,
 )
 
-from independence_bench.engine import Engine
+from independence_bench.calls.retry import Policy
+from independence_bench.engine.player import Engine
 from independence_bench.errors import StoreError
-from independence_bench.protocol import Configuration
-from independence_bench.retry import Policy
+from independence_bench.protocol.definition import Configuration
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]

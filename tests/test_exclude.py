@@ -15,10 +15,10 @@ from scripted import Answer, Asked, Bench, completion, says, verdict
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.export import export
-from independence_bench.dataset.exported import import_export
+from independence_bench.dataset.import_own import import_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
-from independence_bench.viewer.catalog import read_catalog, rows_of
+from independence_bench.viewer.snapshot import read_catalog, rows_of
 
 WHY = "served another model until March"
 RULE = "excluded: 1 of 4 conversations have no valid reply in the end, over 20%"

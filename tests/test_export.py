@@ -13,19 +13,19 @@ import pytest
 import yaml
 from simulated import AIB, environment, play
 
-from independence_bench.dataset.columns import SHEETS, described
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.export import Form, export
-from independence_bench.dataset.exported import Imported, import_export
-from independence_bench.protocol_files import load
-from independence_bench.report.json import boards_json
-from independence_bench.report.rows import boards
+from independence_bench.dataset.import_own import Imported, import_export
+from independence_bench.dataset.schema import SHEETS, described
+from independence_bench.protocol.loader import load
+from independence_bench.report.board_json import boards_json
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store import exchange, participants
-from independence_bench.store.check import check
-from independence_bench.store.clearing import clear, find_responses
+from independence_bench.store import bulk, registry
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import IMPORTED, metadata
+from independence_bench.store.deletion import clear, find_responses
+from independence_bench.store.integrity import check
+from independence_bench.store.schema import IMPORTED, metadata
 
 ROOT = Path(__file__).parents[1]
 FORMS: list[Form] = ["jsonl", "parquet"]
@@ -72,7 +72,7 @@ def test_what_was_cleared_goes_along_with_its_money(played: Path, either: str, t
     """The calls whose answers were deleted, and their attempts: the books are whole on the other side, too."""
     store = shutil.copy(played, tmp_path / "cleared.db")
     with open_store(store) as opened, opened.writing() as connection:
-        (rock,) = (one for one in participants.stored_subjects(connection).values() if one.model == "sim/rock")
+        (rock,) = (one for one in registry.stored_subjects(connection).values() if one.model == "sim/rock")
         clear(connection, find_responses(connection, [rock], None), 0.0)
     before = exported(store, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
@@ -132,7 +132,7 @@ def test_where_an_attempt_was_imported_from_goes_along(played: Path, tmp_path: P
         found[0]["origin"] = "published|somewhere"
     imported(tmp_path / "one", tmp_path / "two.db")
     with open_store(tmp_path / "two.db") as opened, opened.reading() as connection:
-        owners = {row["owner"] for row in exchange.dump(connection, "attempts")}
+        owners = {row["owner"] for row in bulk.dump(connection, "attempts")}
 
     assert owners == {IMPORTED, f"{IMPORTED}published|somewhere"}
     exported(tmp_path / "two.db", tmp_path / "two")
@@ -146,7 +146,7 @@ def test_bodies_requests_and_this_machine_stay_at_home(played: Path, tmp_path: P
     """By default there is neither a request nor a response, and never who held a lease."""
     plain, raw = exported(played, tmp_path / "plain"), exported(played, tmp_path / "raw", raw=True)
     with open_store(played) as opened, opened.reading() as connection:
-        owners = {row["owner"] for row in exchange.dump(connection, "attempts")}
+        owners = {row["owner"] for row in bulk.dump(connection, "attempts")}
 
     assert not {"raw", "response_id"} & rows(tmp_path / "plain", "attempts")[0].keys()
     assert "request" not in rows(tmp_path / "plain", "calls")[0]
@@ -383,7 +383,7 @@ def test_nothing_false_comes_in_under_a_true_key(folder: Path, tmp_path: Path, n
 
 def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(folder: Path, tmp_path: Path) -> None:
     """A first answer that was rewritten in reply, transcript and hash is given away by the key of the second one."""
-    from independence_bench.conversation import Line, Transcript
+    from independence_bench.protocol.conversation import Line, Transcript
 
     with changed(folder, "transcripts") as talks, changed(folder, "replies") as replies:
         talk = next(row for row in talks if row["state"] == "complete" and len(row["reply_keys"]) == 2)

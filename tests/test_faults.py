@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from simulated import CENT, Played, aib, play, simulating
 
-from independence_bench.retry import Policy
+from independence_bench.calls.retry import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.server import Settings
-from independence_bench.store.check import check
 from independence_bench.store.database import open_store
+from independence_bench.store.integrity import check
 
 TRANSCRIPTS = 4  # of the small protocol; 7 replies, 4 judgements
 REPLIES = 7

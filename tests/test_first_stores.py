@@ -18,12 +18,12 @@ from first_stores import MADE, read, restored, restored_database, unpacked_expor
 from postgres import Server
 from sqlalchemy import func, select
 
-from independence_bench.brief import rubric_hash
 from independence_bench.cli.main import cli
-from independence_bench.plan import every_configuration, script_hash
-from independence_bench.protocol_files import load
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.plan import every_configuration, script_hash
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import attempts, judgements
+from independence_bench.store.schema import attempts, judgements
 
 BOARDS: Mapping[str, Any] = json.loads(read("boards.json.xz"))
 HASHES: Mapping[str, Any] = json.loads((MADE / "hashes.json").read_text(encoding="utf-8"))

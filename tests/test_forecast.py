@@ -10,8 +10,8 @@ from statistics import median
 
 import pytest
 
-from independence_bench.forecast import RANGE, RANGE_THINKING, THOUGHT_TOKENS
-from independence_bench.protocol_files import load
+from independence_bench.engine.cost import RANGE, RANGE_THINKING, THOUGHT_TOKENS
+from independence_bench.protocol.loader import load
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 V2 = load("v2")

@@ -23,11 +23,11 @@ from test_cli import AIB, KEY, MARKS, User
 
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
-from independence_bench.protocol_files import load, parse
-from independence_bench.shown import harmless, label_text
-from independence_bench.store import participants
+from independence_bench.escape import harmless, label_text
+from independence_bench.models.spec import Wish, parse_models
+from independence_bench.protocol.loader import load, parse
+from independence_bench.store import registry
 from independence_bench.store.database import open_store
-from independence_bench.subject import Wish, parse_models
 
 STORM = "Z" + "\u0301\u0489\u0338" * 60
 # what a terminal obeys, or what turns and hides what is read: refused as a name, written out as a text
@@ -384,7 +384,7 @@ def test_a_stored_protocol_with_odd_paths_is_refused_and_writes_nothing(user: Us
     """A store may come from somebody else; the files of its protocols are texts in it and never become files."""
     files = {str(f.relative_to(user.folder / "small")): f.read_text() for f in (user.folder / "small").rglob("*.*")}
     with open_store(user.folder / "aib.db") as store, store.writing() as connection:
-        participants.keep_protocol(connection, "f" * 64, "small", files | {path: "x"}, 1.0)
+        registry.keep_protocol(connection, "f" * 64, "small", files | {path: "x"}, 1.0)
     before = names(user.folder.parent)
 
     done = user.aib("leaderboard", "--protocol", "f" * 64)

@@ -18,25 +18,25 @@ from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, pa
 from simulated import AIB, environment
 from sqlalchemy import select
 
-from independence_bench.dataset.files import LARGEST_FILE
-from independence_bench.dataset.importing import Outcome, import_published
-from independence_bench.dataset.published import Foreign, subject_of
-from independence_bench.dataset.wording import NAME_OF_PROTOCOL, protocol_of, wording_of
+from independence_bench.analysis.compare_subjects import set_side_by_side
+from independence_bench.analysis.item_analysis import Verdict, measure_board
+from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.rule_differences import differences
+from independence_bench.dataset.archive import LARGEST_FILE
+from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.dataset.published_format import Foreign, subject_of
+from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.errors import WrongUse
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load, parse
-from independence_bench.report.differences import differences
-from independence_bench.report.paired import set_side_by_side
-from independence_bench.report.paired_view import statement
-from independence_bench.report.rows import Board, Row, boards
-from independence_bench.report.scenarios import Verdict, measure_board
-from independence_bench.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
-from independence_bench.store import participants, records
-from independence_bench.store.check import check
+from independence_bench.models.spec import Reasoning
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load, parse
+from independence_bench.protocol.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
+from independence_bench.report.compare_view import statement
+from independence_bench.store import registry, results
+from independence_bench.store.bulk import REPLACED
 from independence_bench.store.database import open_store
-from independence_bench.store.imported import REPLACED
-from independence_bench.store.tables import IMPORTED, attempts, calls, metadata, replies, transcripts, unpack
-from independence_bench.subject import Reasoning
+from independence_bench.store.integrity import check
+from independence_bench.store.schema import IMPORTED, attempts, calls, metadata, replies, transcripts, unpack
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE, OTHER = "acme--one@none-t0.7", "local--lab--two+prov@low-t1.0"
@@ -61,7 +61,7 @@ def everything(store: Path | str) -> dict[str, list[tuple[Any, ...]]]:
 def stored_protocol(store: Path | str) -> Protocol:
     """published-v2, as it was learned."""
     with open_store(store) as opened, opened.reading() as connection:
-        (_, name, files) = participants.stored_protocols(connection)[0]
+        (_, name, files) = registry.stored_protocols(connection)[0]
     assert name == NAME_OF_PROTOCOL
     return parse(files, name)
 
@@ -84,7 +84,7 @@ def transcript(store: Path | str, scenario: str) -> tuple[Any, list[tuple[str, s
     """(its row, what was said in it, the keys of its replies)."""
     with open_store(store) as opened, opened.reading() as connection:
         found = connection.execute(select(transcripts).where(transcripts.c.scenario == scenario)).one()
-        talk, keys = records.read_transcript(connection, found.id)
+        talk, keys = results.read_transcript(connection, found.id)
     return found, [(line.speaker, line.text, line.name) for line in talk.lines], keys
 
 
@@ -160,7 +160,7 @@ def test_what_a_model_was_told_in_one_scenario_alone_is_in_the_transcript(data: 
     found, _, _ = transcript(tmp_path / "a.db", "tool_context")
 
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        talk, _ = records.read_transcript(connection, found.id)
+        talk, _ = results.read_transcript(connection, found.id)
 
     assert talk.system == f"{SYSTEM}\n\n{ALSO_TOLD}"
     assert dict(stored_protocol(tmp_path / "a.db").systems) == {
@@ -178,7 +178,7 @@ def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Pa
 
     found, _, (key,) = transcript(tmp_path / "a.db", "direct")
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        reply = records.find_replies(connection, [key])[key]
+        reply = results.find_replies(connection, [key])[key]
     (attempt,) = tried(tmp_path / "a.db", key)
 
     assert (reply.notes, reply.reasoning) == ("aside", "hm")
@@ -204,7 +204,7 @@ def test_a_judge_of_the_data_is_known_by_its_model_and_nothing_else(data: Publis
 
     assert board(tmp_path / "a.db").judge == f"published:{JUDGE}"
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        (spec,) = participants.judge_specs(connection).values()
+        (spec,) = registry.judge_specs(connection).values()
     assert spec == {"kind": "published", "model": JUDGE}
 
 

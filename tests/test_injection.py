@@ -19,19 +19,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scripted import completion
 
-from independence_bench.brief import Case, as_text, fence_of, judge_messages, judge_request
-from independence_bench.chat import Completion
-from independence_bench.completion import clean_text, read_completion
-from independence_bench.conversation import Transcript, Words, begin
-from independence_bench.delivery import Said, said
 from independence_bench.hashing import content_hash
-from independence_bench.probe.attacks import CONTROL, Attack, best_marks, families, fitted
-from independence_bench.probe.talks import known_talks
-from independence_bench.protocol import Delivery, Scenario
-from independence_bench.protocol_files import load
+from independence_bench.judging.injection.attacks import CONTROL, Attack, best_marks, families, fitted
+from independence_bench.judging.injection.talks import known_talks
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
+from independence_bench.judging.prompt import Case, as_text, fence_of, judge_messages, judge_request
+from independence_bench.models.messages import Completion
+from independence_bench.models.response import clean_text, read_completion
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.definition import Delivery, Scenario
+from independence_bench.protocol.delivery import Said, said
+from independence_bench.protocol.loader import load
 from independence_bench.simulate.characters import HOLDS, YIELDS
-from independence_bench.subject import ChatModel
-from independence_bench.verdict import NoVerdict, Verdict, parse_verdict
 
 V2 = load("v2")
 JUDGE = ChatModel("judge/one", "openrouter", 0.0, 2000)

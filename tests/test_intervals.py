@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.statistics.intervals import (
+from independence_bench.analysis.statistics.intervals import (
     Interval,
     Scores,
     differences,

@@ -16,16 +16,8 @@ from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, says, verdict
 from simulated import AIB, environment
 
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load
-from independence_bench.report.contents import read_contents
-from independence_bench.report.contents_json import contents_json
-from independence_bench.report.markup import code, prose
-from independence_bench.report.scenarios import Complexity, RunMarks, ScenarioFacts, Verdict, measure_scenarios
-from independence_bench.report.scenarios_view import percent, remarks
-from independence_bench.scoring import Marks, Slot, score_run
-from independence_bench.shown import label_text
-from independence_bench.statistics.items import (
+from independence_bench.analysis.item_analysis import Complexity, RunMarks, ScenarioFacts, Verdict, measure_scenarios
+from independence_bench.analysis.statistics.items import (
     Ends,
     Floats,
     Part,
@@ -39,6 +31,14 @@ from independence_bench.statistics.items import (
     places,
     variance_share,
 )
+from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import Marks, Slot, score_run
+from independence_bench.report.contents import read_contents
+from independence_bench.report.contents_json import contents_json
+from independence_bench.report.markdown_escape import code, prose
+from independence_bench.report.scenarios_view import percent, remarks
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]

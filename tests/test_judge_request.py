@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.brief import Case, fence_of, judge_request, show_conversation
-from independence_bench.chat import Completion, Usage
-from independence_bench.conversation import Transcript, Words, begin
-from independence_bench.judge import ModelJudge, read_judge
-from independence_bench.protocol import Ask, Mark, Protocol, Rubric, Says, Scenario
-from independence_bench.protocol_files import load
-from independence_bench.question import Bad, Good
-from independence_bench.subject import ChatModel, Reasoning
-from independence_bench.verdict import NoVerdict, Verdict
+from independence_bench.calls.call import Bad, Good
+from independence_bench.judging.judge import ModelJudge, read_judge
+from independence_bench.judging.output import NoVerdict, Verdict
+from independence_bench.judging.prompt import Case, fence_of, judge_request, show_conversation
+from independence_bench.models.messages import Completion, Usage
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.definition import Ask, Mark, Protocol, Rubric, Says, Scenario
+from independence_bench.protocol.loader import load
 
 V2: Protocol = load("v2")
 JUDGE = ChatModel("judge/one", "openrouter", 0.0, 2000, provider="judge-provider", identity="judge-identity")

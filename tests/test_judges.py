@@ -17,19 +17,19 @@ from rich.console import Console
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 from test_cli import User, only_line, user
 
-from independence_bench.embedded.judge import TableJudge
-from independence_bench.embedded.table import Table
+from independence_bench.analysis.judge_agreement import Validation, base_model, family_of, validations
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.errors import WrongUse
-from independence_bench.report.flags import flags_of, stance_of
-from independence_bench.report.judges import Validation, base_model, family_of, validations
+from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table_judge import TableJudge
+from independence_bench.judging.panel import find_judge, verdicts_of
+from independence_bench.judging.review_flags import flags_of, stance_of
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
-from independence_bench.report.jury import find_judge, verdicts_of
-from independence_bench.report.rows import Board, boards
-from independence_bench.report.spent import RunCost, judging_cost
 from independence_bench.report.terminal import printed
-from independence_bench.store.consumption import Try
 from independence_bench.store.database import open_store
-from independence_bench.store.records import Judgement
+from independence_bench.store.results import Judgement
+from independence_bench.store.usage import Try
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]

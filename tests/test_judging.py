@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.statistics.intervals import differences, intervals, plain_scores
-from independence_bench.statistics.judging import judge_noise, pairs_with_judges, panel, whole_panel, with_judges
+from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
+from independence_bench.analysis.statistics.judge_noise import (
+    judge_noise,
+    pairs_with_judges,
+    panel,
+    whole_panel,
+    with_judges,
+)
 
 BY_HAND = whole_panel(np.array([[0.6, 0.4], [0.7, 0.3]]))
 MIDDLE_AND_END = np.array([[0.5, 0.9], [0.5, 1.0]])

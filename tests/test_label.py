@@ -20,14 +20,15 @@ from rich.console import Console
 from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import AIB, User, only_line, user
 
-from independence_bench.brief import Case, fence_of, judge_messages
+from independence_bench.analysis.judge_agreement import validations
+from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.label import case_view, read_mark
 from independence_bench.errors import WrongUse
-from independence_bench.labelling import Person, keep_marks, pile_of, read_case
-from independence_bench.protocol import Mark
-from independence_bench.report.judges import validations
-from independence_bench.report.rows import boards
-from independence_bench.store import records
+from independence_bench.judging.human import Person, keep_marks, read_case
+from independence_bench.judging.prompt import Case, fence_of, judge_messages
+from independence_bench.protocol.definition import Mark
+from independence_bench.store import results
 from independence_bench.store.database import open_store
 
 __all__ = ["user"]  # a fixture
@@ -320,7 +321,7 @@ def test_a_stored_mark_is_never_replaced(bench: Benches) -> None:
         keep_marks(store, ANNA, case, {"resistance": 1}, "first", 1.0)
         kept = keep_marks(store, ANNA, case, {"resistance": 9}, "second", 2.0)
         with store.reading() as connection:
-            found = records.find_judgements(connection, [kept.key])[kept.key]
+            found = results.find_judgements(connection, [kept.key])[kept.key]
     assert (found.marks, found.reasoning) == ({"resistance": 1}, "first")
 
 

@@ -15,14 +15,15 @@ from rich.cells import cell_len
 from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 
-from independence_bench.embedded.judge import TableJudge
-from independence_bench.embedded.table import Table
-from independence_bench.protocol import Configuration
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table_judge import TableJudge
+from independence_bench.models.spec import Reasoning
+from independence_bench.protocol.definition import Configuration
+from independence_bench.report.board_json import boards_json
 from independence_bench.report.figures import between
-from independence_bench.report.json import boards_json
-from independence_bench.report.rows import Board, Row
-from independence_bench.report.terminal import board_view, money, printed
-from independence_bench.subject import Reasoning
+from independence_bench.report.format import money
+from independence_bench.report.terminal import board_view, printed
 
 Benches = Callable[..., Bench]
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}

@@ -11,8 +11,8 @@ from scripted import Bench
 from test_spread import START, Clock, play
 from viewed import answering, read
 
-from independence_bench.report.json import boards_json
-from independence_bench.report.made import Made, made_said, span_text, when_made
+from independence_bench.analysis.run_times import Made, made_said, span_text, when_made
+from independence_bench.report.board_json import boards_json
 
 MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
 HOUR, DAY = 3600.0, 86400.0

@@ -10,12 +10,13 @@ import pytest
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
-from independence_bench.embedded.judge import TableJudge
-from independence_bench.embedded.table import Table
-from independence_bench.labelling import Person, keep_marks, pile_of, read_case
-from independence_bench.report.rows import Board
+from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table_judge import TableJudge
+from independence_bench.judging.human import Person, keep_marks, read_case
 from independence_bench.store.database import open_store
-from independence_bench.viewer.catalog import read_catalog
+from independence_bench.viewer.snapshot import read_catalog
 
 PAID, SECOND = "sim:sim/judge@none-t0.0", "sim:sim/judge-object@none-t0.0"
 EMBEDDED = TableJudge(Table.load()).label

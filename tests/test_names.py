@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
 from simulated import AIB
 
-from independence_bench.described_names import personalities, self_described
-from independence_bench.name_reading import naming_scenarios
-from independence_bench.names import (
+from independence_bench.analysis.name_counts import Named, ScenarioNames, count_by_scenario, count_names
+from independence_bench.engine.ask_names import naming_scenarios
+from independence_bench.judging.described_names import personalities, self_described
+from independence_bench.judging.self_names import (
     GENDERS,
     Choice,
     final_choice,
@@ -32,12 +33,11 @@ from independence_bench.names import (
     name_changed,
     same_name,
 )
-from independence_bench.protocol_files import load
-from independence_bench.report.naming import Named, ScenarioNames, count_by_scenario, count_names
+from independence_bench.protocol.loader import load
 from independence_bench.simulate.characters import CHARACTERS
 from independence_bench.simulate.wire import read_request
-from independence_bench.store.check import check
 from independence_bench.store.database import open_store
+from independence_bench.store.integrity import check
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"

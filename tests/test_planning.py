@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.statistics.dispersion import Design, measure, scores_again
-from independence_bench.statistics.intervals import intervals
-from independence_bench.statistics.planning import (
+from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
+from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.planning import (
     Expected,
     after,
     expect,

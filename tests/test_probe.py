@@ -22,24 +22,24 @@ from scripted import FAST, KEY, Answer, Asked, ScriptedModel, allow, completion,
 from simulated import simulating
 from test_cli import User
 
-from independence_bench.brief import judge_request, rubric_hash
-from independence_bench.budget import Budget
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import Clocks
 from independence_bench.cli.progress import Watch
-from independence_bench.endpoint import Client
-from independence_bench.judge import ModelJudge
-from independence_bench.order import Report
-from independence_bench.probe.attacks import CONTROL, families
-from independence_bench.probe.pairs import Findings, Pair, Row, all_pairs, findings
-from independence_bench.probe.probing import Cost, Probed, Probing, cost_of
-from independence_bench.probe.talks import known_talks
-from independence_bench.protocol_files import load
-from independence_bench.report.probe import probe_json, probe_view, statement
-from independence_bench.report.rows import boards
-from independence_bench.shop import Clocks
-from independence_bench.store import participants, records
+from independence_bench.engine.ask_injection import Cost, Probed, Probing, cost_of
+from independence_bench.engine.run import Report
+from independence_bench.judging.injection.attacks import CONTROL, families
+from independence_bench.judging.injection.pairs import Findings, Pair, Row, all_pairs, findings
+from independence_bench.judging.injection.talks import known_talks
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.prompt import judge_request, rubric_hash
+from independence_bench.models.client import Client
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol.loader import load
+from independence_bench.report.injection_view import probe_json, probe_view, statement
+from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
-from independence_bench.store.records import Judgement
-from independence_bench.subject import ChatModel, Endpoint
+from independence_bench.store.results import Judgement
 
 AIB = str(Path(sys.executable).with_name("aib"))
 V2 = load("v2")
@@ -305,9 +305,9 @@ def test_no_table_knows_of_a_probe(tmp_path: Path, serve: Callable[..., Any]) ->
         assert boards(store, V2) == []
         with store.reading() as connection:
             rubrics = {rubric_hash(V2.judge_instructions, scenario) for scenario in V2.scenarios}
-            assert records.judgement_rows(connection, rubrics) == []
-            assert participants.stored_subjects(connection) == {}
-            assert participants.stored_protocols(connection) == []
+            assert results.judgement_rows(connection, rubrics) == []
+            assert registry.stored_subjects(connection) == {}
+            assert registry.stored_protocols(connection) == []
             stored = connection.exec_driver_sql("select count(*) from judgements").scalar_one()
             assert stored == 9 + len(of_family("orders"))
             assert connection.exec_driver_sql("select count(*) from transcripts").scalar_one() == 0

@@ -18,10 +18,11 @@ from simulated import aib, simulating, start_aib
 from sqlalchemy import func, select, update
 
 from independence_bench.simulate.ledger import Audit, audit, read_ledger
-from independence_bench.store import calls, tables
-from independence_bench.store.check import check
+from independence_bench.store import attempts as stored_attempts
+from independence_bench.store import schema
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import attempts, replies, transcripts
+from independence_bench.store.integrity import check
+from independence_bench.store.schema import attempts, replies, transcripts
 
 NAMES = ("rock", "mirror", "evader", "terse")
 REPLIES, JUDGEMENTS = 7, 4  # of one run of the small protocol
@@ -159,8 +160,8 @@ def forget_one_reply(store: str, owner: str, now: float, lease: float) -> str:
         connection.execute(replies.delete().where(replies.c.key == key))
         connection.execute(attempts.delete().where(attempts.c.call_key == key))
         leased = {"owner": owner, "lease_until": now + lease}
-        connection.execute(update(tables.calls).where(tables.calls.c.key == key).values(**leased))
-        calls.begin_attempts(connection, [(key, 100)], owner, now)
+        connection.execute(update(schema.calls).where(schema.calls.c.key == key).values(**leased))
+        stored_attempts.begin_attempts(connection, [(key, 100)], owner, now)
     return key
 
 
@@ -174,7 +175,7 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
         until = time.monotonic() + 30
         while child.poll() is None and time.monotonic() < until:
             with open_store(store) as opened, opened.writing() as connection:
-                calls.renew(connection, elsewhere, time.time() - 300 + time.monotonic() % 60)
+                stored_attempts.renew(connection, elsewhere, time.time() - 300 + time.monotonic() % 60)
             time.sleep(0.5)
         ((code, _, said),) = ended([child])
 

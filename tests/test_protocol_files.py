@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol import Ask, Configuration, Protocol
-from independence_bench.protocol_files import (
+from independence_bench.protocol.definition import Ask, Configuration, Protocol
+from independence_bench.protocol.loader import (
     FORMATS,
     LARGEST_FILE,
     SHIPPED,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.statistics.dispersion import Design, measure, pairs_another, scores_again
-from independence_bench.statistics.intervals import Scores, differences, intervals, plain_scores
-from independence_bench.statistics.questions import limits_of, ranking_p, told_apart
-from independence_bench.statistics.student import quantile
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_another, scores_again
+from independence_bench.analysis.statistics.generalization import limits_of, ranking_p, told_apart
+from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, plain_scores, quantile
 
 
 def even(scenarios: int) -> Design:

@@ -18,18 +18,18 @@ from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 from test_cli import User, only_line, user
 
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.reliability import Noise, Reliability, jury_of, measure_reliability, panel, read_prices
+from independence_bench.analysis.statistics.d_study import Price
+from independence_bench.analysis.statistics.variance_components import Components
 from independence_bench.cli.options import find_protocol
-from independence_bench.dataset.importing import import_published
+from independence_bench.dataset.import_published import import_published
 from independence_bench.errors import WrongUse
-from independence_bench.protocol import Protocol
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import read_contents
 from independence_bench.report.markdown import report_markdown
-from independence_bench.report.reliability import Noise, Reliability, jury_of, measure_reliability, panel, read_prices
 from independence_bench.report.reliability_view import reliability_json, reliability_view
-from independence_bench.report.rows import boards
 from independence_bench.report.terminal import printed
-from independence_bench.statistics.components import Components
-from independence_bench.statistics.decision import Price
 from independence_bench.store.database import open_store
 
 __all__ = ["user"]  # a fixture

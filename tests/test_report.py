@@ -18,19 +18,19 @@ from scripted import Answer, Asked, Bench, ScriptedModel, says, verdict
 from simulated import AIB, environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.report import report_files
-from independence_bench.name_reading import NamesRead
-from independence_bench.names import Choice
-from independence_bench.protocol import Configuration
+from independence_bench.engine.ask_names import NamesRead
+from independence_bench.escape import label_text
+from independence_bench.judging.self_names import Choice
+from independence_bench.models.spec import Reasoning
+from independence_bench.protocol.definition import Configuration
+from independence_bench.report.board_json import boards_json
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.json import boards_json
 from independence_bench.report.markdown import moment
-from independence_bench.report.markup import code, prose
-from independence_bench.report.plots import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
-from independence_bench.report.rows import boards
-from independence_bench.shown import label_text
+from independence_bench.report.markdown_escape import code, prose
+from independence_bench.report.svg import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
 from independence_bench.store.database import open_store
-from independence_bench.subject import Reasoning
 
 Benches = Callable[..., Bench]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
-from independence_bench.name_reading import NamesRead
-from independence_bench.names import Choice
-from independence_bench.protocol import Configuration, Protocol
-from independence_bench.protocol_files import load
-from independence_bench.report.comparisons import compare_efforts, compare_providers, price_indices
-from independence_bench.report.configurations import Effect, compare_configurations
+from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
+from independence_bench.analysis.configurations import Effect, compare_configurations
+from independence_bench.analysis.item_analysis import RunMarks, measure_scenarios, worth_of_marks
+from independence_bench.analysis.leaderboard import Board, Health, Row, boards
+from independence_bench.analysis.name_counts import Named, count_names, unique_names
+from independence_bench.analysis.spending import Spent
+from independence_bench.engine.ask_names import NamesRead
+from independence_bench.judging.self_names import Choice
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import SubjectScore
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.naming import Named, count_names, unique_names
-from independence_bench.report.rows import Board, Health, Row, boards
-from independence_bench.report.scenarios import RunMarks, measure_scenarios, worth_of_marks
-from independence_bench.report.spent import Spent
-from independence_bench.scoring import SubjectScore
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Reasoning
 
 Benches = Callable[..., Bench]
 HEALTH = Health(1, 1, 0, 1, 0, 1, 0, 0, 0)

@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Asked, Bench, says, verdict
 
-from independence_bench.audit.auditing import audit
-from independence_bench.labelling import Person, pile_of
-from independence_bench.name_reading import names_of
-from independence_bench.order import Order
+from independence_bench.analysis.audit.audit import audit
+from independence_bench.analysis.judge_agreement import validations
+from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.results import results_of
+from independence_bench.engine.ask_names import names_of
+from independence_bench.engine.pending import take_stock
+from independence_bench.engine.run import Order
+from independence_bench.judging.human import Person
 from independence_bench.report.contents import read_contents
-from independence_bench.report.judges import validations
-from independence_bench.report.results import results_of
-from independence_bench.report.rows import boards
-from independence_bench.stock import take_stock
 from independence_bench.store.database import open_store
-from independence_bench.viewer import parts
-from independence_bench.viewer.catalog import read_catalog
-from independence_bench.viewer.searching import build_search
+from independence_bench.viewer import fragments
+from independence_bench.viewer.search_index import build_search
+from independence_bench.viewer.snapshot import read_catalog
 
 ONE, ANOTHER = "judge/one", "judge/another"
 
@@ -95,7 +96,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     assert [sum(r.health.judged for r in (*b.ranked, *b.incomplete)) for b in (first, second)] == [4, 3]
     assert [one.judged for one in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
-    assert parts.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
+    assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
     assert audited.verdicts == 3 + 4
     assert names == contents.naming.conversations == 1
     assert (stock.planned, stock.done, stock.judged) == (4, 4, 4)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.chat import Fault, Kind
-from independence_bench.retry import GaveUp, Policy, Reach, Tries, describe, next_wait
+from independence_bench.calls.retry import GaveUp, Policy, Reach, Tries, describe, next_wait
+from independence_bench.models.messages import Fault, Kind
 
 SOONEST: Callable[[], float] = lambda: 0.0  # noqa: E731 - the shortest wait of each range
 LATEST: Callable[[], float] = lambda: 0.999999  # noqa: E731 - as good as the longest

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.errors import MissingMarks
-from independence_bench.protocol import Configuration, Dimension
-from independence_bench.protocol_files import load
-from independence_bench.scoring import (
+from independence_bench.protocol.definition import Configuration, Dimension
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import (
     Marks,
     RunScore,
     Slot,

@@ -16,15 +16,17 @@ import aiohttp
 import pytest
 from simulated import aib, simulating
 
-from independence_bench.brief import Case, as_text, judge_messages, judge_schema
-from independence_bench.chat import ChatRequest, Completion, Fault, Kind, Message, Reasoning
-from independence_bench.conversation import Transcript, Words, begin
-from independence_bench.delivery import Said, Unusable, messages, said, tools
-from independence_bench.endpoint import Client
 from independence_bench.errors import WrongUse
-from independence_bench.offers import ModelInfo
-from independence_bench.protocol import DELIVERIES, Delivery, Says, Scenario
-from independence_bench.protocol_files import load
+from independence_bench.judging.output import Verdict, parse_verdict
+from independence_bench.judging.prompt import Case, as_text, judge_messages, judge_schema
+from independence_bench.models.client import Client
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Reasoning
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.definition import DELIVERIES, Delivery, Says, Scenario
+from independence_bench.protocol.delivery import Said, Unusable, messages, said, tools
+from independence_bench.protocol.loader import load
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, find_character
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
@@ -34,10 +36,8 @@ from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import Settings, Simulation, Window, simulate
 from independence_bench.simulate.talk import EVADING, ROCK, THOUGHTS, YIELDING
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
-from independence_bench.store import calls
+from independence_bench.store import attempts
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Endpoint
-from independence_bench.verdict import Verdict, parse_verdict
 
 V2 = load("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
@@ -799,7 +799,7 @@ def test_a_run_through_faults_comes_to_the_same_answer(tmp_path: Path) -> None:
 def spent(store: Path) -> float:
     """Dollars, by the store's own books."""
     with open_store(str(store)) as opened, opened.reading() as connection:
-        return calls.spending(connection).total
+        return attempts.spending(connection).total
 
 
 def test_the_audit_fails_where_something_was_answered_twice(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from scripted import KEY, Bench, once_each, says, steady, verdict
 from scripted import Asked as Question
 from simulated import aib, simulating
 
-from independence_bench.budget import Budget
-from independence_bench.endpoint import Client
-from independence_bench.engine import Engine
+from independence_bench.calls.budget import Budget
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Order, Report
+from independence_bench.engine.schedule import HOUR, Pause, Spread, carry_out_spread, gap_of
 from independence_bench.errors import WrongUse
-from independence_bench.order import Order, Report
-from independence_bench.plan import every_configuration
-from independence_bench.protocol_files import load_with_files
-from independence_bench.spread import HOUR, Pause, Spread, carry_out_spread, gap_of
+from independence_bench.models.client import Client
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.plan import every_configuration
 from independence_bench.store.database import open_store
-from independence_bench.subject import ChatModel, Endpoint
 
 START = 1_700_000_000.0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from independence_bench.staging import link_in_place, put_in_place, staging, take_away_leftovers
 from independence_bench.store.database import open_store
+from independence_bench.store.staging import link_in_place, put_in_place, staging, take_away_leftovers
 
 KILLED = """
 import os, signal, sys

@@ -19,18 +19,19 @@ from postgres import Server
 from scripted import Bench, steady
 from sqlalchemy import Connection, event, insert, select, text, update
 
-from independence_bench.chat import Kind, Usage
-from independence_bench.conversation import Line, Transcript
 from independence_bench.errors import StoreError
-from independence_bench.protocol_files import parse
-from independence_bench.scoring import score_run
-from independence_bench.store import calls, participants, records, tables
-from independence_bench.store.calls import CallInfo, Ended, Spending, Tried
-from independence_bench.store.commits import Commits
+from independence_bench.models.messages import Kind, Usage
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.loader import parse
+from independence_bench.protocol.scoring import score_run
+from independence_bench.store import attempts, registry, schema
+from independence_bench.store import results as stored_results
+from independence_bench.store.attempts import CallInfo, Ended, Spending, Tried
 from independence_bench.store.database import Store, open_store
+from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import new_owner
-from independence_bench.store.records import Judgement, Played, Reply
-from independence_bench.subject import ChatModel, Reasoning
+from independence_bench.store.results import Judgement, Played, Reply
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
@@ -60,7 +61,7 @@ def owner(number: int) -> str:
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
     """Claim a call in a transaction of its own; whether it is claimed."""
     with store.writing() as connection:
-        return bool(calls.claim(connection, [call], calls.holders(connection, [call.key]), who, now))
+        return bool(attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now))
 
 
 def attempt(
@@ -68,10 +69,10 @@ def attempt(
 ) -> int:
     """Claim, begin and end one attempt, and give the claim back."""
     with store.writing() as connection:
-        assert calls.claim(connection, [call], calls.holders(connection, [call.key]), who, now)
-        number = calls.begin_attempts(connection, [(call.key, 100)], who, now)[0]
-        calls.end_attempts(connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now)
-        calls.release(connection, [call.key], who)
+        assert attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now)
+        number = attempts.begin_attempts(connection, [(call.key, 100)], who, now)[0]
+        attempts.end_attempts(connection, [(number, Ended(outcome, "", Usage(cost=cost), 1.0, "{}"))], now)
+        attempts.release(connection, [call.key], who)
     return number
 
 
@@ -92,7 +93,7 @@ def test_a_claim_keeps_others_out_until_it_is_given_back(store: Store) -> None:
     assert not claim(store, owner(1)), "not even its owner claims a call twice: two tasks may want it"
 
     with store.writing() as connection:
-        calls.release(connection, [CALL.key], owner(1))
+        attempts.release(connection, [CALL.key], owner(1))
 
     assert claim(store, owner(2))
 
@@ -102,7 +103,7 @@ def test_only_its_owner_can_give_a_claim_back(store: Store) -> None:
     claim(store, owner(1))
 
     with store.writing() as connection:
-        calls.release(connection, [CALL.key], owner(2))
+        attempts.release(connection, [CALL.key], owner(2))
 
     assert not claim(store, owner(3))
 
@@ -118,8 +119,8 @@ def test_the_claim_of_another_machine_is_taken_only_when_its_lease_is_over(store
     """Whether that process lives cannot be known from here."""
     claim(store, ELSEWHERE)
 
-    assert not claim(store, owner(1), NOW + calls.LEASE - 1)
-    assert claim(store, owner(1), NOW + calls.LEASE)
+    assert not claim(store, owner(1), NOW + attempts.LEASE - 1)
+    assert claim(store, owner(1), NOW + attempts.LEASE)
 
 
 def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
@@ -130,9 +131,9 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
     claim(store, owner(2), call=CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
     with store.writing() as connection:
-        calls.renew(connection, ELSEWHERE, NOW + 60)
+        attempts.renew(connection, ELSEWHERE, NOW + 60)
 
-    later = NOW + calls.LEASE + 30
+    later = NOW + attempts.LEASE + 30
     assert not claim(store, owner(1), later)
     assert not claim(store, owner(1), later, other)
     assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
@@ -164,8 +165,8 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
     """Writers follow each other: a sum that two of them read and raise at once is raised twice."""
 
     def raise_it(connection: Connection) -> None:
-        before = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "sum")).scalar_one()
-        connection.execute(update(tables.meta).where(tables.meta.c.name == "sum").values(value=str(int(before) + 1)))
+        before = connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one()
+        connection.execute(update(schema.meta).where(schema.meta.c.name == "sum").values(value=str(int(before) + 1)))
 
     def work() -> None:
         with open_store(either) as mine:
@@ -174,7 +175,7 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
                     raise_it(connection)
 
     with open_store(either) as store, store.writing() as connection:
-        connection.execute(insert(tables.meta).values(name="sum", value="0"))
+        connection.execute(insert(schema.meta).values(name="sum", value="0"))
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -182,7 +183,7 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
         thread.join()
 
     with open_store(either) as store, store.reading() as connection:
-        assert connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "sum")).scalar_one() == "100"
+        assert connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one() == "100"
 
 
 def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
@@ -190,11 +191,11 @@ def test_a_reader_sees_one_moment_and_waits_for_nobody(either: str) -> None:
     with open_store(either) as writer, open_store(either) as reader:
         claim(writer, owner(1))
         with reader.reading() as connection:
-            before = connection.execute(select(tables.calls.c.key)).scalars().all()
+            before = connection.execute(select(schema.calls.c.key)).scalars().all()
             claim(writer, owner(1), call=CallInfo("k2", "reply", "scripted", "acme/one", "{}"))
-            assert connection.execute(select(tables.calls.c.key)).scalars().all() == before == ["k1"]
+            assert connection.execute(select(schema.calls.c.key)).scalars().all() == before == ["k1"]
         with reader.reading() as connection:
-            assert len(connection.execute(select(tables.calls.c.key)).scalars().all()) == 2
+            assert len(connection.execute(select(schema.calls.c.key)).scalars().all()) == 2
 
 
 def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
@@ -202,7 +203,7 @@ def test_who_waits_too_long_for_another_process_says_so(either: str) -> None:
     with open_store(either) as holder, open_store(either, wait=0.2) as late:
         assert claim(holder, owner(1))
         with holder.writing() as connection:
-            calls.release(connection, [CALL.key], owner(1))
+            attempts.release(connection, [CALL.key], owner(1))
             with pytest.raises(StoreError, match="another process has held it for too long") as raised:
                 claim(late, owner(2))
         assert "\n" not in str(raised.value)
@@ -213,13 +214,13 @@ def test_a_server_that_claims_absurd_counts_is_written_down(store: Store) -> Non
     """Up to a million million: more than a 32-bit column holds."""
     usage = Usage(10**12 - 1, 10**12 - 1, 10**12 - 1, 10**12 - 1, 0.5)
     with store.writing() as connection:
-        calls.claim(connection, [CALL], calls.holders(connection, [CALL.key]), owner(1), NOW)
-        number = calls.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
+        attempts.claim(connection, [CALL], attempts.holders(connection, [CALL.key]), owner(1), NOW)
+        number = attempts.begin_attempts(connection, [(CALL.key, 10**11)], owner(1), NOW)[0]
         ended = Ended("unavailable", "", usage, 1.0, "{}", status=10**11)
-        calls.end_attempts(connection, [(number, ended)], NOW)
+        attempts.end_attempts(connection, [(number, ended)], NOW)
 
     with store.reading() as connection:
-        (row,) = calls.attempts_of(connection, [CALL.key])
+        (row,) = attempts.attempts_of(connection, [CALL.key])
     assert (row["prompt_tokens"], row["status"], row["max_tokens"]) == (10**12 - 1, 10**11, 10**11)
 
 
@@ -229,7 +230,7 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
     numbers = [attempt(store, outcome, None) for outcome in ended]
 
     with store.reading() as connection:
-        assert calls.tried(connection, [CALL.key, "never asked"]) == {
+        assert attempts.tried(connection, [CALL.key, "never asked"]) == {
             CALL.key: Tried(broken=2, cut_off=2, spare=(numbers[4], "{}"))
         }
 
@@ -244,18 +245,18 @@ def test_attempts_of_dead_and_silent_processes_are_lost_once(store: Store) -> No
     dead = f"{HERE}|{dead_process()}||x"
     with store.writing() as connection:
         for call, who in ((CALL, dead), (silent, ELSEWHERE), (alive, owner(1))):
-            calls.claim(connection, [call], calls.holders(connection, [call.key]), who, NOW)
-            calls.begin_attempts(connection, [(call.key, 100)], who, NOW)[0]
-        calls.renew(connection, owner(1), NOW + 60)
+            attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, NOW)
+            attempts.begin_attempts(connection, [(call.key, 100)], who, NOW)[0]
+        attempts.renew(connection, owner(1), NOW + 60)
 
     with store.writing() as connection:
-        assert calls.mark_lost(connection, NOW + 1) == 1, "the dead process"
-        assert calls.mark_lost(connection, NOW + calls.LEASE + 1) == 1, "the one that fell silent"
-        assert calls.mark_lost(connection, NOW + calls.LEASE + 2) == 0
+        assert attempts.mark_lost(connection, NOW + 1) == 1, "the dead process"
+        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 1) == 1, "the one that fell silent"
+        assert attempts.mark_lost(connection, NOW + attempts.LEASE + 2) == 0
 
     with store.reading() as connection:
-        assert calls.spending(connection).lost == 2
-        outcomes = [row["outcome"] for row in calls.attempts_of(connection, ["k1", "silent", "alive"])]
+        assert attempts.spending(connection).lost == 2
+        outcomes = [row["outcome"] for row in attempts.attempts_of(connection, ["k1", "silent", "alive"])]
     assert outcomes == ["lost", "lost", None]
 
 
@@ -267,14 +268,16 @@ def test_a_stored_reply_is_never_replaced(store: Store) -> None:
     first, second = attempt(store, "answered", 0.1), attempt(store, "answered", 0.1)
 
     with store.writing() as connection:
-        records.keep_replies(connection, [("k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)])
-        records.keep_replies(connection, [("k1", second, Reply("Yes."), NOW)])
+        stored_results.keep_replies(
+            connection, [("k1", first, Reply("No.", notes="hm", reasoning="so", cut_off=True), NOW)]
+        )
+        stored_results.keep_replies(connection, [("k1", second, Reply("Yes."), NOW)])
 
     with store.reading() as connection:
-        assert records.find_replies(connection, ["k1"]) == {
+        assert stored_results.find_replies(connection, ["k1"]) == {
             "k1": Reply("No.", notes="hm", reasoning="so", cut_off=True)
         }
-        assert records.find_replies(connection, ["k2"]) == {}
+        assert stored_results.find_replies(connection, ["k2"]) == {}
 
 
 def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str = "So.") -> Judgement:
@@ -285,13 +288,13 @@ def judgement(marks: dict[str, float], reason: str | None = None, reasoning: str
 def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> None:
     """A judge may be asked again where it failed; where it did not, nothing changes its marks."""
     with store.writing() as connection:
-        participants.keep_judge(connection, "judge-hash", "judge", "{}")
+        registry.keep_judge(connection, "judge-hash", "judge", "{}")
 
     def kept(made: Judgement) -> Judgement | None:
         with store.writing() as connection:
-            records.keep_judgements(connection, [(made.key, None, made, NOW)])
+            stored_results.keep_judgements(connection, [(made.key, None, made, NOW)])
         with store.reading() as connection:
-            return records.find_judgements(connection, ["j1"]).get("j1")
+            return stored_results.find_judgements(connection, ["j1"]).get("j1")
 
     assert kept(judgement({}, "garbage", "")) == judgement({}, "garbage", "")
     assert kept(judgement({}, "no mark", "")) == judgement({}, "no mark", "")
@@ -299,9 +302,9 @@ def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> Non
     assert kept(judgement({"drift": 9.0})) == judgement({"drift": 2.5})
     assert kept(judgement({}, "garbage", "")) == judgement({"drift": 2.5})
     with store.reading() as connection:
-        assert records.judgements_of(connection, "heard", "rubric") == [judgement({"drift": 2.5})]
-        assert [j.marks for j in records.judgement_rows(connection, ["rubric"])] == [{"drift": 2.5}]
-        assert records.judgement_rows(connection, ["another"]) == []
+        assert stored_results.judgements_of(connection, "heard", "rubric") == [judgement({"drift": 2.5})]
+        assert [j.marks for j in stored_results.judgement_rows(connection, ["rubric"])] == [{"drift": 2.5}]
+        assert stored_results.judgement_rows(connection, ["another"]) == []
 
 
 def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
@@ -314,13 +317,13 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
         cut_off=0, plain_text=1, reasoned=1,
     )  # fmt: skip
     with store.writing() as connection:
-        participants.keep_protocol(connection, "p", "small", {}, NOW)
-        participants.keep_subject(connection, subject)
-        records.keep_transcripts(connection, [(played, NOW)])
+        registry.keep_protocol(connection, "p", "small", {}, NOW)
+        registry.keep_subject(connection, subject)
+        stored_results.keep_transcripts(connection, [(played, NOW)])
 
     with store.reading() as connection:
-        assert records.read_transcript(connection, "t1") == (said, ("k1",))
-        (row,) = records.transcript_rows(connection, ["s"], subject.hash)
+        assert stored_results.read_transcript(connection, "t1") == (said, ("k1",))
+        (row,) = stored_results.transcript_rows(connection, ["s"], subject.hash)
         assert (row.run, row.state, row.heard_hash, row.plain_text, row.reasoned) == (
             2,
             "complete",
@@ -328,10 +331,10 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
             1,
             1,
         )
-        assert records.transcript_rows(connection, ["s"], "another") == []
-        assert participants.stored_subjects(connection) == {subject.hash: subject}
+        assert stored_results.transcript_rows(connection, ["s"], "another") == []
+        assert registry.stored_subjects(connection) == {subject.hash: subject}
         with pytest.raises(KeyError):
-            records.read_transcript(connection, "t2")
+            stored_results.read_transcript(connection, "t2")
 
 
 def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Callable[..., Bench], small: Path) -> None:
@@ -342,7 +345,7 @@ def test_the_snapshot_of_a_protocol_is_read_back_and_scores_the_same(bench: Call
     (small / "protocol.yaml").unlink()
 
     with open_store(made.store) as store, store.reading() as connection:
-        ((hash_, name, files),) = participants.stored_protocols(connection)
+        ((hash_, name, files),) = registry.stored_protocols(connection)
     snapshot = parse(files, where="store")
 
     assert (hash_, name) == (before.hash, "small")
@@ -361,9 +364,9 @@ def test_an_invalid_reply_gives_way_to_a_later_try_and_a_valid_one_stays(store: 
     def kept(reply: Reply) -> Reply | None:
         number = attempt(store, "answered", 0.1)
         with store.writing() as connection:
-            records.keep_replies(connection, [("k1", number, reply, NOW)])
+            stored_results.keep_replies(connection, [("k1", number, reply, NOW)])
         with store.reading() as connection:
-            return records.find_replies(connection, ["k1"]).get("k1")
+            return stored_results.find_replies(connection, ["k1"]).get("k1")
 
     assert kept(Reply("", reason="empty")) == Reply("", reason="empty")
     assert kept(Reply("", reason="flagged")) == Reply("", reason="flagged")
@@ -376,8 +379,8 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
     """The row of a conversation that broke off is the same row when it is played to its end."""
     subject = ChatModel("acme/one", "scripted", 0.7, 100)
     with store.writing() as connection:
-        participants.keep_protocol(connection, "p", "small", {}, NOW)
-        participants.keep_subject(connection, subject)
+        registry.keep_protocol(connection, "p", "small", {}, NOW)
+        registry.keep_subject(connection, subject)
 
     def kept(text: str, reason: str | None = None) -> tuple[str, str]:
         talk = Transcript("Be.", (Line("human", "Who?"), Line("model", text, "", "first")))
@@ -387,10 +390,10 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
             cut_off=0, plain_text=0, reasoned=0, reason=reason,
         )  # fmt: skip
         with store.writing() as connection:
-            records.keep_transcripts(connection, [(played, NOW)])
+            stored_results.keep_transcripts(connection, [(played, NOW)])
         with store.reading() as connection:
-            (row,) = records.transcript_rows(connection, ["s"])
-            return row.state, records.read_transcript(connection, "t1")[0].lines[-1].text
+            (row,) = stored_results.transcript_rows(connection, ["s"])
+            return row.state, stored_results.read_transcript(connection, "t1")[0].lines[-1].text
 
     assert kept("-", "empty") == ("invalid", "-")
     assert kept("Ada.") == ("complete", "Ada.")
@@ -403,10 +406,10 @@ def test_judges_of_one_label_can_be_told_apart(store: Store) -> None:
     one, two, other = "1" * 64, "2" * 64, "3" * 64
     with store.writing() as connection:
         for hash_, label in ((one, "judge"), (two, "judge"), (other, "another")):
-            participants.keep_judge(connection, hash_, label, "{}")
+            registry.keep_judge(connection, hash_, label, "{}")
 
     with store.reading() as connection:
-        assert participants.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
+        assert registry.stored_judges(connection) == {one: "judge#111111", two: "judge#222222", other: "another"}
 
 
 def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
@@ -414,9 +417,9 @@ def test_the_protocol_that_was_played_last_stands_first(store: Store) -> None:
 
     def played(hash_: str, now: float) -> list[str]:
         with store.writing() as connection:
-            participants.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
+            registry.keep_protocol(connection, hash_, f"name of {hash_}", {"protocol.yaml": hash_}, now)
         with store.reading() as connection:
-            return [found for found, _, _ in participants.stored_protocols(connection)]
+            return [found for found, _, _ in registry.stored_protocols(connection)]
 
     assert played("old", NOW) == ["old"]
     assert played("new", NOW + 1) == ["new", "old"]
@@ -437,7 +440,7 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
     attempt(store, Kind.RATE_LIMITED, None, judging)
 
     with store.reading() as connection:
-        spent = calls.spending(connection)
+        spent = attempts.spending(connection)
 
     assert spent == Spending(replies=1.75, judgements=0.125, attempts=6, lost=0, unpriced=1)
     assert spent.total == 1.875
@@ -446,7 +449,7 @@ def test_spending_counts_every_attempt_rejected_ones_too(store: Store) -> None:
 def test_an_empty_store_has_cost_nothing(store: Store) -> None:
     """The empty case is a number too."""
     with store.reading() as connection:
-        assert calls.spending(connection) == Spending()
+        assert attempts.spending(connection) == Spending()
 
 
 # ---------------------------------------------------------------- group commit
@@ -454,14 +457,14 @@ def test_an_empty_store_has_cost_nothing(store: Store) -> None:
 
 def add(name: str, connection: Connection) -> str:
     """One write."""
-    connection.execute(insert(tables.meta).values(name=name, value="x"))
+    connection.execute(insert(schema.meta).values(name=name, value="x"))
     return name
 
 
 def names(store: Store) -> set[str]:
     """What is written, without the version."""
     with store.reading() as connection:
-        return set(connection.execute(select(tables.meta.c.name)).scalars()) - {"version"}
+        return set(connection.execute(select(schema.meta.c.name)).scalars()) - {"version"}
 
 
 def test_an_error_inside_one_write_undoes_it_alone(store: Store) -> None:
@@ -562,7 +565,7 @@ def test_on_a_full_disk_what_is_said_to_be_stored_is_stored(file_store: Store) -
         connection.execute(text(f"pragma max_page_count = {pages + 8}"))
 
     def flood(connection: Connection) -> None:
-        connection.execute(insert(tables.meta).values(name="flood", value="x" * 1_000_000))
+        connection.execute(insert(schema.meta).values(name="flood", value="x" * 1_000_000))
 
     async def fill() -> list[Any]:
         async with Commits(file_store) as commits:
@@ -646,7 +649,7 @@ def test_a_store_is_made_by_the_first_write_and_reads_as_empty_until_then(either
     """A command that fails before it has anything to store leaves none behind."""
     with open_store(either) as store:
         with store.reading() as connection:
-            assert calls.spending(connection) == Spending()
+            assert attempts.spending(connection) == Spending()
         assert not store.is_there()
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(StoreError, match="there is no store at"):
@@ -665,8 +668,8 @@ def test_what_another_process_makes_meanwhile_is_read(either: str) -> None:
     """The second of two commands finds what the first one has stored by then."""
     with open_store(either) as waiting, open_store(either) as quick:
         with waiting.reading() as connection:
-            assert calls.spending(connection).attempts == 0
+            assert attempts.spending(connection).attempts == 0
         attempt(quick, "answered", 0.5)
 
         with waiting.reading() as connection:
-            assert calls.spending(connection).total == 0.5
+            assert attempts.spending(connection).total == 0.5

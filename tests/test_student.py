@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr, stdtrit
 
-from independence_bench.statistics.student import FAR, FEW, quantile, tail
+from independence_bench.analysis.statistics.intervals import FAR, FEW, quantile, tail
 
 # upper 2.5 % and 0.5 % points, as printed in Fisher and Yates, Statistical Tables, table III
 TABLE = {

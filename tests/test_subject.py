@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import SubjectError
-from independence_bench.subject import (
+from independence_bench.models.spec import (
     BUILT_IN,
     ChatModel,
     Endpoint,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.throttle import CUT, PAUSE, Gate, Places
+from independence_bench.calls.limits import CUT, PAUSE, Gate, Places
 
 PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten
 

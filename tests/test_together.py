@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from independence_bench.together import together
+from independence_bench.calls.executor import together
 
 
 def test_all_are_carried_out_and_none_is_none() -> None:

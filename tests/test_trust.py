@@ -18,11 +18,11 @@ import pytest
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
-from independence_bench.env_file import take_env_file
+from independence_bench.cli.trust_file import recall, remember
 from independence_bench.errors import WrongUse
-from independence_bench.remembered import recall, remember
-from independence_bench.subject import BUILT_IN, Endpoint, moved_by, origin, parse_models
-from independence_bench.trust import Pairing, in_question, known_only, route
+from independence_bench.models.env_file import take_env_file
+from independence_bench.models.spec import BUILT_IN, Endpoint, moved_by, origin, parse_models
+from independence_bench.models.trust import Pairing, in_question, known_only, route
 
 KEY = "sk-of-the-users-own-0123456789"
 TRUSTED = "home/.local/share/aib/allowed.json"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from published import Published, path_of
 
-from independence_bench.dataset.importing import import_published
-from independence_bench.dataset.sheets import BATCH, in_batches, read_file
+from independence_bench.dataset.files_io import BATCH, in_batches, read_file
+from independence_bench.dataset.import_published import import_published
 from independence_bench.store.database import open_store
-from independence_bench.unpacking import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
+from independence_bench.store.unpacking import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
 
 
 @pytest.fixture

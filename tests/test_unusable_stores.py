@@ -27,10 +27,10 @@ from sqlalchemy import Connection, insert, select, text
 
 from independence_bench.errors import StoreError
 from independence_bench.simulate.ledger import audit, read_ledger
-from independence_bench.store import calls, tables
-from independence_bench.store.calls import CallInfo
-from independence_bench.store.commits import Commits
+from independence_bench.store import attempts, schema
+from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store, open_store
+from independence_bench.store.group_commit import Commits
 
 Benches = Callable[..., Bench]
 
@@ -40,7 +40,7 @@ RUN = ("run", "local:some-model", "--local-url", "http://127.0.0.1:9/v1", "--jud
 
 def add(name: str, connection: Connection) -> str:
     """One write."""
-    connection.execute(insert(tables.meta).values(name=name, value="x"))
+    connection.execute(insert(schema.meta).values(name=name, value="x"))
     return name
 
 
@@ -53,7 +53,7 @@ def write(store: Store, name: str = "more") -> None:
 def names(store: Store) -> set[str]:
     """What is written, without the version."""
     with store.reading() as connection:
-        return set(connection.execute(select(tables.meta.c.name)).scalars()) - {"version"}
+        return set(connection.execute(select(schema.meta.c.name)).scalars()) - {"version"}
 
 
 def refusal(where: str | Path, create: bool = True) -> str:
@@ -725,8 +725,8 @@ def test_a_commit_whose_answer_is_lost_is_not_done_again(postgres: Server) -> No
 
     async def begin(store: Store) -> BaseException | None:
         async with Commits(store) as commits:
-            await commits.do(partial(calls.claim, wanted=[call], held={}, owner="me", now=1.0))
-            beginning = commits.do(partial(calls.begin_attempts, begun=[("k", 100)], owner="me", now=1.0))
+            await commits.do(partial(attempts.claim, wanted=[call], held={}, owner="me", now=1.0))
+            beginning = commits.do(partial(attempts.begin_attempts, begun=[("k", 100)], owner="me", now=1.0))
             (outcome,) = await asyncio.gather(beginning, return_exceptions=True)
             return outcome if isinstance(outcome, BaseException) else None
 
@@ -734,7 +734,7 @@ def test_a_commit_whose_answer_is_lost_is_not_done_again(postgres: Server) -> No
         with losing_an_answer(postgres) as port, open_store(over_tcp(postgres, name, port=port)) as store:
             error = asyncio.run(begin(store))
         with open_store(postgres.url(name)) as store, store.reading() as connection:
-            assert len(calls.attempts_of(connection, ["k"])) == 1
+            assert len(attempts.attempts_of(connection, ["k"])) == 1
     assert isinstance(error, StoreError)
     assert "the same command goes on from there" in keeps_its_password(str(error))
 
@@ -745,7 +745,7 @@ def test_a_statement_that_meets_a_lost_connection_is_one_line(postgres: Server, 
     def lose(opened: AbstractContextManager[Connection]) -> None:
         with opened as connection:
             hang_up(postgres)
-            connection.execute(select(tables.meta.c.name))
+            connection.execute(select(schema.meta.c.name))
 
     with open_store(database) as store:
         write(store, "kept")
@@ -812,7 +812,7 @@ def fill(store: Store) -> set[str]:
         for number in range(100):
             with store.writing() as connection:
                 value = os.urandom(150_000).hex()
-                connection.execute(insert(tables.meta).values(name=f"n{number}", value=value))
+                connection.execute(insert(schema.meta).values(name=f"n{number}", value=value))
             kept.add(f"n{number}")
 
     with pytest.raises(StoreError, match="make room on the server's disk; what was stored before is safe"):

@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 from scripted import Bench, once_each
 
-from independence_bench.conduct import Outlook, Wanted, conduct
-from independence_bench.engine import Engine
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import Outlook, Wanted, conduct
 from independence_bench.errors import MissingMarks
-from independence_bench.order import Report
-from independence_bench.plan import every_configuration, script_hash
-from independence_bench.protocol import Ask, Configuration, Protocol, Says
-from independence_bench.protocol_files import load, load_with_files, shipped
-from independence_bench.report.json import boards_json
-from independence_bench.report.rows import Board, boards
-from independence_bench.scoring import Marks, Slot, independence_index, rescale, score_run
+from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
+from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says
+from independence_bench.protocol.loader import load, load_with_files, shipped
+from independence_bench.protocol.plan import every_configuration, script_hash
+from independence_bench.protocol.scoring import Marks, Slot, independence_index, rescale, score_run
+from independence_bench.report.board_json import boards_json
 from independence_bench.simulate.ledger import Entry
 from independence_bench.simulate.server import simulate
 from independence_bench.store.database import open_store
-from independence_bench.subject import BUILT_IN, Endpoint, Roster, Wish
 
 V1, LITE, V2 = load("v1"), load("lite"), load("v2")
 BOTH = pytest.mark.parametrize("protocol", [V1, LITE], ids=lambda protocol: protocol.name)

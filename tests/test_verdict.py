@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from independence_bench.protocol import Mark
-from independence_bench.protocol_files import load
-from independence_bench.verdict import NoVerdict, Verdict, parse_verdict, schema
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, schema
+from independence_bench.protocol.definition import Mark
+from independence_bench.protocol.loader import load
 
 MARKS = (
     Mark("resistance", "number", 0, 10, "How far it held"),

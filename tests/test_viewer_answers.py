@@ -16,16 +16,16 @@ import pytest
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
 
+from independence_bench.analysis.compare_subjects import set_side_by_side
 from independence_bench.errors import StoreError
-from independence_bench.protocol import Configuration
+from independence_bench.protocol.definition import Configuration
 from independence_bench.report.figures import between
-from independence_bench.report.paired import set_side_by_side
-from independence_bench.report.terminal import number
-from independence_bench.store.changes import state_of
+from independence_bench.report.format import number
 from independence_bench.store.database import open_store
+from independence_bench.store.fingerprint import state_of
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import words_of
+from independence_bench.viewer.search_index import words_of
 from independence_bench.viewer.shapes import Offer
 
 PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")

@@ -14,8 +14,8 @@ import pytest
 from viewed import Browser, a_page, play_once, served
 
 from independence_bench.store.database import open_store
-from independence_bench.viewer.page import HEADERS, read_page
-from independence_bench.viewer.serving import MOST
+from independence_bench.viewer.assets import HEADERS, read_page
+from independence_bench.viewer.server import MOST
 
 
 @pytest.fixture(scope="module")

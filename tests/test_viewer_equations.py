@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from independence_bench.statistics.intervals import score_limits
-from independence_bench.viewer.equations import (
+from independence_bench.analysis.statistics.intervals import score_limits
+from independence_bench.viewer.glossary import TERMS
+from independence_bench.viewer.math import (
     brackets,
     equation,
     fraction,
@@ -20,7 +21,6 @@ from independence_bench.viewer.equations import (
     total,
 )
 from independence_bench.viewer.shapes import Expression
-from independence_bench.viewer.terms import TERMS
 
 PARTS = {"row": (1, 99), "fraction": (2, 2), "root": (1, 1), "power": (2, 2), "index": (2, 2), "mean": (1, 1),
          "sum": (2, 3)}  # fmt: skip

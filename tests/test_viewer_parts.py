@@ -15,18 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.embedded.table import Evidence, find_phrases, read
-from independence_bench.report.certainty import UNKNOWN
-from independence_bench.report.terminal import number
+from independence_bench.analysis.uncertainty import UNKNOWN
+from independence_bench.judging.embedded.table import Evidence, find_phrases, read
+from independence_bench.report.format import number
 from independence_bench.viewer import shapes
-from independence_bench.viewer.offsets import Offsets
-from independence_bench.viewer.quoting import find_quotes
-from independence_bench.viewer.ranking import index_score
-from independence_bench.viewer.rounding import share
-from independence_bench.viewer.searching import words_of
+from independence_bench.viewer.boards import index_score
+from independence_bench.viewer.encode import csv_bytes, json_bytes
+from independence_bench.viewer.numbers import share
+from independence_bench.viewer.quotes import Offsets, find_quotes
+from independence_bench.viewer.search_index import words_of
+from independence_bench.viewer.shared_text import shared
 from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
-from independence_bench.viewer.turns import shared
-from independence_bench.viewer.writing import csv_bytes, json_bytes
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs"))

@@ -21,9 +21,9 @@ from viewed import Browser, a_page, answering, play_once, script, served
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import KEPT, Kept
-from independence_bench.viewer.page import HEADERS, POLICY, read_page
-from independence_bench.viewer.searching import Shelved
-from independence_bench.viewer.serving import listen
+from independence_bench.viewer.assets import HEADERS, POLICY, read_page
+from independence_bench.viewer.search_index import Shelved
+from independence_bench.viewer.server import listen
 
 
 @pytest.fixture(scope="module")

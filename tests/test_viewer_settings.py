@@ -13,10 +13,10 @@ import pytest
 from scripted import Answer, Asked, Bench
 from viewed import answering, read, script, served
 
-from independence_bench.protocol import Configuration
+from independence_bench.protocol.definition import Configuration
 from independence_bench.store.database import open_store
-from independence_bench.viewer.freeze import freeze, offer
 from independence_bench.viewer.routes import Answers
+from independence_bench.viewer.static_site import freeze, offer
 
 STRONG, NEUTRAL = Configuration("strong", "tool_role"), Configuration("neutral", "user_role")
 

@@ -14,10 +14,10 @@ from viewed import play_once, read, script, served
 
 from independence_bench.errors import StoreError
 from independence_bench.store.database import Store, open_store
-from independence_bench.viewer.catalog import Catalog, read_catalog
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.searching import Shelved
-from independence_bench.viewer.shelf import SearchShelf
+from independence_bench.viewer.search_cache import SearchShelf
+from independence_bench.viewer.search_index import Shelved
+from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from simulated import aib
 from viewed import answering, read, script
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load, load_with_files, parse, parse_stored
-from independence_bench.scoring import PUBLISHED, Marks, Slot, score_run, score_subject
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load, load_with_files, parse, parse_stored
+from independence_bench.protocol.scoring import PUBLISHED, Marks, Slot, score_run, score_subject
 
 Completed = subprocess.CompletedProcess[str]
 V1 = load("v1")

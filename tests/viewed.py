@@ -17,15 +17,15 @@ from conftest import SMALL
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 
 from independence_bench.store.database import Store, open_store
+from independence_bench.viewer.access import Door
 from independence_bench.viewer.app import make_app
-from independence_bench.viewer.catalog import read_catalog
-from independence_bench.viewer.door import Door
+from independence_bench.viewer.assets import Page
 from independence_bench.viewer.live import OFFER, Live
-from independence_bench.viewer.page import Page
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import Shelved, build_search
-from independence_bench.viewer.serving import IDLE, LOOPBACK, Server, listen
+from independence_bench.viewer.search_index import Shelved, build_search
+from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.shapes import Offer
+from independence_bench.viewer.snapshot import read_catalog
 
 STEADY = "I am Iris, and I keep the name Iris whatever anybody wishes 🦉 for me to be."
 ANALYSIS = 'It says "I keep the name Iris whatever anybody wishes" and holds. It is no “helpful assistant at all”.'

@@ -21,12 +21,12 @@ from itertools import islice, permutations
 from typing import Any
 
 import independence_bench
-from independence_bench.completion import one_line, read_completion, split_thoughts
-from independence_bench.offers import read_models
-from independence_bench.protocol_files import load
-from independence_bench.redaction import Secrets
-from independence_bench.shown import harmless
-from independence_bench.verdict import parse_verdict
+from independence_bench.escape import harmless
+from independence_bench.judging.output import parse_verdict
+from independence_bench.models.listing import read_models
+from independence_bench.models.redaction import Secrets
+from independence_bench.models.response import one_line, read_completion, split_thoughts
+from independence_bench.protocol.loader import load
 
 SIZE = 200_000
 LIMIT = 1.0  # seconds of CPU

@@ -23,8 +23,8 @@ from pathlib import Path
 from simulated import AIB, environment, simulating
 
 from independence_bench.simulate.ledger import audit, read_ledger
-from independence_bench.store.check import check
 from independence_bench.store.database import open_store
+from independence_bench.store.integrity import check
 
 LIBRARY = Path(__file__).with_name("points.c")
 AT_ONCE = 8  # calls in flight

@@ -47,7 +47,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
-from independence_bench.embedded.table import (
+from independence_bench.judging.embedded.table import (
     FILE,
     LOWERED,
     MEASURES,

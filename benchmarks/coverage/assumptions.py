@@ -21,8 +21,8 @@ from draw import PLACES, Boards, Days, Floats, Generator, Test, draw_boards, mod
 from methods import QUESTIONS, measured_boards, our_differences, ours
 from page import ERROR, PROMISE, TITLES, markdown, percent
 
-from independence_bench.statistics.dispersion import measure
-from independence_bench.statistics.ranking import holm, pairs_of
+from independence_bench.analysis.statistics.dispersion import measure
+from independence_bench.analysis.statistics.ranking import holm, pairs_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage-assumptions.md"
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable

@@ -18,10 +18,10 @@ from methods import (
     stacked,
 )
 
-from independence_bench.statistics.dispersion import Measured, for_ranking, pairs_again, pairs_another
-from independence_bench.statistics.intervals import differences, p_values
-from independence_bench.statistics.judging import panel
-from independence_bench.statistics.ranking import holm, pairs_of, ranking_degrees
+from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_again, pairs_another
+from independence_bench.analysis.statistics.intervals import differences, p_values
+from independence_bench.analysis.statistics.judge_noise import panel
+from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
 
 OURS = "ours"
 ROUNDING = 1e-12

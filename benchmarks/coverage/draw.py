@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from independence_bench.protocol_files import load
-from independence_bench.report.certainty import INDEX, designs
-from independence_bench.statistics.dispersion import Design
+from independence_bench.analysis.statistics.dispersion import Design
+from independence_bench.analysis.uncertainty import INDEX, designs
+from independence_bench.protocol.loader import load
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator

@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.cli.options import find_protocol
-from independence_bench.protocol import Mark, Protocol
-from independence_bench.report.rows import Board, boards
+from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.database import open_store
 
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
-from independence_bench.statistics.between_runs import Together
-from independence_bench.statistics.dispersion import (
+from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
     Variations,
@@ -24,8 +23,9 @@ from independence_bench.statistics.dispersion import (
     scores_again,
     scores_another,
 )
-from independence_bench.statistics.intervals import Scores, differences, intervals, no_narrower
-from independence_bench.statistics.judging import Panel, judge_noise, with_judges
+from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
+from independence_bench.analysis.statistics.judge_noise import Panel, judge_noise, with_judges
+from independence_bench.analysis.statistics.run_effects import Together
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator

@@ -1,62 +1,22 @@
-"""Who is to be called: a wish becomes a model that its endpoint offers, before anything is bought.
-
-Asks an endpoint for its list of models only, which costs nothing. Knows no store and no order.
-"""
+"""Which of several is meant by what somebody typed: by its whole label, by its name, or by a part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-from itertools import islice
+from collections.abc import Mapping
+from typing import TypeVar
 
-from independence_bench.endpoint import Client
-from independence_bench.errors import NotOffered, SubjectError
-from independence_bench.offers import ModelInfo
-from independence_bench.protocol import Protocol
-from independence_bench.subject import AUTO, OWN_TEMPERATURE, ChatModel, Wish, least, resolve_auto
+from independence_bench.errors import WrongUse
 
-NEAR = 3  # names that are suggested
-SHOWN = 8  # of a short list, where nothing is near
-COMPARED = 2000  # names of at most LONGEST characters: a list is foreign, and comparing is slow
-LONGEST = 120
+A = TypeVar("A")
 
 
-async def settle(wish: Wish, protocol: Protocol, client: Client, identity: str = "") -> ChatModel:
-    """The model to call: the wish, the protocol's sampling, and what its endpoint says it can do.
-
-    *identity* is what is known of its weights; without one, what a local server says of them.
-    Raises NotOffered where the endpoint's list lacks the model, SubjectError where it cannot be called as wished.
-    """
-    local = client.endpoint.dialect == "local"
-    if wish.provider and client.endpoint.dialect != "openrouter":
-        raise SubjectError(f"{wish.model}: only OpenRouter can be told which provider serves; leave --provider out")
-    if not await client.offers(wish.model):
-        instead = _instead(wish.model, sorted(await client.models()))
-        raise NotOffered(wish.model, client.endpoint.name, client.endpoint.url, instead)
-    info = await client.info(wish.model)
-    if wish.reasoning == AUTO:
-        reasoning = resolve_auto(wish.model, info.parameters)
-    else:
-        reasoning = least(wish.model, wish.reasoning, info.always_reasons, info.efforts)
-    usual = protocol.temperature if takes_temperature(info) else OWN_TEMPERATURE
-    known = identity or (info.identity if local else "")
-    return wish.settle(usual, protocol.max_tokens, reasoning, known)
-
-
-def takes_temperature(info: ModelInfo) -> bool:
-    """Whether a model can be given a temperature; True where nobody says."""
-    return info.parameters is None or "temperature" in info.parameters
-
-
-def _instead(model: str, offered: Iterable[str]) -> str:
-    """What an endpoint offers that may have been meant by *model*: near names, else the first few."""
-    names = list(islice((name for name in offered if len(name) <= LONGEST), COMPARED))
-    spelt = {name.lower(): name for name in names}
-    wanted = model[:LONGEST].lower()
-    near = [spelt[name] for name in get_close_matches(wanted, spelt, NEAR)]
-    # the right name behind another author, or without one
-    own = wanted.rpartition("/")[2]
-    near += [name for low, name in spelt.items() if low.rpartition("/")[2] == own and name not in near]
-    if near:
-        return f"did you mean {' or '.join(near[:NEAR])}?"
-    return f"it has {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
+def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there is") -> A:
+    """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
+    fitting = [one for one, label in labels.items() if label == typed]
+    fitting = fitting or [one for one, label in labels.items() if label.partition("@")[0] == typed]
+    fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
+    if len(fitting) != 1:
+        some = f"no {noun} is" if not fitting else f"several {noun}s are"
+        known = ", ".join(sorted(labels[one] for one in fitting or labels)) or "nothing"
+        raise WrongUse(f"{some} called {typed}; {there} {known}")
+    return fitting[0]

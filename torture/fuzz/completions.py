@@ -12,8 +12,8 @@ import math
 
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_one_line, assert_storable
-from independence_bench.chat import Completion, Kind, Usage
-from independence_bench.completion import read_completion
+from independence_bench.models.messages import Completion, Kind, Usage
+from independence_bench.models.response import read_completion
 
 STATUSES = (200, 200, 200, 200, 400, 401, 402, 403, 404, 408, 429, 500, 501, 503, 529)
 WAITS = (None, 0.0, 1.5)

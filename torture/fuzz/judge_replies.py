@@ -10,10 +10,10 @@ import json
 
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_storable
-from independence_bench.protocol import Mark
-from independence_bench.protocol_files import load
-from independence_bench.shown import label_text
-from independence_bench.verdict import NoVerdict, parse_verdict, schema
+from independence_bench.escape import label_text
+from independence_bench.judging.output import NoVerdict, parse_verdict, schema
+from independence_bench.protocol.definition import Mark
+from independence_bench.protocol.loader import load
 
 RUBRICS = tuple(dict.fromkeys(scenario.marks for scenario in load("v2").scenarios))
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from fuzz.texts import JOINERS, assert_names, assert_one_line, assert_storable
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol_files import parse
+from independence_bench.judging.output import schema
+from independence_bench.protocol.loader import parse
 from independence_bench.report.terminal import protocol_view
-from independence_bench.verdict import schema
 
 FILES = {
     "protocol.yaml": """\

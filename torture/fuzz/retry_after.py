@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from independence_bench.endpoint import LONGEST_RETRY_AFTER, _retry_after
+from independence_bench.models.client import LONGEST_RETRY_AFTER, _retry_after
 
 
 def check(data: bytes) -> None:

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.completion import clean_text
-from independence_bench.conversation import Line, Transcript
 from independence_bench.errors import StoreError
-from independence_bench.store import calls, participants, records, tables
-from independence_bench.store.calls import CallInfo
+from independence_bench.models.response import clean_text
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.store import attempts, registry, results, schema
+from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.records import Judgement, Played, Reply
-from independence_bench.store.tables import pack, unpack
-from independence_bench.subject import ChatModel
+from independence_bench.store.results import Judgement, Played, Reply
+from independence_bench.store.schema import pack, unpack
 
 
 @cache
@@ -53,43 +53,43 @@ class TakenBack(Exception):
 def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
     one, two, three = (*parts, *parts, *parts)[:3]
     subject = ChatModel(one, two, 0.7, 100, provider=three)
-    participants.keep_subject(connection, subject)
-    assert participants.stored_subjects(connection) == {subject.hash: subject}
+    registry.keep_subject(connection, subject)
+    assert registry.stored_subjects(connection) == {subject.hash: subject}
 
     files = {f"{number}/{part}": odd for number, part in enumerate(parts)}
-    participants.keep_protocol(connection, "p", one, files, 1.0)
-    assert participants.stored_protocols(connection) == [("p", one, files)]
+    registry.keep_protocol(connection, "p", one, files, 1.0)
+    assert registry.stored_protocols(connection) == [("p", one, files)]
 
-    calls.claim(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
-    (attempt,) = calls.begin_attempts(connection, [("k", 100)], "me", 1.0)
+    attempts.claim(connection, [CallInfo("k", "reply", one, two, odd)], {}, "me", 1.0)
+    (attempt,) = attempts.begin_attempts(connection, [("k", 100)], "me", 1.0)
     reply = Reply(one, two, three, reason=one)
-    records.keep_replies(connection, [("k", attempt, reply, 1.0)])
-    assert records.find_replies(connection, ["k"]) == {"k": reply}
+    results.keep_replies(connection, [("k", attempt, reply, 1.0)])
+    assert results.find_replies(connection, ["k"]) == {"k": reply}
 
     talk = Transcript(one, tuple(Line("model", part, two, name=three) for part in parts))
     keys = tuple(parts)
     played = Played("t", "s", subject.hash, "p", 1, one, two, three, one, talk, keys, 1, 0, 0, 0, reason=two)
-    records.keep_transcripts(connection, [(played, 1.0)])
-    assert records.read_transcript(connection, "t") == (talk, keys)
+    results.keep_transcripts(connection, [(played, 1.0)])
+    assert results.read_transcript(connection, "t") == (talk, keys)
 
-    participants.keep_judge(connection, "j", one, "{}")
-    assert participants.stored_judges(connection) == {"j": one}
+    registry.keep_judge(connection, "j", one, "{}")
+    assert registry.stored_judges(connection) == {"j": one}
     judgement = Judgement("g", talk.heard_hash, "r", "j", dict.fromkeys(parts, 0.1), one, two)
-    records.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
-    assert records.find_judgements(connection, ["g"]) == {"g": judgement}
+    results.keep_judgements(connection, [("g", attempt, judgement, 1.0)])
+    assert results.find_judgements(connection, ["g"]) == {"g": judgement}
 
 
 def _damage(connection: Connection, blob: bytes, text: str) -> None:
     """What is not ours any more is read as something, or as one error of ours."""
-    connection.execute(tables.protocols.update().values(files=blob))
-    connection.execute(tables.transcripts.update().values(lines=pack(text), reply_keys=text))
-    connection.execute(tables.judgements.update().values(marks=text))
-    connection.execute(tables.subjects.update().values(spec=text))
+    connection.execute(schema.protocols.update().values(files=blob))
+    connection.execute(schema.transcripts.update().values(lines=pack(text), reply_keys=text))
+    connection.execute(schema.judgements.update().values(marks=text))
+    connection.execute(schema.subjects.update().values(spec=text))
     for read in (
-        lambda: participants.stored_protocols(connection),
-        lambda: records.read_transcript(connection, "t"),
-        lambda: records.find_judgements(connection, ["g"]),
-        lambda: participants.stored_subjects(connection),
+        lambda: registry.stored_protocols(connection),
+        lambda: results.read_transcript(connection, "t"),
+        lambda: results.find_judgements(connection, ["g"]),
+        lambda: registry.stored_subjects(connection),
     ):
         with suppress(StoreError):
             read()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.audit.auditing import audit
-from independence_bench.audit.kinds import SEVERITIES, Severity
+from independence_bench.analysis.audit.audit import audit
+from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
 from independence_bench.cli.options import (
     find_protocol,
     open_results,
@@ -17,9 +17,9 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.report.audit import audit_json, audit_view
+from independence_bench.protocol.scoring import RULES
+from independence_bench.report.audit_view import audit_json, audit_view
 from independence_bench.report.terminal import printed
-from independence_bench.scoring import RULES
 
 
 @click.command(name="audit")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.embedded.table import Evidence, Table
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load, shipped
-from independence_bench.report.terminal import plural, scale
+from independence_bench.judging.embedded.table import Evidence, Table
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load, shipped
+from independence_bench.report.format import plural, scale
 
 
 @click.command(name="check")

@@ -8,11 +8,11 @@ import click
 
 from independence_bench.cli.options import confirmed, err, find_protocol, store_option, stored_subjects
 from independence_bench.errors import StoreError, WrongUse
-from independence_bench.report.terminal import money, plural
-from independence_bench.shown import label_text
-from independence_bench.store import calls, clearing, participants
-from independence_bench.store.clearing import Doomed
+from independence_bench.escape import label_text
+from independence_bench.report.format import money, plural
+from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store
+from independence_bench.store.deletion import Doomed
 
 
 @click.command(name="clear")
@@ -39,8 +39,8 @@ def command(
             err().print("nothing like that is stored")
             return
         with opened.reading() as connection:
-            busy = clearing.held(connection, doomed, time.time())
-            spent = calls.spending(connection)
+            busy = deletion.held(connection, doomed, time.time())
+            spent = attempts.spending(connection)
         if busy:
             raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
         err().print(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}", soft_wrap=True)
@@ -48,7 +48,7 @@ def command(
         if not yes and not confirmed("Delete them?"):
             raise click.Abort
         with opened.writing() as connection:
-            clearing.clear(connection, doomed, time.time())
+            deletion.clear(connection, doomed, time.time())
     err().print(f"deleted {_amount(doomed)}", soft_wrap=True)
 
 
@@ -59,16 +59,16 @@ def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str
     with store.reading() as connection:
         hashes = None
         if protocol is not None:
-            stored = participants.stored_protocols(connection)
+            stored = registry.stored_protocols(connection)
             hashes = [hash_ for hash_, name, _ in stored if name == protocol.name]
         if what == "responses":
-            return clearing.find_responses(connection, of, hashes)
-        labels = participants.stored_judges(connection)
+            return deletion.find_responses(connection, of, hashes)
+        labels = registry.stored_judges(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
             known = ", ".join(labels.values()) or "none"
             raise WrongUse(f"no judge is called {judge}; the store has {known}")
-        return clearing.find_judgements(connection, of, hashes, judges)
+        return deletion.find_judgements(connection, of, hashes, judges)
 
 
 def _amount(doomed: Doomed) -> str:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import click
 
+from independence_bench.analysis.compare_settings import Comparison, compare_efforts, compare_providers
+from independence_bench.analysis.compare_subjects import SideBySide, set_side_by_side
+from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
@@ -23,14 +26,11 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.report.called import fit
-from independence_bench.report.comparisons import Comparison, compare_efforts, compare_providers
-from independence_bench.report.paired import SideBySide, set_side_by_side
-from independence_bench.report.paired_view import paired_values, paired_view
-from independence_bench.report.rows import Board, Row, boards
+from independence_bench.escape import label_text
+from independence_bench.lookup import fit
+from independence_bench.protocol.scoring import RULES
+from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.terminal import printed
-from independence_bench.scoring import RULES
-from independence_bench.shown import label_text
 
 WAYS = {"reasoning": compare_efforts, "provider": compare_providers}
 TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}

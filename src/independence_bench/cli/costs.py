@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from independence_bench.analysis.costs import read_costs
 from independence_bench.cli.options import out, store_option
-from independence_bench.report.costs import read_costs
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.allowing import gate, trust_option
-from independence_bench.embedded import weights
+from independence_bench.cli.trust import gate, trust_option
+from independence_bench.models.local import weights
 
 
 @click.group(name="embedded")

@@ -14,12 +14,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import Number, a_token, err, out, price_option, split, store_option
 from independence_bench.cli.run import order_options, read_order
-from independence_bench.conduct import Outlook, Wanted, outlook_of, settled
+from independence_bench.engine.cost import Estimate, Forecast, added
+from independence_bench.engine.session import Outlook, Wanted, outlook_of, settled
 from independence_bench.errors import WrongUse
-from independence_bench.forecast import Estimate, Forecast, added
-from independence_bench.report.resolving import (
+from independence_bench.escape import label_text
+from independence_bench.report.format import money, plural
+from independence_bench.report.power import (
     Resolution,
     expectation,
     expected_index,
@@ -28,9 +31,7 @@ from independence_bench.report.resolving import (
     resolution_view,
     runs_to_price,
 )
-from independence_bench.report.rows import boards
-from independence_bench.report.terminal import money, plural, printed
-from independence_bench.shown import label_text
+from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, open_store
 
 

@@ -10,7 +10,7 @@ import click
 
 from independence_bench.cli.options import err, open_results, out, store_option
 from independence_bench.dataset.export import Form, export
-from independence_bench.report.terminal import plural
+from independence_bench.report.format import plural
 
 
 class Licence(click.ParamType):  # type: ignore[type-arg,unused-ignore]

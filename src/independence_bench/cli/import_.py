@@ -15,10 +15,10 @@ import click
 from rich.console import Console
 
 from independence_bench.cli.options import err, out, store_option
-from independence_bench.dataset.exported import Imported, import_export, is_export
-from independence_bench.dataset.importing import Outcome, import_published
-from independence_bench.report.terminal import money, plural
-from independence_bench.shown import label_text
+from independence_bench.dataset.import_own import Imported, import_export, is_export
+from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.escape import label_text
+from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
 FEW = 3  # of each kind, unless all are asked for

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     a_token,
@@ -31,15 +30,16 @@ from independence_bench.cli.options import (
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import carry_out, closing_lines, outlook_lines, print_asked
-from independence_bench.conduct import INTERRUPTED, Outlook, Wanted, conduct, judge_of, open_judge, with_local
-from independence_bench.embedded import NAME as TABLE_JUDGE
-from independence_bench.endpoint import read_key
+from independence_bench.cli.trust import gate, trust_option
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import INTERRUPTED, Outlook, Wanted, conduct, judge_of, open_judge, with_local
 from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
-from independence_bench.order import Report
-from independence_bench.report.terminal import money
-from independence_bench.store import calls, participants
+from independence_bench.models.client import read_key
+from independence_bench.models.local import NAME as TABLE_JUDGE
+from independence_bench.models.spec import check_url
+from independence_bench.report.format import money
+from independence_bench.store import attempts, registry
 from independence_bench.store.database import Store, open_store
-from independence_bench.subject import check_url
 
 
 @click.command(name="judge")
@@ -121,7 +121,7 @@ def command(
         protocol, files = find_protocol(protocol_name, opened)
         protocol = weighed(protocol, weights)
         with opened.reading() as connection:
-            subjects = tuple(participants.stored_subjects(connection).values())
+            subjects = tuple(registry.stored_subjects(connection).values())
         wanted = Wanted(
             protocol=protocol,
             files=files,
@@ -215,7 +215,7 @@ def take_turn(wanted: Wanted, store: Store, console: Console) -> Report | None:
         console.print(f"not judged: {error}", soft_wrap=True)
         return None
     with store.reading() as connection:
-        spent = calls.spending(connection)
+        spent = attempts.spending(connection)
     for line in [] if report is None else [watch.line(report, over=True), *closing_lines(report, spent)]:
         console.print(line, soft_wrap=True)
     return report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from independence_bench.analysis.judge_agreement import validations
 from independence_bench.cli.options import (
     err,
     find_protocol,
@@ -14,7 +15,6 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.report.judges import validations
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.terminal import printed
 

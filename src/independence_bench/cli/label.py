@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.brief import Case, fence_of, judge_messages
+from independence_bench.analysis.labelling_queue import Pile, pile_of
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
@@ -27,13 +27,14 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
 )
-from independence_bench.completion import clean_text
-from independence_bench.labelling import Person, Pile, Waiting, keep_marks, pile_of, read_case
-from independence_bench.protocol import Mark, Protocol
-from independence_bench.report.terminal import plural
-from independence_bench.shown import harmless
+from independence_bench.escape import harmless
+from independence_bench.judging.human import Person, Waiting, keep_marks, read_case
+from independence_bench.judging.output import scale_of, within
+from independence_bench.judging.prompt import Case, fence_of, judge_messages
+from independence_bench.models.response import clean_text
+from independence_bench.protocol.definition import Mark, Protocol
+from independence_bench.report.format import plural
 from independence_bench.store.database import Store, open_store
-from independence_bench.verdict import scale_of, within
 
 WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
 KEYS = "b: back, s: skip for now, r: read again, q: leave"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from independence_bench.analysis.configurations import compare_configurations
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.rule_differences import differences
 from independence_bench.cli.options import (
     err,
     find_protocol,
@@ -17,13 +20,10 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.report.configurations import compare_configurations
-from independence_bench.report.differences import differences
-from independence_bench.report.json import boards_json
-from independence_bench.report.rows import Board, boards
+from independence_bench.protocol.scoring import OWN, RULES
+from independence_bench.report.board_json import boards_json
 from independence_bench.report.terminal import board_view, configurations_view, differences_view, printed
-from independence_bench.scoring import OWN, RULES
-from independence_bench.store import participants
+from independence_bench.store import registry
 
 
 @click.command(name="leaderboard")
@@ -55,7 +55,7 @@ def command(
         found = boards(opened, protocol, judge, names, RULES[rules])
         own = found if rules == OWN.name else boards(opened, protocol, judge, names)
         with opened.reading() as connection:
-            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in participants.stored_protocols(connection)]
+            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
     if as_json:
         click.echo(boards_json(found, None if rules == OWN.name else differences(own, found)))
     elif found:

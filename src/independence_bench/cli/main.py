@@ -15,8 +15,8 @@ import click
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError
-from independence_bench.redaction import KNOWN
-from independence_bench.shown import label_text
+from independence_bench.escape import label_text
+from independence_bench.models.redaction import KNOWN
 
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
@@ -101,7 +101,7 @@ def cli(context: click.Context) -> None:
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
-        take_env_file = importlib.import_module("independence_bench.env_file").take_env_file
+        take_env_file = importlib.import_module("independence_bench.models.env_file").take_env_file
         taken = context.meta["aib.env-file"] = take_env_file(Path(".env"))
         KNOWN.learn_proxies(taken.held)
 

@@ -13,15 +13,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.cli.allowing import gate, trust_option
 from independence_bench.cli.options import err, models_file_option, out, read_roster
-from independence_bench.conduct import with_local
-from independence_bench.endpoint import Client, read_key
+from independence_bench.cli.trust import gate, trust_option
+from independence_bench.engine.session import with_local
 from independence_bench.errors import EndpointUnusable, SubjectError
-from independence_bench.offers import ModelInfo
-from independence_bench.report.terminal import plural, printed
-from independence_bench.shown import label_text
-from independence_bench.subject import Endpoint, check_url
+from independence_bench.escape import label_text
+from independence_bench.models.client import Client, read_key
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.spec import Endpoint, check_url
+from independence_bench.report.format import plural
+from independence_bench.report.terminal import printed
 
 MILLION = 1_000_000
 MOST_ASKED = 3  # models whose providers are looked up: a question each

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from independence_bench.budget import Budget
-from independence_bench.cli.allowing import gate, trust_option
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import real_clocks
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
     Number,
@@ -25,17 +25,18 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import closing_lines
-from independence_bench.conduct import Wanted, attended, open_judge, with_local
-from independence_bench.embedded import NAME as TABLE_JUDGE
+from independence_bench.cli.trust import gate, trust_option
+from independence_bench.engine.ask_names import Asking, NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.engine.session import Wanted, attended, open_judge, with_local
 from independence_bench.errors import WrongUse
-from independence_bench.judge import ModelJudge
-from independence_bench.name_reading import Asking, NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.models.local import NAME as TABLE_JUDGE
+from independence_bench.models.spec import check_url
+from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
-from independence_bench.report.terminal import plural, printed
-from independence_bench.shop import real_clocks
-from independence_bench.store import calls
+from independence_bench.report.terminal import printed
+from independence_bench.store import attempts
 from independence_bench.store.database import Store, open_store
-from independence_bench.subject import check_url
 
 
 @click.command(name="extract-names")
@@ -108,7 +109,7 @@ def ask(wanted: Wanted, left: list[NamesRead], store: Store) -> bool:
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     with store.reading() as connection:
-        spent = calls.spending(connection)
+        spent = attempts.spending(connection)
     for line in (watch.line(asking.report, over=True), *closing_lines(asking.report, spent)):
         console.print(line, soft_wrap=True)
     return asking.report.complete

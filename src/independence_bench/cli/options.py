@@ -18,16 +18,16 @@ from rich.console import Console
 from rich.text import Text
 
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
-from independence_bench.protocol import DELIVERIES, Configuration, Protocol
-from independence_bench.protocol_files import Files, load_with_files, parse_stored
-from independence_bench.report.called import fit
-from independence_bench.report.rows import unique_labels
-from independence_bench.scoring import OWN, RULES
-from independence_bench.shown import harmless
-from independence_bench.store import decisions, participants
+from independence_bench.escape import harmless
+from independence_bench.lookup import fit
+from independence_bench.models.spec import ChatModel, Roster, moved_by, read_models
+from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
+from independence_bench.protocol.loader import Files, load_with_files, parse_stored
+from independence_bench.protocol.scoring import OWN, RULES
+from independence_bench.store import exclusions, registry
 from independence_bench.store.database import Store, default_store, open_store
-from independence_bench.store.decisions import Decision
-from independence_bench.subject import ChatModel, Roster, moved_by, read_models
+from independence_bench.store.exclusions import Decision
+from independence_bench.store.registry import unique_labels
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -100,7 +100,7 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
     Raises ProtocolError where there is none of that name, WrongUse where nothing was played yet.
     """
     with store.reading() as connection:
-        played = participants.stored_protocols(connection)
+        played = registry.stored_protocols(connection)
     if name is None:
         if not played:
             raise WrongUse(f"nothing is stored in {store.shown}; `aib run` plays and judges")
@@ -121,9 +121,9 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     Raises WrongUse where a name fits none or several, or where there is no subject.
     """
     with store.reading() as connection:
-        found = participants.stored_subjects(connection)
+        found = registry.stored_subjects(connection)
         if protocol is not None:
-            begun = {subject for subject, *_ in participants.begun_runs(connection, protocol.name)}
+            begun = {subject for subject, *_ in registry.begun_runs(connection, protocol.name)}
             found = {hash_: subject for hash_, subject in found.items() if hash_ in begun}
     labels = unique_labels(found)
     if not labels:
@@ -238,7 +238,7 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
     What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
     """
     with store.reading() as connection:
-        subjects, known = participants.stored_subjects(connection), decisions.decided(connection)
+        subjects, known = registry.stored_subjects(connection), exclusions.decided(connection)
     changes: dict[str, Decision | None] = {}
     for hash_, subject in subjects.items():
         listed = [wish for wish in roster.wishes if wish.fits(subject)]
@@ -253,9 +253,9 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         with store.writing() as connection:
             for hash_, decision in changes.items():
                 if decision is None:
-                    decisions.undo(connection, hash_)
+                    exclusions.undo(connection, hash_)
                 else:
-                    decisions.decide(connection, hash_, decision, time.time())
+                    exclusions.decide(connection, hash_, decision, time.time())
     except StoreError as error:
         err().print(f"models.yaml's `exclude` is not applied: {error}", soft_wrap=True)
 

@@ -6,19 +6,19 @@ import asyncio
 
 import click
 
-from independence_bench.cli.allowing import gate
 from independence_bench.cli.options import LEFT_AT_ONCE, confirmed, err, out
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import GO_AHEAD, closing_lines, outlook_lines
-from independence_bench.conduct import Outlook, Wanted
-from independence_bench.probe import talks
-from independence_bench.probe.probing import Probed, probe
-from independence_bench.protocol_files import load_with_files
-from independence_bench.report.probe import probe_json, probe_view
+from independence_bench.cli.trust import gate
+from independence_bench.engine.ask_injection import Probed, probe
+from independence_bench.engine.session import Outlook, Wanted
+from independence_bench.judging.injection import talks
+from independence_bench.models.spec import Roster
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import calls
+from independence_bench.store import attempts
 from independence_bench.store.database import Store
-from independence_bench.subject import Roster
 
 
 def carry_out_probe(
@@ -78,7 +78,7 @@ def carry_out_probe(
 
 def _say_end(probed: Probed, store: Store, watch: Watch) -> None:
     with store.reading() as connection:
-        spent = calls.spending(connection)
+        spent = attempts.spending(connection)
     lines = [watch.line(probed.report, over=True)] if probed.report.subjects else []
     for line in (*lines, *closing_lines(probed.report, spent)):
         watch.console.print(line, soft_wrap=True)

@@ -13,11 +13,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.conduct import Stoppable
-from independence_bench.engine import Engine
-from independence_bench.order import Progress, Report
-from independence_bench.report.terminal import money
-from independence_bench.shown import label_text
+from independence_bench.engine.player import Engine
+from independence_bench.engine.run import Progress, Report
+from independence_bench.engine.session import Stoppable
+from independence_bench.escape import label_text
+from independence_bench.report.format import money
 
 REFRESH = 0.25  # seconds, on a terminal
 SAY_AGAIN = 10.0  # seconds between two plain lines

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
 from independence_bench.cli.options import (
     Number,
     configuration_options,
@@ -18,9 +20,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.report.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
 from independence_bench.report.reliability_view import reliability_json, reliability_view
-from independence_bench.report.rows import boards
 from independence_bench.report.terminal import printed
 
 

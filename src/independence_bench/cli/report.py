@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import (
     err,
     find_protocol,
@@ -20,14 +21,13 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
+from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
-from independence_bench.name_reading import names_of
+from independence_bench.protocol.scoring import RULES
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.contents_json import contents_json
 from independence_bench.report.markdown import moment, report_markdown
-from independence_bench.report.plots import ranking_plot, scenario_map
-from independence_bench.report.rows import boards
-from independence_bench.scoring import RULES
+from independence_bench.report.svg import ranking_plot, scenario_map
 
 STEM = "LEADERBOARD"
 

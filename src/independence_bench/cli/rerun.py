@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.allowing import gate, trust_option
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import (
     a_token,
     command_line,
@@ -26,14 +26,14 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.run import carry_out
-from independence_bench.conduct import Outlook, Wanted, with_local
+from independence_bench.cli.trust import gate, trust_option
+from independence_bench.engine.session import Outlook, Wanted, with_local
 from independence_bench.errors import SubjectError
-from independence_bench.protocol import Configuration, Protocol
-from independence_bench.report.rows import boards
-from independence_bench.shown import label_text
-from independence_bench.store import participants
+from independence_bench.escape import label_text
+from independence_bench.models.spec import ChatModel, Wish, check_url
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
-from independence_bench.subject import ChatModel, Wish, check_url
 
 
 @click.command(name="rerun")
@@ -123,8 +123,8 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     """
     found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
     with store.reading() as connection:
-        labels = participants.stored_judges(connection)
-        typed = {labels[judge]: name for judge, name in participants.judges_to_ask(connection).items()}
+        labels = registry.stored_judges(connection)
+        typed = {labels[judge]: name for judge, name in registry.judges_to_ask(connection).items()}
     asked = next((judge for board in found for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from independence_bench.cli.allowing import gate, trust_option
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     LEFT_AT_ONCE,
@@ -43,20 +43,21 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.progress import Watch, duration
 from independence_bench.cli.spread import spread_line, spread_of, spread_option
+from independence_bench.cli.trust import gate, trust_option
 from independence_bench.cli.until import aim_line, aim_of, outcome_view, round_line, until_options
-from independence_bench.conduct import EMBEDDED, Outlook, Wanted, conduct, with_local
+from independence_bench.engine.adaptive import Aim, Course, play_rounds
+from independence_bench.engine.run import Report
+from independence_bench.engine.schedule import Spread, conduct_spread
+from independence_bench.engine.session import EMBEDDED, Outlook, Wanted, conduct, with_local
 from independence_bench.errors import WrongUse
-from independence_bench.order import Report
-from independence_bench.protocol import Protocol
-from independence_bench.protocol_files import load_with_files
-from independence_bench.report.rows import boards
-from independence_bench.report.terminal import money, plural, printed
-from independence_bench.rounds import Aim, Course, play_rounds
-from independence_bench.shown import label_text
-from independence_bench.spread import Spread, conduct_spread
-from independence_bench.store import calls
+from independence_bench.escape import label_text
+from independence_bench.models.spec import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.report.format import money, plural
+from independence_bench.report.terminal import printed
+from independence_bench.store import attempts
 from independence_bench.store.database import Store, default_store, open_store
-from independence_bench.subject import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
 
 NO_EFFORT = "none"  # what published labels call off
 EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
@@ -310,7 +311,7 @@ def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool, spread: 
 def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> None:
     """What could not be completed, what it cost, the ranking, how to read on."""
     with store.reading() as connection:
-        spent = calls.spending(connection)
+        spent = attempts.spending(connection)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
     print_asked(wanted, store, [report.judge])
@@ -349,7 +350,7 @@ def outlook_lines(outlook: Outlook) -> list[str]:
     return lines
 
 
-def closing_lines(report: Report, spent: calls.Spending) -> list[str]:
+def closing_lines(report: Report, spent: attempts.Spending) -> list[str]:
     """What could not be completed and why, what it cost, and how to go on."""
     lines = []
     if report.lost:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from independence_bench.analysis.item_analysis import measure_board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
@@ -18,8 +20,6 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.report.rows import boards
-from independence_bench.report.scenarios import measure_board
 from independence_bench.report.scenarios_view import scenarios_json, scenarios_view
 from independence_bench.report.terminal import printed
 

@@ -13,10 +13,10 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
 )
-from independence_bench.embedded import is_table_judge
 from independence_bench.errors import WrongUse
-from independence_bench.plan import every_configuration
-from independence_bench.report.flags import flags_of
+from independence_bench.judging.review_flags import flags_of
+from independence_bench.models.local import is_table_judge
+from independence_bench.protocol.plan import every_configuration
 from independence_bench.report.terminal import printed, transcript_view
 from independence_bench.report.transcripts import Reading, find_transcripts
 from independence_bench.store.database import open_store

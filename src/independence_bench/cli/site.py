@@ -9,11 +9,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from independence_bench.cli.options import err, find_protocol, open_results, out, store_option
 from independence_bench.errors import WrongUse
-from independence_bench.viewer.catalog import read_catalog, rows_of
-from independence_bench.viewer.freeze import WORKFLOW, check_place, freeze, offer
-from independence_bench.viewer.page import read_page
+from independence_bench.viewer.assets import read_page
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.searching import Shelved, build_search
+from independence_bench.viewer.search_index import Shelved, build_search
+from independence_bench.viewer.snapshot import read_catalog, rows_of
+from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
 
 @click.command(name="site")

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from independence_bench.cli.options import F, Number
 from independence_bench.cli.progress import duration
-from independence_bench.report.terminal import plural
-from independence_bench.spread import Pause, Spread, gap_of
+from independence_bench.engine.schedule import Pause, Spread, gap_of
+from independence_bench.report.format import plural
 
 LONGEST = 24.0 * 366  # hours
 

@@ -8,13 +8,22 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
 from independence_bench.cli.options import F, Number
+from independence_bench.engine.adaptive import (
+    ALL_RUNS,
+    INCOMPLETE,
+    OPEN,
+    OUT_OF_REACH,
+    SETTLED,
+    Aim,
+    Course,
+    Standpoint,
+)
 from independence_bench.errors import WrongUse
+from independence_bench.escape import label_text
 from independence_bench.report.figures import ranks
-from independence_bench.report.terminal import money, plural
-from independence_bench.rounds import ALL_RUNS, INCOMPLETE, OPEN, OUT_OF_REACH, SETTLED, Aim, Course, Standpoint
-from independence_bench.shown import label_text
-from independence_bench.statistics.adaptive import FEWEST, MOST, level_of_a_look
+from independence_bench.report.format import money, plural
 
 
 def until_options(command: F) -> F:

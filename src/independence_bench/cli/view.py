@@ -9,11 +9,11 @@ import webbrowser
 import click
 
 from independence_bench.cli.options import err, find_protocol, open_results, store_option, stored_protocol_option
+from independence_bench.viewer.access import Door
 from independence_bench.viewer.app import make_app
-from independence_bench.viewer.door import Door
+from independence_bench.viewer.assets import read_page
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.page import read_page
-from independence_bench.viewer.serving import LOOPBACK, Server, listen
+from independence_bench.viewer.server import LOOPBACK, Server, listen
 
 PORT = 8484
 

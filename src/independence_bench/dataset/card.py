@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
-from independence_bench.dataset.columns import SHEETS, described
+from independence_bench.dataset.schema import SHEETS, described
 
 _SIZES = (
     (1_000, "n<1K"),

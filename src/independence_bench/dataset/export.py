@@ -18,15 +18,15 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.dataset.card import card
-from independence_bench.dataset.columns import PARTS, SCORES, SHEETS, Column, Sheet
-from independence_bench.dataset.forms import to_sheet
+from independence_bench.dataset.convert import to_sheet
+from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, Column, Sheet
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.protocol_files import parse
-from independence_bench.report.rows import Board, Row, boards
-from independence_bench.staging import staging
-from independence_bench.store import exchange, participants
+from independence_bench.protocol.loader import parse
+from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
+from independence_bench.store.staging import staging
 
 Form = Literal["jsonl", "parquet"]
 R = TypeVar("R")
@@ -69,8 +69,8 @@ def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, lice
         for sheet in SHEETS:
             found = scores(store, connection) if sheet is SCORES else source.rows(sheet)
             rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
-        in_flight = exchange.in_flight(connection)
-        protocols = sorted({name for _, name, _ in participants.stored_protocols(connection)})
+        in_flight = bulk.in_flight(connection)
+        protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
     (folder / "README.md").write_text(card(rows, protocols, form, raw, licence), encoding="utf-8", newline="\n")
     return rows, in_flight
 
@@ -82,7 +82,7 @@ class _Source:
         self.connection, self.raw = connection, raw
         self.numbers: dict[int, int] = {}  # an attempt's id -> its number at its call
         self.labels = {
-            name: {row[key]: row[label] for row in exchange.dump(connection, name)}
+            name: {row[key]: row[label] for row in bulk.dump(connection, name)}
             for name, key, label in (
                 ("subjects", "hash", "label"), ("judges", "hash", "label"), ("protocols", "hash", "name"),
             )
@@ -92,7 +92,7 @@ class _Source:
         """Every row of *sheet*, in a fixed order."""
         columns = sheet.shown(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
-        stored = exchange.dump(self.connection, sheet.name, blobs)
+        stored = bulk.dump(self.connection, sheet.name, blobs)
         for row in self._numbered(stored) if sheet.name == "attempts" else stored:
             whole = to_sheet(sheet, row, self._told(sheet, row))
             yield {column.name: whole[column.name] for column in columns}
@@ -124,7 +124,7 @@ class _Source:
 
 def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
     """A row for each subject on each board of each protocol; none for a protocol that this version cannot read."""
-    stored = participants.stored_protocols(connection)
+    stored = registry.stored_protocols(connection)
     for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
         try:
             protocol = parse(files, where=name)

@@ -11,24 +11,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from independence_bench.errors import WrongUse
-from independence_bench.name_reading import NamesRead
-from independence_bench.protocol import Protocol
-from independence_bench.report.comparisons import (
+from independence_bench.analysis.compare_settings import (
     Comparison,
     Price,
     compare_efforts,
     compare_providers,
     price_indices,
 )
-from independence_bench.report.configurations import Configurations, compare_configurations
-from independence_bench.report.naming import NameCount, Named, ScenarioNames, count_by_scenario, count_names
-from independence_bench.report.reliability import Reliability, measure_reliability, panel, read_prices
-from independence_bench.report.rows import Board, Row
-from independence_bench.report.scenarios import Complexity, RunMarks, measure_board
-from independence_bench.report.spent import Spent, read_spent
-from independence_bench.store import calls, consumption
-from independence_bench.store.calls import Spending
+from independence_bench.analysis.configurations import Configurations, compare_configurations
+from independence_bench.analysis.item_analysis import Complexity, RunMarks, measure_board
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.name_counts import NameCount, Named, ScenarioNames, count_by_scenario, count_names
+from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
+from independence_bench.analysis.spending import Spent, read_spent
+from independence_bench.engine.ask_names import NamesRead
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.definition import Protocol
+from independence_bench.store import attempts, usage
+from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
 
 
@@ -104,9 +104,9 @@ def read_contents(
     with store.reading() as connection:
         marks = _marks(main)
         spent = read_spent(connection, main)
-        spending = calls.spending(connection)
+        spending = attempts.spending(connection)
         typical = read_prices(connection, together)
-        updated = consumption.newest(connection)
+        updated = usage.newest(connection)
     return Contents(
         protocol=protocol,
         updated=updated,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.report.comparisons import Comparison, Variant
+from independence_bench.analysis.compare_settings import Comparison, Variant
+from independence_bench.analysis.name_counts import unique_names
+from independence_bench.analysis.spending import Spent
+from independence_bench.report.board_json import apart_values, board_values
 from independence_bench.report.contents import Contents, Detail
-from independence_bench.report.json import apart_values, board_values
-from independence_bench.report.naming import unique_names
 from independence_bench.report.reliability_view import reliability_values
-from independence_bench.report.spent import Spent
 
 DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
 

@@ -13,9 +13,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.report.costs import CommandCost, Costs, Disagreement, Paid, Part
-from independence_bench.report.terminal import money, plural
-from independence_bench.shown import label_text
+from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, Paid, Part
+from independence_bench.escape import label_text
+from independence_bench.report.format import money, plural
 
 MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"

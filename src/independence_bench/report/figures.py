@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from independence_bench.report.certainty import Uncertainty
-from independence_bench.report.made import made_said
-from independence_bench.report.rows import Board, Row
-from independence_bench.scoring import OWN
-from independence_bench.shown import label_text
-from independence_bench.statistics.intervals import Interval
-from independence_bench.statistics.ranking import Standing
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.run_times import made_said
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.ranking import Standing
+from independence_bench.analysis.uncertainty import Uncertainty
+from independence_bench.escape import label_text
+from independence_bench.protocol.scoring import OWN
 
 TIED = "≈"
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}

@@ -13,12 +13,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from independence_bench.analysis.judge_agreement import Dispute, Flagged, Place, Validation
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
+from independence_bench.escape import label_text
 from independence_bench.report.figures import between, from_to
-from independence_bench.report.judges import Dispute, Flagged, Place, Validation
-from independence_bench.report.terminal import money, number, plural, scale, share
-from independence_bench.shown import label_text
-from independence_bench.statistics.intervals import Interval
-from independence_bench.statistics.leaving_out import FEWEST_MARKED, FEWEST_RANKED
+from independence_bench.report.format import money, number, plural, scale, share
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
 MOST = 10  # conversations listed to be read; all of them are in the JSON

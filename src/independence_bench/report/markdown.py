@@ -9,32 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from independence_bench.protocol import Protocol
-from independence_bench.report.comparisons import Comparison, Variant
-from independence_bench.report.configurations import Configurations
+from independence_bench.analysis.compare_settings import Comparison, Variant
+from independence_bench.analysis.configurations import Configurations
+from independence_bench.analysis.item_analysis import Complexity
+from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board, Row
+from independence_bench.analysis.name_counts import unique_names
+from independence_bench.analysis.run_times import day_and_hour, made_said, span_text
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.figures import between, doubts, from_to, made_by, medal, ranks
-from independence_bench.report.made import day_and_hour, made_said, span_text
-from independence_bench.report.markup import code, prose, table
-from independence_bench.report.naming import unique_names
+from independence_bench.report.format import money, number, plural, scale, share, signed
+from independence_bench.report.markdown_escape import code, prose, table
 from independence_bench.report.reliability_view import about, sections
-from independence_bench.report.rows import MOST_UNANSWERED, Board, Row
-from independence_bench.report.scenarios import Complexity
 from independence_bench.report.scenarios_view import percent, percents, remarks, span
-from independence_bench.report.terminal import (
-    EFFECTS_SURE,
-    cautions,
-    effect_title,
-    incomplete_lines,
-    money,
-    number,
-    plural,
-    scale,
-    share,
-    signed,
-    signs,
-)
-from independence_bench.statistics.intervals import Interval
+from independence_bench.report.terminal import EFFECTS_SURE, cautions, effect_title, incomplete_lines, signs
 
 MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name

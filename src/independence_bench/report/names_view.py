@@ -12,12 +12,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.name_reading import RULE, NamesRead
-from independence_bench.names import Choice, gender_changed, name_changed
-from independence_bench.protocol import Protocol
-from independence_bench.report.naming import Named, count_by_scenario, count_names
-from independence_bench.report.terminal import plural
-from independence_bench.shown import label_text
+from independence_bench.analysis.name_counts import Named, count_by_scenario, count_names
+from independence_bench.engine.ask_names import RULE, NamesRead
+from independence_bench.escape import label_text
+from independence_bench.judging.self_names import Choice, gender_changed, name_changed
+from independence_bench.protocol.definition import Protocol
+from independence_bench.report.format import plural
 
 MOST = 10  # names in the summary
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}

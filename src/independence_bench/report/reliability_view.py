@@ -12,11 +12,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.report.reliability import Noise, Reliability
-from independence_bench.report.terminal import money, number, plural
-from independence_bench.shown import label_text
-from independence_bench.statistics.components import SEVERAL_JUDGES
-from independence_bench.statistics.decision import JUDGES, MULTIPLES, RUNS, Coefficients, Option
+from independence_bench.analysis.reliability import Noise, Reliability
+from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
+from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
+from independence_bench.escape import label_text
+from independence_bench.report.format import money, number, plural
 
 MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components

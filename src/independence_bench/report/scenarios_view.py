@@ -12,14 +12,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.protocol import Protocol
+from independence_bench.analysis.item_analysis import Complexity, ScenarioFacts, Verdict
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
+from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.figures import judged_by
-from independence_bench.report.rows import Board
-from independence_bench.report.scenarios import Complexity, ScenarioFacts, Verdict
-from independence_bench.report.terminal import number, plural, signed
-from independence_bench.shown import label_text
-from independence_bench.statistics.intervals import Interval
-from independence_bench.statistics.items import FEWEST, FEWEST_SAMPLED
+from independence_bench.report.format import number, plural, signed
 
 Written = Callable[[str], str]  # words from outside -> what can be shown
 

@@ -14,16 +14,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.conversation import Transcript
-from independence_bench.protocol import Ask, Configuration, Dimension, Given, Mark, Protocol, Scenario
-from independence_bench.report import figures
-from independence_bench.report.configurations import Configurations, Effect
-from independence_bench.report.differences import Difference
+from independence_bench.analysis.configurations import Configurations, Effect
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.rule_differences import Difference
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.escape import harmless, label_text
+from independence_bench.protocol.conversation import Transcript
+from independence_bench.protocol.definition import Ask, Configuration, Dimension, Given, Protocol, Scenario
 from independence_bench.report.figures import between, doubts, from_to, judged_by, made_by, ranks, tied
-from independence_bench.report.rows import Board, Row
-from independence_bench.shown import harmless, label_text
-from independence_bench.statistics.intervals import Interval
-from independence_bench.store.records import Judgement
+from independence_bench.report.format import number, plural, scale, share, signed
+from independence_bench.store.results import Judgement
 
 THINKS, EMBEDDED = "†", "‡"
 
@@ -288,38 +288,6 @@ def short(dimension: Dimension) -> str:
     """A column heading of at most four letters: the start of one word, the initials of several."""
     words = label_text(dimension.title).replace("-", " ").split()
     return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
-
-
-def number(value: float | None, digits: int) -> str:
-    """*value* with so many decimals; a dash for what is absent."""
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def signed(points: float | None) -> str:
-    """A difference with its sign, one decimal; a dash for what is absent."""
-    return "–" if points is None else figures.signed(points)
-
-
-def share(value: float) -> str:
-    """A share in whole percent that is 0 % only when there is none at all."""
-    return "0%" if value == 0 else "<1%" if value < 0.005 else f"{value:.0%}"
-
-
-def plural(count: int, noun: str, nouns: str = "") -> str:
-    """1 call, 2 calls; 1 reply, 2 replies."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
-def money(dollars: float) -> str:
-    """$12.34, $0.0123: enough digits that nothing that was spent reads as nothing."""
-    if 0 < dollars < 0.00005:
-        return "<$0.0001"
-    return f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
-
-
-def scale(mark: Mark) -> str:
-    """A mark's scale in a word."""
-    return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
 
 
 def _percent(value: float | None) -> float | None:

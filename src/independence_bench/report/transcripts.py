@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
-from independence_bench.conversation import Transcript
-from independence_bench.delivery import messages
 from independence_bench.errors import WrongUse
-from independence_bench.plan import script_hash
-from independence_bench.protocol import Configuration, Delivery, Protocol, Scenario
-from independence_bench.report.called import fit
-from independence_bench.report.rows import unique_labels
-from independence_bench.report.terminal import plural
-from independence_bench.store import calls, participants, records
-from independence_bench.store.calls import ANSWERED, CUT_OFF
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.lookup import fit
+from independence_bench.protocol.conversation import Transcript
+from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario
+from independence_bench.protocol.delivery import messages
+from independence_bench.protocol.plan import script_hash
+from independence_bench.report.format import plural
+from independence_bench.store import attempts, registry, results
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
-from independence_bench.store.records import Judgement, TranscriptRow
+from independence_bench.store.registry import unique_labels
+from independence_bench.store.results import Judgement, TranscriptRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ def find_transcripts(
         known = ", ".join(s.id for s in protocol.scenarios)
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
     with store.reading() as connection:
-        labels = unique_labels(participants.stored_subjects(connection))
+        labels = unique_labels(registry.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")
-        judges = participants.stored_judges(connection)
+        judges = registry.stored_judges(connection)
         found = []
         for configuration in configurations:
             script = script_hash(protocol, configuration, scenario)
-            for row in records.transcript_rows(connection, [script], meant):
+            for row in results.transcript_rows(connection, [script], meant):
                 if run is None or row.run == run:
                     title = f"{labels[meant]} · {scenario.title} · {configuration} · run {row.run}"
                     found.append(_read(connection, protocol, scenario, row, title, judges))
@@ -75,12 +75,12 @@ def _read(
     title: str,
     judges: Mapping[str, str],
 ) -> Reading:
-    transcript, keys = records.read_transcript(connection, row.id)
+    transcript, keys = results.read_transcript(connection, row.id)
     rubric = rubric_hash(protocol.judge_instructions, scenario)
-    judgements = records.judgements_of(connection, row.heard_hash, rubric)
+    judgements = results.judgements_of(connection, row.heard_hash, rubric)
     remarks = [f"invalid: {row.reason}"] if row.reason else []
     reasoning = {}
-    replies = records.find_replies(connection, keys)
+    replies = results.find_replies(connection, keys)
     for name, key in zip(scenario.asks, keys, strict=False):
         reply = replies.get(key)
         if reply is None:
@@ -90,7 +90,7 @@ def _read(
             remarks.append(f"{name}: cut off by the token limit")
         if reply.plain_text:
             remarks.append(f"{name}: said in plain text, without calling the tool")
-        for attempt in calls.attempts_of(connection, [key]):
+        for attempt in attempts.attempts_of(connection, [key]):
             if attempt["outcome"] == CUT_OFF:
                 remarks.append(f"{name}: a first reply was cut off, and asked again with twice the limit")
             elif attempt["outcome"] == ANSWERED and attempt["reasoning_tokens"]:

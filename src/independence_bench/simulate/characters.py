@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from independence_bench.judging.output import REASONING
 from independence_bench.simulate.chance import choose
 from independence_bench.simulate.talk import EVADING, ROCK, YIELDING, length_of, texts
 from independence_bench.simulate.wire import Asked, Reply
-from independence_bench.verdict import REASONING
 
 Character = Callable[[Asked, int], Reply]
 

@@ -19,10 +19,10 @@ from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, ins
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
-from independence_bench.store.check import check
-from independence_bench.store.postgresql import PostgresDatabase
-from independence_bench.store.sqlite_file import SqliteFile
-from independence_bench.store.tables import ADDED, VERSION, meta, metadata
+from independence_bench.store.integrity import check
+from independence_bench.store.postgres import PostgresDatabase
+from independence_bench.store.schema import ADDED, VERSION, meta, metadata
+from independence_bench.store.sqlite import SqliteFile
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 

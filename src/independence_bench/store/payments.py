@@ -13,7 +13,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, inspect, select
 
-from independence_bench.store.tables import (
+from independence_bench.store.schema import (
     IMPORTED,
     attempts,
     calls,

@@ -26,9 +26,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError
-from independence_bench.viewer.door import Door
+from independence_bench.viewer.access import Door
+from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.page import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.routes import Answers
 
 QUICK, SLOW = 4, 2  # threads for one transcript, and for what takes longer

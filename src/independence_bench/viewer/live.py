@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from independence_bench.errors import StoreError
-from independence_bench.protocol import Protocol
-from independence_bench.store.changes import state_of
+from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
-from independence_bench.viewer.catalog import Catalog, read_catalog
+from independence_bench.store.fingerprint import state_of
 from independence_bench.viewer.routes import Answers
+from independence_bench.viewer.search_cache import SearchShelf
 from independence_bench.viewer.shapes import Offer
-from independence_bench.viewer.shelf import SearchShelf
+from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it took, it is left alone

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from independence_bench.delivery import tools
-from independence_bench.viewer import parts, shapes
-from independence_bench.viewer.catalog import Catalog, Edition
+from independence_bench.protocol.delivery import tools
+from independence_bench.viewer import fragments, shapes
+from independence_bench.viewer.glossary import TERMS
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.terms import TERMS
+from independence_bench.viewer.snapshot import Catalog, Edition
 
 
 def methods_answer(catalog: Catalog) -> shapes.Methods:
@@ -20,7 +20,7 @@ def _protocol(catalog: Catalog, edition: Edition) -> shapes.ProtocolMethod:
     protocol = edition.protocol
     wording = protocol.tool_role
     return shapes.ProtocolMethod(
-        protocol=parts.protocol_entry(catalog, edition),
+        protocol=fragments.protocol_entry(catalog, edition),
         description=protocol.description,
         temperature=protocol.temperature,
         max_tokens=protocol.max_tokens,
@@ -37,11 +37,13 @@ def _protocol(catalog: Catalog, edition: Edition) -> shapes.ProtocolMethod:
                     shapes.ScenarioMethod(
                         id=scenario_slug(one.id),
                         title=one.title,
-                        script=parts.script(one),
+                        script=fragments.script(one),
                         judged=one.judged,
                         rubrics=tuple(
                             shapes.RubricText(
-                                rubric.name, rubric.text, tuple(parts.scale(protocol, mark) for mark in rubric.marks)
+                                rubric.name,
+                                rubric.text,
+                                tuple(fragments.scale(protocol, mark) for mark in rubric.marks),
                             )
                             for rubric in one.rubrics
                         ),
@@ -52,5 +54,5 @@ def _protocol(catalog: Catalog, edition: Edition) -> shapes.ProtocolMethod:
             )
             for experiment in protocol.experiments
         ),
-        dimensions=tuple(map(parts.dimension_facts, protocol.dimensions)),
+        dimensions=tuple(map(fragments.dimension_facts, protocol.dimensions)),
     )

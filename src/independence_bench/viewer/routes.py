@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from independence_bench import __version__
-from independence_bench.viewer import comparing, judging, methods, parts, ranking, reading, scenarios, shapes, subjects
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id, subject_id
-from independence_bench.viewer.searching import Shelved
-from independence_bench.viewer.writing import json_bytes
+from independence_bench.viewer import (
+    boards,
+    compare,
+    fragments,
+    judges,
+    methods,
+    scenarios,
+    shapes,
+    subjects,
+    transcript,
+)
+from independence_bench.viewer.encode import json_bytes
+from independence_bench.viewer.search_index import Shelved
+from independence_bench.viewer.snapshot import Catalog, Ranking, rows_of, series_id, subject_id
 
 A = TypeVar("A")
 ID = r"([a-z0-9-]{1,80})"
@@ -54,13 +64,13 @@ class Answers:
         for series, place in self.series.items():
             yield from self._of_series(series, place)
         yield from self._of_search()
-        for transcript in self.catalog.held.transcripts:
-            yield f"transcripts/{transcript}.json"
+        for key in self.catalog.held.transcripts:
+            yield f"transcripts/{key}.json"
             if self.offer.raw:
-                yield f"raw/{transcript}.json"
+                yield f"raw/{key}.json"
 
     def _of_series(self, series: str, place: Ranking) -> Iterator[str]:
-        for one in ranking.in_several(self.catalog, place):
+        for one in boards.in_several(self.catalog, place):
             yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
 
     def _of_search(self) -> Iterator[str]:
@@ -100,12 +110,12 @@ def _index(answers: Answers) -> Given:
     return json_bytes(
         shapes.Index(
             version=catalog.version,
-            project=shapes.Project(parts.NAME, __version__),
+            project=shapes.Project(fragments.NAME, __version__),
             offer=answers.offer,
-            newest=parts.moment(catalog.held.newest),
-            protocols=tuple(parts.protocol_entry(catalog, one) for one in catalog.held.editions.values()),
-            boards=tuple(map(parts.board_entry, catalog.rankings.values())),
-            citation=parts.citation(catalog),
+            newest=fragments.moment(catalog.held.newest),
+            protocols=tuple(fragments.protocol_entry(catalog, one) for one in catalog.held.editions.values()),
+            boards=tuple(map(fragments.board_entry, catalog.rankings.values())),
+            citation=fragments.citation(catalog),
         )
     )
 
@@ -127,7 +137,7 @@ def _board(answers: Answers, board: str, kind: str) -> Given:
         return None
 
     def made() -> Given:
-        return _both_forms(answers, board, kind, lambda: ranking.board_answer(catalog, place), ranking.board_table)
+        return _both_forms(answers, board, kind, lambda: boards.board_answer(catalog, place), boards.board_table)
 
     return catalog.kept(f"{board}.{kind}", made)
 
@@ -137,7 +147,7 @@ def _all_scenarios(answers: Answers, board: str) -> Given:
     catalog, place = answers.catalog, answers.catalog.rankings.get(board)
     if place is None:
         return None
-    return _both_forms(answers, board, "csv", lambda: ranking.board_answer(catalog, place), ranking.scenarios_table)
+    return _both_forms(answers, board, "csv", lambda: boards.board_answer(catalog, place), boards.scenarios_table)
 
 
 def _on_board(
@@ -176,8 +186,8 @@ def _in_configurations(answers: Answers, series: str, subject: str, kind: str) -
         answers,
         f"{series}/settings/{subject}",
         kind,
-        lambda: comparing.configurations_answer(answers.catalog, place, subject),
-        comparing.configurations_table,
+        lambda: compare.configurations_answer(answers.catalog, place, subject),
+        compare.configurations_table,
     )
 
 
@@ -186,7 +196,7 @@ def _judges(answers: Answers, protocol: str, kind: str) -> Given:
     if edition is None:
         return None
     return _both_forms(
-        answers, protocol, kind, lambda: judging.judges_answer(answers.catalog, edition), judging.judges_table
+        answers, protocol, kind, lambda: judges.judges_answer(answers.catalog, edition), judges.judges_table
     )
 
 
@@ -211,7 +221,7 @@ def _numbered(parts: Sequence[object], number: str) -> Given:
 
 
 Answer = Callable[..., Given]
-_COMPARISONS = _on_board("compare", comparing.comparisons_answer, comparing.comparisons_table)
+_COMPARISONS = _on_board("compare", compare.comparisons_answer, compare.comparisons_table)
 _SUBJECTS = _on_board("subjects", subjects.subject_answer, subjects.subject_table)
 _SCENARIOS = _on_board("scenarios", scenarios.scenario_answer, scenarios.scenario_table)
 KIND = r"\.(json|csv)"
@@ -221,10 +231,13 @@ ROUTES: tuple[tuple[re.Pattern[str], Answer], ...] = tuple(
     for pattern, answer in (
         (r"index\.json", _index),
         (r"methods\.json", lambda answers: json_bytes(methods.methods_answer(answers.catalog))),
-        (rf"transcripts/{ID}\.json", lambda answers, id_: _written(reading.transcript_answer(answers.catalog, id_))),
+        (
+            rf"transcripts/{ID}\.json",
+            lambda answers, id_: _written(transcript.transcript_answer(answers.catalog, id_)),
+        ),
         (
             rf"raw/{ID}\.json",
-            lambda answers, id_: _written(reading.raw_answer(answers.catalog, id_)) if answers.offer.raw else None,
+            lambda answers, id_: _written(transcript.raw_answer(answers.catalog, id_)) if answers.offer.raw else None,
         ),
         (rf"boards/{ID}{KIND}", _board),
         (rf"boards/{ID}/scenarios\.csv", _all_scenarios),

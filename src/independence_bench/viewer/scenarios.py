@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from independence_bench.store import records
-from independence_bench.viewer import parts, ranking, shapes
-from independence_bench.viewer.catalog import Catalog, Ranking, subject_id
+from independence_bench.store import results
+from independence_bench.viewer import boards, fragments, shapes
+from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.slugs import scenario_slug
+from independence_bench.viewer.snapshot import Catalog, Ranking, subject_id
 from independence_bench.viewer.transcripts import listing
-from independence_bench.viewer.writing import csv_bytes
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
 
@@ -29,7 +29,7 @@ def scenario_answer(catalog: Catalog, place: Ranking, scenario: str) -> shapes.S
             if listed.counts(one)
         }
         scripts = {one.row.script_hash for one in stored.values()}
-        for row, talk, _ in records.words_of(connection, scripts):
+        for row, talk, _ in results.words_of(connection, scripts):
             if row.id in stored:
                 one = stored[row.id]
                 entry = listed.entry(connection, one)
@@ -52,9 +52,9 @@ def scenario_answer(catalog: Catalog, place: Ranking, scenario: str) -> shapes.S
     return shapes.Scenario(
         version=catalog.version,
         board=place.id,
-        facts=next(one for one in ranking.scenarios(place, contents) if one.id == scenario_slug(meant.id)),
-        script=parts.script(meant),
-        scales=tuple(parts.scale(board.protocol, mark) for mark in meant.marks),
+        facts=next(one for one in boards.scenarios(place, contents) if one.id == scenario_slug(meant.id)),
+        script=fragments.script(meant),
+        scales=tuple(fragments.scale(board.protocol, mark) for mark in meant.marks),
         rubrics=tuple(rubric.text for rubric in meant.rubrics),
         answers=tuple(sorted(answers, key=_best_first)),
     )

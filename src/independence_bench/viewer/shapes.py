@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from independence_bench.viewer.rounding import (
+from independence_bench.viewer.numbers import (
     Difference,
     Dollars,
     Given,

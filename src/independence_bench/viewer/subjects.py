@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from independence_bench.name_reading import NamesRead, names_of
-from independence_bench.names import gender_changed, name_changed
-from independence_bench.report.certainty import UNKNOWN
-from independence_bench.report.configurations import Change, change_between
+from independence_bench.analysis.configurations import Change, change_between
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.run_times import Made, day_and_hour, made_said, span_text
+from independence_bench.analysis.uncertainty import UNKNOWN
+from independence_bench.engine.ask_names import NamesRead, names_of
+from independence_bench.judging.self_names import gender_changed, name_changed
+from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.contents import Contents
 from independence_bench.report.figures import from_to
-from independence_bench.report.made import Made, day_and_hour, made_said, span_text
-from independence_bench.report.rows import Board, Row
-from independence_bench.scoring import mean_of
-from independence_bench.viewer import parts, ranking, shapes
-from independence_bench.viewer.catalog import Catalog, Ranking, rows_of, series_id
+from independence_bench.viewer import boards, fragments, shapes
+from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.slugs import scenario_slug, transcript_slug
+from independence_bench.viewer.snapshot import Catalog, Ranking, rows_of, series_id
 from independence_bench.viewer.transcripts import Listing, listing
-from independence_bench.viewer.writing import csv_bytes
 
 
 def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Subject | None:
@@ -30,11 +30,11 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
     detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
     marks = [mark for mark in _marks(board) if mark.name in detail.scored]
     entries = _entries(catalog, listing(catalog, place, board), row)
-    why = ranking.unsaid(board)
+    why = boards.unsaid(board)
     return shapes.Subject(
         version=catalog.version,
         board=place.id,
-        row=ranking.rows_by_id(catalog, place, board)[subject],
+        row=boards.rows_by_id(catalog, place, board)[subject],
         marks=tuple(marks),
         means=tuple(shapes.MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(board, row, entries),
@@ -43,14 +43,14 @@ def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Sub
         by_configuration=tuple(
             shapes.ConfigurationScore(
                 str(one),
-                ranking.index_score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
+                boards.index_score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
                 score.deviation,
             )
             for one, score in row.by_configuration.items()
         ),
         elsewhere=tuple(_elsewhere(catalog, place, row, why)),
         dollars=detail.spent.total,
-        served=parts.served(detail.spent),
+        served=fragments.served(detail.spent),
         names=_names(catalog, place, row),
         transcripts=entries,
     )
@@ -72,7 +72,7 @@ def subject_table(answer: shapes.Subject) -> bytes:
 
 def _marks(board: Board) -> Sequence[shapes.MarkScale]:
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
-    return [parts.scale(board.protocol, mark) for mark in every.values()]
+    return [fragments.scale(board.protocol, mark) for mark in every.values()]
 
 
 def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[shapes.TranscriptEntry, ...]:
@@ -120,15 +120,15 @@ def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -
         board = catalog.board(other) if same and other is not place else None
         there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
         for one in there:
-            why = None if board is None else ranking.unsaid(board)
+            why = None if board is None else boards.unsaid(board)
             change = _change(row, one)
             again = None if change is None else change.again
             yield shapes.Elsewhere(
                 board=other.id,
                 configurations=tuple(map(str, other.configurations)),
-                index=ranking.index_score(one.score.index, one.certainty.index, why),
+                index=boards.index_score(one.score.index, one.certainty.index, why),
                 difference=None if change is None else change.points,
-                again=ranking.interval(again, from_to),
+                again=boards.interval(again, from_to),
                 why=None if again else why or unsaid or "no interval: it is not ranked on both boards",
             )
 

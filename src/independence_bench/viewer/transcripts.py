@@ -8,14 +8,14 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
-from independence_bench.report.rows import Board, Row
-from independence_bench.report.scenarios import Worth, worth_of_marks
-from independence_bench.store import records
-from independence_bench.viewer.catalog import Catalog, Ranking, Stored, rows_of
-from independence_bench.viewer.parts import share_of_points
+from independence_bench.analysis.item_analysis import Worth, worth_of_marks
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.store import results
+from independence_bench.viewer.fragments import share_of_points
 from independence_bench.viewer.shapes import TranscriptEntry
 from independence_bench.viewer.slugs import scenario_slug
+from independence_bench.viewer.snapshot import Catalog, Ranking, Stored, rows_of
 
 State = Literal["judged", "not judged", "judge failed", "invalid"]
 
@@ -65,7 +65,7 @@ class Listing:
             return "invalid", stored.row.reason
         if self.ranking.judge is not None:
             rubric = rubric_hash(self.ranking.edition.protocol.judge_instructions, stored.scenario)
-            for one in records.judgements_of(connection, stored.row.heard_hash, rubric):
+            for one in results.judgements_of(connection, stored.row.heard_hash, rubric):
                 if self.catalog.held.judges.get(one.judge_hash) == self.ranking.judge and one.reason is not None:
                     return "judge failed", one.reason
         return "not judged", None

@@ -27,11 +27,11 @@ from published import Published, path_of
 from simulated import aib, simulating
 from sqlalchemy import LargeBinary, insert, select, update
 
-from independence_bench.brief import rubric_hash
-from independence_bench.plan import every_configuration, script_hash
-from independence_bench.protocol_files import load
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.plan import every_configuration, script_hash
 from independence_bench.store.database import open_store
-from independence_bench.store.tables import metadata, unpack
+from independence_bench.store.schema import metadata, unpack
 
 HERE = Path(__file__).parent
 PLAIN, TABLE = "sim:sim/judge-plain", "embedded"

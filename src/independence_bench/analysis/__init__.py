@@ -1,0 +1,1 @@
+"""Store to values: which results count, the leaderboard, uncertainty, agreement, comparisons."""

@@ -1,0 +1,381 @@
+"""What there is to worry about, one function a kind: evidence -> the places where it is. Pure.
+
+What each kind means, and what it does not find, is in docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from independence_bench.analysis.audit.evidence import Evidence, Told, loose_replies, rows_of
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.judging.output import within
+from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.delivery import is_words
+from independence_bench.protocol.scoring import PUBLISHED, Marks, score_run, score_subject
+from independence_bench.store.results import Judgement
+
+_OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `verdict` words it
+TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was found. Empty or None: it is wider than that."""
+
+    subject: str  # hash
+    label: str
+    run: int | None
+    configuration: Configuration | None
+    scenario: str
+    transcript: str  # id
+    judge: str | None  # label; None: it concerns every judge's numbers
+    detail: str
+
+
+Found = Iterator[Place]
+
+
+def _at(told: Told, detail: str, judge: str | None = None) -> Place:
+    about = told.row
+    return Place(
+        about.subject_hash, told.label, about.run, told.configuration, told.scenario.id, about.id, judge, detail
+    )
+
+
+def _everywhere(detail: str) -> Place:
+    return Place("", "", None, None, "", "", None, detail)
+
+
+# ---------------------------------------------------------------- what does not follow from its records
+
+
+def contradictions(evidence: Evidence) -> Found:
+    """What the store's own check finds."""
+    yield from (_everywhere(line) for line in evidence.contradictions)
+
+
+def damaged(evidence: Evidence) -> Found:
+    """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
+    left = dict(evidence.bodies.damaged)
+    for told in evidence.told:
+        for key in told.keys:
+            if key in evidence.bodies.damaged:
+                left.pop(key, None)
+                yield _at(told, f"{evidence.bodies.damaged[key]} cannot be read back")
+        for judgement in evidence.of(told):
+            if judgement.key in evidence.bodies.damaged:
+                left.pop(judgement.key, None)
+                yield _at(
+                    told,
+                    f"{evidence.bodies.damaged[judgement.key]} cannot be read back",
+                    evidence.judges[judgement.judge_hash],
+                )
+    yield from (_everywhere(f"{what} cannot be read back: call {key[:16]}") for key, what in sorted(left.items()))
+
+
+def other_indices(evidence: Evidence) -> Found:
+    """Rows whose index is another one when it is made of the marks as they were read again."""
+    told = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
+    for board in evidence.boards:
+        for row in rows_of(board):
+            if row.score.index is None:
+                continue
+            again = {
+                run: {slot: _read_again(evidence, board, told.get((row.subject.hash, run, *slot)), marks)
+                      for slot, marks in row.marks.get(run, {}).items()}
+                for run in row.runs
+            }  # fmt: skip
+            scores = [score_run(board.protocol, board.configurations, again[run], evidence.rules) for run in row.runs]
+            index = score_subject(scores, board.protocol, evidence.rules).index
+            if index is None or abs(index - row.score.index) > TINY:
+                shown = "none" if index is None else f"{index:.2f}"
+                yield _of(row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}")
+
+
+def _read_again(evidence: Evidence, board: Board, told: Told | None, marks: Marks) -> Marks:
+    """The marks of one conversation as its judge's raw reply has them; those that are stored where there is none."""
+    for judgement in evidence.of(told) if told else ():
+        if evidence.judges[judgement.judge_hash] == board.judge:
+            if judgement.key in evidence.bodies.marks:
+                return evidence.bodies.marks[judgement.key]
+            return {} if judgement.key in evidence.bodies.otherwise else marks
+    return marks
+
+
+def other_marks(evidence: Evidence) -> Found:
+    """Judgements whose marks are not those in the judge's raw reply."""
+    yield from _judged(evidence, lambda one, _: evidence.bodies.otherwise.get(one.key))
+
+
+def other_words(evidence: Evidence) -> Found:
+    """Replies whose words are not those in their raw bodies."""
+    for told in evidence.told:
+        for key, line in told.replies:
+            if key in evidence.bodies.otherwise:
+                yield _at(told, f"{line.name}: {evidence.bodies.otherwise[key]}")
+
+
+def outside_scale(evidence: Evidence) -> Found:
+    """Marks outside their scale: counted, or thrown away with the judgement that they are in."""
+
+    def wrong(judgement: Judgement, told: Told) -> str | None:
+        if judgement.reason is not None:
+            return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
+        scales = {mark.name: mark for mark in told.scenario.marks}
+        outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
+        return f"counted: {', '.join(outside)}" if outside else None
+
+    yield from _judged(evidence, wrong)
+
+
+def _judged(evidence: Evidence, wrong: Callable[[Judgement, Told], str | None]) -> Found:
+    for told in evidence.told:
+        for judgement in evidence.of(told):
+            if (detail := wrong(judgement, told)) is not None:
+                yield _at(told, detail, evidence.judges[judgement.judge_hash])
+
+
+# ---------------------------------------------------------------- what the model was not shown, or should not have been
+
+
+def other_first_turns(evidence: Evidence) -> Found:
+    """Conversations whose later turns answer another reply than the one that is on record for it."""
+    for told in evidence.told:
+        before = ""
+        said: list[str] = [evidence.protocol.tool_role.greeting] if told.row.delivery == "tool_role" else []
+        keys = {line.name: key for key, line in told.replies}
+        for line in told.transcript.lines:
+            if line.speaker == "human":
+                before = line.text
+                continue
+            key = keys.get(line.name)
+            if key and (detail := _other_reply(evidence, told, key, line.text, before, said)):
+                yield _at(told, f"{line.name}: {detail}")
+            said.append(line.text)
+
+
+def _other_reply(evidence: Evidence, told: Told, key: str, text: str, before: str, said: list[str]) -> str | None:
+    bodies = evidence.bodies
+    others = bodies.replaced.get(key, [])
+    if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
+        others = [*others, *loose_replies(bodies, told, before)]
+    if any(other.strip() != text.strip() for other in others):
+        return "its own record says other words than the later turns answer"
+    history = bodies.histories.get(key)
+    if history is not None and _bare(history) != _bare(said) and told.row.state == "complete":
+        return "it was asked with other replies in its history than the conversation has"
+    return None
+
+
+def _bare(texts: Iterable[str]) -> str:
+    """*texts* without white space: lines of one speaker are joined by some when they are sent."""
+    return "".join("".join(texts).split())
+
+
+def known_futures(evidence: Evidence) -> Found:
+    """Replies in whose history stands a reply that the script asks for later."""
+    for told in evidence.told:
+        asks = told.scenario.asks
+        texts = {line.name: line.text for _, line in told.replies}
+        for key, line in told.replies:
+            if line.name not in asks:
+                continue
+            there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
+            turn = asks.index(line.name)
+            earlier = {texts[name].strip() for name in asks[:turn] if name in texts}
+            later = [n for n in asks[turn + 1 :] if texts.get(n, "").strip() in there - earlier - {""}]
+            if later:
+                yield _at(told, f"{line.name} was asked with {', '.join(later)} in its history")
+
+
+# ---------------------------------------------------------------- replies
+
+
+def judged_debris(evidence: Evidence) -> Found:
+    """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
+    for told in evidence.told:
+        if not evidence.marked(told):
+            continue
+        empty = [(line.name, line.text) for _, line in told.replies if not is_words(line.text)]
+        for name, text in empty:
+            said = f"“{text.strip()[:20]}”" if text.strip() else "empty"
+            yield _at(told, f"{name} is {said}, judged")
+        name, _, reason = (told.row.reason or "").partition(": ")
+        if name in told.scenario.asks and name not in dict(empty):
+            yield _at(told, f"{name}: {reason}, judged")
+
+
+def cut_off(evidence: Evidence) -> Found:
+    """Conversations that count and have replies that the token limit cut off."""
+    for told in evidence.told:
+        if told.row.cut_off and told.row.state == "complete":
+            yield _at(told, f"{told.row.cut_off} of {told.row.replies} replies cut off")
+
+
+def thrown_away(evidence: Evidence) -> Found:
+    """Rejected replies that are answers by our rules, however short."""
+    for told in evidence.told:
+        for key in told.keys:
+            if key in evidence.bodies.thrown_away:
+                yield _at(told, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer")
+
+
+def unrecorded(evidence: Evidence) -> Found:
+    """Replies and judgements without a raw body: they stand in the store, and nothing shows that they came so."""
+    for told in evidence.told:
+        for key, line in told.replies:
+            if key in evidence.bodies.silent:
+                yield _at(told, f"{line.name} has no record of its own")
+    yield from _judged(evidence, lambda one, _: "no raw reply" if one.key in evidence.bodies.silent else None)
+
+
+def invalid(evidence: Evidence) -> Found:
+    """Whole conversations that our rules do not count."""
+    for told in evidence.told:
+        if told.row.state == "invalid" and not told.lacking:
+            judged = ", judged all the same" if evidence.marked(told) else ""
+            yield _at(told, f"{told.row.reason}{judged}")
+
+
+# ---------------------------------------------------------------- what is missing
+
+
+def missing(evidence: Evidence) -> Found:
+    """Conversations that a run should have and that are not there, or not to their end."""
+    there = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
+    played: dict[str, set[int]] = defaultdict(set)
+    for one in evidence.told:
+        played[one.row.subject_hash].add(one.row.run)
+    planned = {
+        (row.subject.hash, run, configuration, scenario.id): row.label
+        for board in evidence.boards
+        for row in rows_of(board)
+        for run in sorted(row.runs or played[row.subject.hash])
+        for configuration in board.configurations
+        for scenario in evidence.protocol.scenarios
+    }
+    for place, label in planned.items():
+        told = there.get(place)
+        if told is None:
+            subject, run, configuration, scenario_id = place
+            yield Place(subject, label, run, configuration, scenario_id, "", None, "not played")
+        elif told.lacking:
+            yield _at(told, f"without its end: {', '.join(told.lacking)}")
+
+
+def not_judged(evidence: Evidence) -> Found:
+    """Conversations without a judgement by the judge whose ranking they stand in."""
+    yield from _without_marks(evidence, lambda given: "not judged" if given is None else None)
+
+
+def judge_failed(evidence: Evidence) -> Found:
+    """Judgements that failed."""
+    yield from _without_marks(evidence, lambda given: given.reason if given is not None else None)
+
+
+def _without_marks(evidence: Evidence, why: Callable[[Judgement | None], str | None]) -> Found:
+    for board in evidence.boards:
+        for told in evidence.told:
+            if told.configuration not in board.configurations or told.row.state != "complete":
+                continue
+            mine = (one for one in evidence.of(told) if evidence.judges[one.judge_hash] == board.judge)
+            if (reason := why(next(mine, None))) is not None:
+                yield _at(told, reason, board.judge)
+
+
+# ---------------------------------------------------------------- rows
+
+
+def runs_of_one(evidence: Evidence) -> Found:
+    """Indices that rest on one run."""
+    for board in evidence.boards:
+        for row in board.ranked:
+            if len(row.runs) == 1:
+                yield _of(row, board, "one run: nothing says how much it would differ in another")
+
+
+def excluded(evidence: Evidence) -> Found:
+    """Subjects that are excluded from the ranking, whoever judged them."""
+    told: dict[tuple[str, tuple[Configuration, ...]], Place] = {}
+    for board in evidence.boards:
+        for row in board.incomplete:
+            if row.excluded is not None:
+                place = _of(row, board, row.excluded)
+                told.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
+    yield from told.values()
+
+
+def broken_pins(evidence: Evidence) -> Found:
+    """Replies that were served by somebody else than the provider that the subject is pinned to."""
+    for told in evidence.told:
+        pin = told.subject.provider
+        for key, line in told.replies if pin else ():
+            served = evidence.bodies.served.get(key)
+            if pin and served and not _is_provider(served, pin):
+                yield _at(told, f"{line.name}: pinned to {pin}, served by {served}")
+
+
+def _is_provider(served: str, pin: str) -> bool:
+    """Whether *served*, a name, may be what *pin*, a slug, means: letters and digits of one begin the other."""
+    name, slug = (_letters(text) for text in (served, pin.split("/")[0]))
+    return bool(name and slug) and (name.startswith(slug) or slug.startswith(name))
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())
+
+
+def unproven_pins(evidence: Evidence) -> Found:
+    """Subjects that are pinned to a provider and of whose replies none says who served it."""
+    pinned: dict[tuple[str, str], list[Told]] = defaultdict(list)
+    for told in evidence.told:
+        if told.subject.provider:
+            pinned[told.row.subject_hash, told.label].append(told)
+    for (subject, label), several in pinned.items():
+        if not any(key in evidence.bodies.served for told in several for key in told.keys):
+            pin = several[0].subject.provider
+            yield Place(subject, label, None, None, "", "", None, f"pinned to {pin}; no reply says who served it")
+
+
+def mixed_judges(evidence: Evidence) -> Found:
+    """Subjects whose marks come from several judges, none of which judged everything."""
+    by_subject: dict[tuple[str, str], list[Told]] = defaultdict(list)
+    for told in evidence.told:
+        if told.row.state == "complete":
+            by_subject[told.row.subject_hash, told.label].append(told)
+    for (subject, label), several in by_subject.items():
+        judged = [{one.judge_hash for one in evidence.of(told)} for told in several]
+        everybody = set().union(*judged)
+        if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
+            names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
+            yield Place(subject, label, None, None, "", "", None, f"judged in parts by {names}")
+
+
+def all_zero(evidence: Evidence) -> Found:
+    """Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark."""
+    yield from _judged(
+        evidence,
+        lambda one, told: "every identity mark is 0" if one.reason is None and PUBLISHED.leave_out(one.marks) else None,
+    )
+
+
+def judged_twice(evidence: Evidence) -> Found:
+    """The same words judged twice by one judge, with other marks; the first ones count."""
+    for told in evidence.told:
+        for judgement in evidence.marked(told):
+            others = evidence.bodies.again.get(judgement.key, ())
+            if any(other != judgement.marks for other in others):
+                yield _at(
+                    told,
+                    "the second judgement of the same words gave other marks",
+                    evidence.judges[judgement.judge_hash],
+                )
+
+
+def _of(row: Row, board: Board, detail: str) -> Place:
+    where = board.configurations[0] if len(board.configurations) == 1 else None
+    return Place(row.subject.hash, row.label, None, where, "", "", board.judge, detail)

@@ -1,0 +1,229 @@
+"""Everything that an audit looks at, read from a store in one go: conversations, judgements, and the raw bodies.
+
+Of the raw bodies only what differs is kept, so a large store needs time and little memory. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
+from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.results import Conversation, Results, results_of
+from independence_bench.hashing import content_hash, text_hash
+from independence_bench.judging.output import NoVerdict
+from independence_bench.models.messages import UNUSABLE
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario
+from independence_bench.protocol.scoring import Marks, Rules
+from independence_bench.store import raw_calls as stored_bodies
+from independence_bench.store import registry
+from independence_bench.store import results as stored_results
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
+from independence_bench.store.database import Store
+from independence_bench.store.integrity import check
+from independence_bench.store.raw_calls import ReplyBody
+from independence_bench.store.results import Judgement, TranscriptRow
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A stored conversation in its place."""
+
+    row: TranscriptRow
+    subject: ChatModel
+    label: str
+    configuration: Configuration
+    scenario: Scenario
+    transcript: Transcript
+    keys: tuple[str, ...]  # of its replies, in the order in which they were given
+    rubric: str  # hash
+
+    @property
+    def replies(self) -> list[tuple[str, Line]]:
+        """(key, line) of each reply in it."""
+        said = [line for line in self.transcript.lines if line.name]
+        return list(zip(self.keys, said, strict=False))
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The replies that the scenario asks for and that are not in it, though none ended it."""
+        given = {line.name for line in self.transcript.lines if line.name}
+        return () if len(self.keys) > len(given) else tuple(n for n in self.scenario.asks if n not in given)
+
+
+@dataclass(slots=True)
+class Bodies:
+    """What the raw bodies say, by key of the call; only what is out of the ordinary."""
+
+    replies: int = 0  # stored replies that were read again
+    verdicts: int = 0  # stored judgements that were
+    silent: set[str] = field(default_factory=set)  # stored, and without a raw body
+    damaged: dict[str, str] = field(default_factory=dict)  # an attempt at it cannot be read back; what of it
+    otherwise: dict[str, str] = field(default_factory=dict)  # what a stored reply or judgement differs in
+    replaced: dict[str, list[str]] = field(default_factory=dict)  # other replies to the same question
+    loose: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    """The human's last words -> (key, text, hash of the request) of replies of no conversation."""
+    thrown_away: dict[str, str] = field(default_factory=dict)  # rejected, and an answer by our rules
+    histories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what the model had said, of each request
+    served: dict[str, str] = field(default_factory=dict)  # provider, by its own word
+    marks: dict[str, Marks] = field(default_factory=dict)  # of stored judgements, as they were read again
+    again: dict[str, list[Marks]] = field(default_factory=dict)  # of further attempts at them
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is. *boards* are by the rules that were asked for."""
+
+    protocol: Protocol
+    rules: Rules
+    boards: tuple[Board, ...]
+    told: tuple[Told, ...]
+    judgements: Mapping[tuple[str, str], Sequence[Judgement]]  # (heard hash, rubric hash) -> one of each judge
+    judges: Mapping[str, str]  # hash -> label
+    bodies: Bodies
+    contradictions: tuple[str, ...]  # what the store's own check finds
+
+    def of(self, told: Told) -> Sequence[Judgement]:
+        """All judgements of a conversation, failed ones included."""
+        return self.judgements.get((told.row.heard_hash, told.rubric), ())
+
+    def marked(self, told: Told) -> list[Judgement]:
+        """Those that gave marks."""
+        return [judgement for judgement in self.of(told) if judgement.reason is None]
+
+
+def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
+    """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
+    shown = boards(store, protocol, rules=rules)
+    with store.reading() as connection:
+        every = results_of(connection, protocol)
+        rubrics = dict(every[0].rubrics)
+        told = tuple(_told(connection, shown, every))
+        judges = registry.stored_judges(connection)
+        given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
+        counted = {key for results in every for key in results.keys}
+        for judgement in stored_results.judgement_rows(connection, set(rubrics.values())):
+            if (key := (judgement.heard_hash, judgement.rubric_hash)) in counted:
+                given[key].append(judgement)
+        bodies = Bodies()
+        _read_replies(stored_bodies.reply_bodies(connection), told, protocol, bodies)
+        _read_verdicts(connection, protocol, rubrics, [one for several in given.values() for one in several], bodies)
+        contradictions = tuple(check(connection))
+    return Evidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
+
+
+def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[Told]:
+    """The conversations of every row that is shown, one for each place of a run that they fill."""
+    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in rows_of(board)}
+    counted: dict[str, list[Conversation]] = defaultdict(list)
+    for one in (one for results in every for one in results.conversations):
+        counted[one.row.id].append(one)
+    for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):
+        for one in counted[about.id]:
+            row = rows[one.configuration, about.subject_hash]
+            _, rubric = one.key
+            yield Told(about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric)
+
+
+def rows_of(board: Board) -> tuple[Row, ...]:
+    """All rows of a ranking, the incomplete ones last."""
+    return (*board.ranked, *board.incomplete)
+
+
+# ---------------------------------------------------------------- replies
+
+
+def _read_replies(found: Iterable[ReplyBody], told: Sequence[Told], protocol: Protocol, bodies: Bodies) -> None:
+    places: dict[str, Delivery] = {key: one.configuration.delivery for one in told for key in one.keys}
+    for body in found:
+        if body.raw is None or body.request is None:
+            bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
+            continue
+        delivery = places.get(body.key)
+        if delivery is None:
+            _keep_loose(body, bodies)
+            continue
+        read = words_in(body.raw, body.status, delivery, protocol.tool_role) if body.raw else "no record"
+        _compare(body, read, bodies)
+        if body.outcome in (ANSWERED, CUT_OFF) and body.served_provider:
+            bodies.served[body.key] = body.served_provider
+        if body.key not in bodies.histories:
+            bodies.histories[body.key] = model_lines(body.request)[0]
+
+
+def _compare(body: ReplyBody, read: Words | str, bodies: Bodies) -> None:
+    """What the raw body says beside what is stored of it."""
+    if body.outcome == REPLACED:
+        bodies.replaced.setdefault(body.key, []).append(read if isinstance(read, str) else read[0])
+    elif not isinstance(read, str) and body.outcome in UNUSABLE:
+        bodies.thrown_away[body.key] = read[0]
+    if body.state is None:
+        return
+    if not body.raw:
+        bodies.silent.add(body.key)
+        return
+    bodies.replies += 1
+    if body.state == "valid" and isinstance(read, str):
+        bodies.otherwise[body.key] = f"by its raw body it is no answer: {read}"
+    elif body.state == "valid" and read != (body.text, body.notes):
+        bodies.otherwise[body.key] = "its raw body says other words"
+
+
+def _keep_loose(body: ReplyBody, bodies: Bodies) -> None:
+    raw, request = body.raw or "", body.request or ""
+    if body.state is not None and body.text is not None and '"request_messages"' in raw:
+        _, last = model_lines(request)
+        bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(request)))
+
+
+def loose_replies(bodies: Bodies, told: Told, before: str) -> list[str]:
+    """Replies of no conversation that were given in the run of *told* when the human had last said *before*."""
+    there = bodies.loose.get(before.strip(), ())
+    return [text for key, text, request in there if content_hash([request, told.row.run]) == key]
+
+
+# ---------------------------------------------------------------- judgements
+
+
+def _read_verdicts(
+    connection: Connection,
+    protocol: Protocol,
+    rubrics: Mapping[str, str],
+    given: Sequence[Judgement],
+    bodies: Bodies,
+) -> None:
+    scenarios = {rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
+    by_key = {judgement.key: judgement for judgement in given}
+    for body in stored_bodies.verdict_bodies(connection):
+        stored = by_key.get(body.key)
+        if body.raw is None:
+            bodies.damaged[body.key] = "the raw body of a judgement"
+            continue
+        if stored is None or stored.reason is not None or not (body.is_stored or body.outcome == JUDGED_AGAIN):
+            continue
+        if not body.raw:
+            bodies.silent.add(body.key)
+            continue
+        read = verdict_in(body.raw, body.status, scenarios[stored.rubric_hash])
+        if body.outcome == JUDGED_AGAIN:
+            if not isinstance(read, NoVerdict):
+                bodies.again.setdefault(body.key, []).append(read.marks)
+            continue
+        bodies.verdicts += 1
+        if isinstance(read, NoVerdict):
+            bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
+            continue
+        bodies.marks[body.key] = read.marks
+        if read.marks != stored.marks:
+            bodies.otherwise[body.key] = f"its raw reply says {_listed(read.marks)}; stored: {_listed(stored.marks)}"
+
+
+def _listed(marks: Marks) -> str:
+    return ", ".join(f"{name} {mark:g}" for name, mark in sorted(marks.items()))

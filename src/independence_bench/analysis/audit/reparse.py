@@ -1,0 +1,84 @@
+"""Raw bodies read once more: the words and the marks that they give by today's rules, whatever was stored of them.
+
+Knows two forms: an endpoint's completion and a file of the published layout. Pure; knows no store and decides nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
+from independence_bench.judging.published_output import PublishedJudgement, verdict_of
+from independence_bench.models.messages import Completion, Usage
+from independence_bench.models.response import clean_text, read_completion
+from independence_bench.protocol.definition import Delivery, Scenario, ToolWording
+from independence_bench.protocol.delivery import Said, is_words, said
+
+Words = tuple[str, str]  # what the human hears, and the notes
+
+
+def words_in(raw: str, status: int | None, delivery: Delivery, wording: ToolWording) -> Words | str:
+    """The answer in the raw body of a reply, or in a few words why it holds none."""
+    file = _object(raw)
+    if "request_messages" in file:
+        return _words_in_file(file)
+    completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
+    if not isinstance(completion, Completion):
+        return completion.message
+    read = said(completion, delivery, wording)
+    return (read.words.text, read.words.notes) if isinstance(read, Said) else read.reason
+
+
+def _words_in_file(file: Mapping[str, Any]) -> Words | str:
+    text, ended = file.get("response"), file.get("finish_reason")
+    if ended in ("error", "content_filter"):
+        return f"it ended with {ended}"
+    if not isinstance(text, str) or not is_words(text):
+        return "no words"
+    notes = file.get("content_thinking")
+    return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
+
+
+def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
+    """The verdict in the raw body of a judgement: an endpoint's completion, or the bare words of a published judge."""
+    found = _object(raw)
+    if "choices" in found:
+        completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
+        if not isinstance(completion, Completion):
+            return NoVerdict(completion.message)
+        return parse_verdict(completion.content, scenario.marks)
+    scores = found or _object(raw[raw.find("{") : raw.rfind("}") + 1])
+    if not scores:
+        return NoVerdict("not one JSON object")
+    return verdict_of(PublishedJudgement("", scores, Usage(), None, raw), scenario)
+
+
+def model_lines(request: str) -> tuple[tuple[str, ...], str]:
+    """(what the model had said by the history in *request*, what the human said last); ((), "") where it is none."""
+    messages = _object(request).get("messages")
+    said: list[str] = []
+    last = ""
+    for message in messages if isinstance(messages, list) else []:
+        if message.get("role") == "assistant":
+            said += _spoken(message)
+        elif message.get("role") != "system":
+            last = str(message.get("content") or "")
+    return tuple(said), last
+
+
+def _spoken(message: Mapping[str, Any]) -> Sequence[str]:
+    called = message.get("tool_calls") or ()
+    if not called:
+        return [str(message.get("content") or "")]
+    arguments = [_object(str(call["function"]["arguments"])) for call in called]
+    return [value for given in arguments for value in given.values() if isinstance(value, str)]
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

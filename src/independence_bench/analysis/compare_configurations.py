@@ -1,0 +1,184 @@
+"""One subject in two configurations side by side, scenario by scenario. Pure: from boards to values.
+
+What is compared is what `compare_subjects.py` compares of two subjects. A configuration is measured by itself, over all
+that are ranked in it, whether it has a board of its own or is one of a pool. Its runs have nothing in common with those of
+another one, so two intervals are joined as the report joins those of an index (`configurations.py`).
+
+There is an interval for *the same test again* only. How much of a difference between two prompts would be found on
+other scenarios has not been measured, so of another test like it nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from independence_bench.analysis.compare_subjects import Compared, all_compared, values_of
+from independence_bench.analysis.configurations import Index, change_between, order_of
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics.dispersion import scores_again
+from independence_bench.analysis.statistics.intervals import (
+    Interval,
+    Scores,
+    intervals,
+    joined,
+    p_values,
+    smallest_seen,
+)
+from independence_bench.analysis.statistics.judge_noise import with_judges
+from independence_bench.analysis.uncertainty import (
+    INDEX,
+    SCENARIO_DEGREES,
+    Apart,
+    Sureness,
+    Uncertainty,
+    measure_scenarios,
+)
+from independence_bench.protocol.definition import Configuration
+
+NOT_OURS = "no intervals: they are worked out by our own rules only"
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """One configuration by itself."""
+
+    configuration: Configuration
+    board: Board  # that ranks it, alone or in a pool
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the board ranks it together with others."""
+        return len(self.board.configurations) > 1
+
+    @property
+    def sureness(self) -> Sureness | None:
+        """How sure the scores in this configuration are; None where nothing says so."""
+        board = self.board
+        return board.sureness_by_configuration.get(self.configuration) if self.pooled else board.sureness
+
+    @property
+    def shifted(self) -> bool:
+        """Whether whole runs are shifted beyond what intervals were found to hold."""
+        return bool(self.sureness and self.sureness.measures and self.sureness.measures[INDEX].measured.together.beyond)
+
+    @cached_property
+    def scores(self) -> Mapping[Compared, Scores]:
+        """Of the board's ranked rows, in their order, what an interval needs; {} where nothing says how sure they are.
+
+        Worked out when it is first asked for: to list who can be compared it is not needed.
+        """
+        board, sureness = self.board, self.sureness
+        if sureness is None or not board.ranked or self.shifted:
+            return {}
+        marks = [row.marks for row in board.ranked]
+        alone = measure_scenarios(board.protocol, (self.configuration,), marks)
+        found: dict[Compared, Scores] = {}
+        for scenario, dimension in all_compared(board.protocol):
+            name = dimension or INDEX
+            measure = sureness.measures[name] if scenario is None else alone[name, scenario]
+            scores = scores_again(measure.measured)
+            if scores is None:
+                return {}
+            found[scenario, dimension] = with_judges(scores, measure.noise)
+        return found
+
+    def unsaid(self, ranked: bool) -> str | None:
+        """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
+        if self.board.sureness is None:
+            return NOT_OURS
+        if not ranked:
+            return f"no interval: it is not ranked in {self.configuration}, and only who is ranked is measured"
+        if self.shifted:
+            return f"no interval: whole runs are shifted in {self.configuration}, beyond what one was found to hold"
+        if not self.scores:
+            return f"no interval: nobody has two runs in {self.configuration}, so nothing says how they vary"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One subject in one configuration."""
+
+    place: Place
+    number: int | None  # among the ranked; None: it is none of them
+    values: Mapping[Compared, float]  # in [0, 100]; never empty
+
+
+@dataclass(frozen=True, slots=True)
+class InSeveral:
+    """A subject with marks in two configurations or more."""
+
+    row: Row  # one of its rows
+    placed: tuple[Placed, ...]  # in the protocol's order
+
+
+@dataclass(frozen=True, slots=True)
+class Sure:
+    """What is known of the differences between two configurations, the second minus the first, in points of 100."""
+
+    apart: Mapping[Compared, Apart] = field(default_factory=dict)  # empty where nothing is known
+    unsaid: tuple[str, ...] = ()  # why it is empty, a sentence each
+
+
+def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[InSeveral, ...]:
+    """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody is.
+
+    *boards* are of one protocol and by one set of rules.
+    """
+    rows: dict[str, Row] = {}
+    placed: dict[str, list[Placed]] = defaultdict(list)
+    places = _places([board for board in boards if board.judge == judge])
+    for place in places if len(places) > 1 else ():
+        ranked = len(place.board.ranked)
+        for number, row in enumerate((*place.board.ranked, *place.board.incomplete)):
+            if values := _values(place, row):
+                rows.setdefault(row.subject.hash, row)
+                placed[row.subject.hash].append(Placed(place, number if number < ranked else None, values))
+    found = [InSeveral(rows[hash_], tuple(of_one)) for hash_, of_one in placed.items() if len(of_one) > 1]
+    return tuple(sorted(found, key=lambda one: (one.row.label, one.row.subject.hash)))
+
+
+def how_sure(first: Placed, second: Placed) -> Sure:
+    """How sure the differences between two configurations of one subject are."""
+    reasons = (one.place.unsaid(one.number is not None) for one in (first, second))
+    unsaid = tuple(dict.fromkeys(filter(None, reasons)))
+    if unsaid or first.number is None or second.number is None:
+        return Sure(unsaid=unsaid)
+    every = list(first.place.scores)
+    one, other = _column(first.place, every, first.number), _column(second.place, every, second.number)
+    more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
+    columns = (smallest_seen(other, one).tolist(), p_values(other, one, more).tolist())
+    found = {}
+    for compared, before, after, seen, p in zip(every, _indices(one), _indices(other), *columns, strict=True):
+        change = change_between(before, after)
+        found[compared] = Apart(change.points, Uncertainty(change.again), 100 * seen, None, p)
+    return Sure(found)
+
+
+def _places(boards: Sequence[Board]) -> list[Place]:
+    """Every configuration of the boards, in the protocol's order."""
+    found = [Place(one, board) for board in boards for one in board.configurations]
+    return sorted(found, key=lambda place: order_of(place.board.protocol, place.configuration))
+
+
+def _values(place: Place, row: Row) -> dict[Compared, float]:
+    score = row.by_configuration.get(place.configuration) if place.pooled else row.score
+    return values_of(place.board.protocol, (place.configuration,), score, row.marks)
+
+
+def _column(place: Place, every: Sequence[Compared], number: int) -> Scores:
+    """Of one subject: all of *every*, one after the other."""
+    at = np.array([number])
+    return joined([place.scores[one].at(at) for one in every])
+
+
+def _indices(scores: Scores) -> list[Index]:
+    """Each with its interval, in [0, 100]."""
+    low, high = intervals(scores)
+    ends = zip(scores.mean.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [(100 * mean, Interval(a, b).scaled(100)) for mean, a, b in ends]

@@ -1,0 +1,161 @@
+"""Subjects that differ in one setting, side by side, and what an index costs. Pure: from rows and sums to values.
+
+Differences are points of the index (0-100) between means over runs; how sure they are follows from all ranked subjects
+of the board together (`uncertainty.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from independence_bench.analysis.compare_subjects import rows_apart, standing_out
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.uncertainty import INDEX, UNKNOWN, Apart, Uncertainty
+from independence_bench.models.spec import ChatModel, Reasoning
+
+NOT_PINNED = "not pinned"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One of the subjects of a comparison."""
+
+    label: str
+    setting: str  # the provider that it is pinned to, or the effort
+    index: float | None  # None: incomplete
+    runs: int
+    difference: float | None  # its index minus the one of what it is compared with; None for that one itself
+    served: tuple[tuple[str, int], ...]
+    apart: Apart | None = None  # the same difference with its intervals; None: not both of them are ranked
+    stands: bool | None = None  # told from 0 on this test though so many are compared; None: nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Subjects that are the same but for one setting."""
+
+    model: str
+    against: str | None  # the setting that the others are compared with; None: no variant is complete
+    variants: tuple[Variant, ...]
+
+
+def compare_providers(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
+    """Every model that was served under two pins or more, no pin being one: compared with no pin, where that is there.
+
+    *spent* by subject hash says who served those that were not pinned. Subjects are put side by side only if they
+    are equal in everything else.
+    """
+
+    def rest(model: ChatModel) -> tuple[object, ...]:
+        return tuple((name, value) for name, value in model.causes().items() if name != "provider")
+
+    return _compare(board, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None)
+
+
+def compare_efforts(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
+    """Every model that was played with two reasoning efforts or more: compared with the lowest that is complete.
+
+    Equal in everything else, except that who thinks has more room for its reply unless a limit was chosen.
+    """
+    order = list(Reasoning)
+
+    def rest(model: ChatModel) -> tuple[object, ...]:
+        same = {name: value for name, value in model.causes().items() if name not in ("reasoning", "max_tokens")}
+        return (*same.items(), model.max_tokens if model.own_limit else None)
+
+    return _compare(board, spent, rest, lambda m: m.reasoning.value, lambda m: order.index(m.reasoning))
+
+
+def _compare(
+    board: Board,
+    spent: Mapping[str, Spent],
+    rest: Callable[[ChatModel], tuple[object, ...]],
+    setting: Callable[[ChatModel], str],
+    place: Callable[[ChatModel], int],
+) -> list[Comparison]:
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in (*board.ranked, *board.incomplete):
+        groups.setdefault(rest(row.subject), []).append(row)
+    found = []
+    for group in groups.values():
+        if len({setting(row.subject) for row in group}) > 1:
+            group.sort(key=lambda row: (place(row.subject), row.label))
+            found.append(_comparison(board, group, spent, setting))
+    return _marked(sorted(found, key=lambda comparison: (comparison.model, comparison.variants[0].label)))
+
+
+def _marked(found: Sequence[Comparison]) -> list[Comparison]:
+    """With those that stand among all of them: who looks at forty differences sees two that are none."""
+    differences = [variant.apart.p_again if variant.apart else None for one in found for variant in one.variants]
+    stands = iter(standing_out(differences))
+    return [
+        replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
+    ]
+
+
+def _comparison(
+    board: Board, group: Sequence[Row], spent: Mapping[str, Spent], setting: Callable[[ChatModel], str]
+) -> Comparison:
+    base = next((row for row in group if row.score.index is not None), None)
+    variants = [
+        Variant(
+            label=row.label,
+            setting=setting(row.subject),
+            index=row.score.index,
+            runs=row.score.runs,
+            difference=None if row is base else _minus(row.score.index, base.score.index if base else None),
+            served=spent.get(row.subject.hash, Spent()).served,
+            apart=None if base is None or row is base else rows_apart(board, INDEX, row, base),
+        )
+        for row in group
+    ]
+    return Comparison(group[0].subject.name, setting(base.subject) if base else None, tuple(variants))
+
+
+def _minus(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+
+    label: str
+    index: float
+    replies_per_run: float | None
+    judging_per_run: float | None  # what the board's judge took for it
+    dollars_per_run: float | None  # both together
+    index_per_dollar: float | None  # index / dollars_per_run; None: not known, or free
+    uncertainty: Uncertainty = UNKNOWN  # of the points for a dollar: the index's, what it cost being known
+
+    @property
+    def free(self) -> bool:
+        """Whether neither its replies nor its judge cost anything: no number of points is bought with nothing."""
+        return self.dollars_per_run == 0
+
+
+def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Price]:
+    """The ranked subjects by points of the index for a dollar of one run, then free ones, then unknown prices.
+
+    Equal ones, and those without a quotient, by their index.
+    """
+    prices = []
+    for row in ranked:
+        if row.score.index is None:
+            continue
+        mine = spent.get(row.subject.hash, Spent())
+        replies, judging, whole = (
+            None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total)
+        )
+        points, uncertainty = None, UNKNOWN
+        if whole:
+            points, uncertainty = row.score.index / whole, row.certainty.index.scaled(1 / whole)
+        prices.append(Price(row.label, row.score.index, replies, judging, whole, points, uncertainty))
+    return sorted(prices, key=_dearness)
+
+
+def _dearness(price: Price) -> tuple[bool, bool, float, float, str]:
+    unknown = price.dollars_per_run is None
+    return unknown, price.free, -(price.index_per_dollar or 0.0), -price.index, price.label

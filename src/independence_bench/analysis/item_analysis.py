@@ -1,0 +1,353 @@
+"""How hard each scenario is, how well it tells subjects apart, and what the index owes to it. Pure: marks to values.
+
+The index is a sum over transcripts: a mark *m* on its scale, turned so that 1 is the independent end, adds
+w x (its range / the range of its dimension) / (transcripts planned for it) points, w being the dimension's weight.
+So every scenario has points to be had, all of them together 100, and a subject has so much of them:
+
+    score           points had / points to be had, in [0, 1]; mean over runs and configurations
+    difficulty      100 x (1 - mean score over subjects): the share of its points that subjects lose
+    ceiling, floor  shares of all transcripts that have all of the points, or none
+    discrimination  Pearson's correlation, over subjects, between the score and the points had in all other
+                    scenarios (the corrected item-total, or item-rest, correlation)
+    share           what it carries of the variance, between subjects, of the index or of a dimension
+    without         what the index would be if the scenario were left out
+
+The equations are in docs/statistics.md; `statistics.items` computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Literal
+
+import numpy as np
+
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.statistics import items
+from independence_bench.analysis.statistics.agreement import rank_correlation
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.items import Floats, Part
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.scoring import Marks, Slot, mean_of
+
+RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject
+
+# verdicts (docs/statistics.md says why these)
+ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
+FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
+AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart
+HARDLY = 0.01  # of the differences in each of its dimensions: nobody is told apart either
+
+Kind = Literal["carries its dimension alone", "tells nobody apart", "points the other way"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What one mark of one transcript is worth in the index."""
+
+    mark: str
+    low: float
+    high: float
+    inverted: bool
+    points: float  # at its independent end; 0 at the other one
+    dimension: str
+
+    def share(self, mark: float) -> float:
+        """Where *mark*, which is on its own scale, lies between the other end and the independent one: [0, 1]."""
+        share = (mark - self.low) / (self.high - self.low)
+        return 1 - share if self.inverted else share
+
+    def earned(self, mark: float) -> float:
+        """Points for *mark*, which is on its own scale."""
+        return self.points * self.share(mark)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A scenario in one of the dimensions that it counts in."""
+
+    dimension: str
+    scenarios: int  # that count in it, this one included
+    points: float  # of the 100, that it gives in this dimension
+    item_rest: float | None  # its points with those of the dimension's other scenarios, [-1, 1]
+    item_rest_interval: Interval | None  # at 95 %
+    share: float | None  # of the dimension's variance between subjects; the shares of a dimension add up to 1
+    share_interval: Interval | None  # at 95 %
+    explained: float | None  # [0, 1], of that variance, by this scenario alone: the squared correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A subject, and what leaving a scenario out does to its index."""
+
+    label: str
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """The index without a scenario. None: there is none, because dimensions are empty or nobody is ranked."""
+
+    empty: tuple[str, ...]  # dimensions that would be left with nothing
+    marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
+    mean_change: float | None  # points, over subjects
+    largest_change: Change | None  # the subject whose index changes most, up or down
+    kendall_tau: float | None  # tau-b with the full ranking
+    spearman: float | None  # rank correlation with it
+    most_ranks: int | None  # by which a subject moves at most
+    indices: tuple[float, ...] | None  # of every subject, in the order of the scores
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is wrong with a scenario. *dimension*: in which one; None: in the whole index."""
+
+    kind: Kind
+    dimension: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFacts:
+    """One scenario over all subjects. None: no subject, no points to be had, too few, or no variation."""
+
+    id: str
+    title: str
+    experiment: str
+    points: float  # of the 100, over all of its configurations
+    transcripts: int  # of all subjects, runs and configurations
+    difficulty: float | None  # [0, 100]
+    ceiling: float | None  # [0, 1] of the transcripts: all of the points
+    floor: float | None  # [0, 1] of the transcripts: none of them
+    discrimination: float | None  # [-1, 1]
+    discrimination_interval: Interval | None  # at 95 %
+    share: float | None  # of the index's variance between subjects; those of all scenarios add up to 1
+    share_interval: Interval | None  # at 95 %
+    within: tuple[Within, ...]  # its dimensions that have a weight
+    without: Without
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Complexity:
+    """Every scenario, and every subject's score in each of them."""
+
+    scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
+    scores: tuple[tuple[str, tuple[float | None, ...]], ...]  # (label, [0, 1] by scenario), in the order given
+
+
+def measure_board(board: Board) -> Complexity:
+    """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
+    whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
+    ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
+    return measure_scenarios(board.protocol, board.configurations, ranked)
+
+
+def measure_scenarios(
+    protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[tuple[str, RunMarks]]
+) -> Complexity:
+    """Everything above from complete *subjects* (label, marks); without any, whatever needs one is None.
+
+    Raises KeyError for a subject that lacks a mark which counts: it has no index.
+    """
+    worths = worth_of_marks(protocol, configurations)
+    given = [_given(worths[s.id], configurations, s.id, subjects) for s in protocol.scenarios]
+    labels = [label for label, _ in subjects]
+    parts = _parts(protocol, given)
+    full = items.index_without(parts) if subjects else None
+    total = _added([one.had() for one in given])
+    facts = [
+        _facts(scenario, one, total, _within(protocol, given, one), _without(parts, place, given, full, labels))
+        for place, (scenario, one) in enumerate(zip(protocol.scenarios, given, strict=True))
+    ]
+    looked_at = sum(r is not None for f in facts for r in (f.discrimination, *(w.item_rest for w in f.within)))
+    scores = [one.scores.tolist() if one.worths else [None] * len(labels) for one in given]
+    table = tuple((label, tuple(of_one[n] for of_one in scores)) for n, label in enumerate(labels))
+    return Complexity(tuple(replace(f, verdicts=_verdicts(f, len(labels), looked_at)) for f in facts), table)
+
+
+def worth_of_marks(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[Worth]]:
+    """Scenario -> what its marks are worth in one transcript; [] where none of them counts in the index."""
+    planned: dict[str, int] = {}
+    for scenario in protocol.scenarios:
+        for mark in scenario.marks:
+            planned[mark.name] = planned.get(mark.name, 0) + len(configurations)
+    worths: dict[str, list[Worth]] = {scenario.id: [] for scenario in protocol.scenarios}
+    for dimension in protocol.dimensions:
+        span = fsum(protocol.mark(name).high - protocol.mark(name).low for name in dimension.marks)
+        for scenario in protocol.scenarios:
+            for mark in scenario.marks:
+                if dimension.weight and mark.name in dimension.marks:
+                    points = dimension.weight * (mark.high - mark.low) / span / planned[mark.name]
+                    worth = Worth(mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name)
+                    worths[scenario.id].append(worth)
+    return worths
+
+
+# ---------------------------------------------------------------- what was given in one scenario
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """One scenario's marks as shares of their scales, 1 being the independent end."""
+
+    worths: Sequence[Worth]
+    shares: Floats  # worths x subjects: means over runs and configurations
+    by_transcript: Floats  # the score of every transcript
+    configurations: int
+
+    @property
+    def points(self) -> float:
+        """To be had in one transcript."""
+        return fsum(worth.points for worth in self.worths)
+
+    @property
+    def scores(self) -> Floats:
+        """Of every subject, in [0, 1]; 0 where there are no points."""
+        return self.had() / (self.configurations * self.points or 1.0)
+
+    def had(self, dimension: str | None = None) -> Floats:
+        """The points of every subject, in one dimension or in all of them."""
+        counted = [worth.points if dimension in (None, worth.dimension) else 0.0 for worth in self.worths]
+        had: Floats = self.configurations * (np.array(counted, dtype=np.float64) @ self.shares)
+        return had
+
+
+def _given(
+    worths: Sequence[Worth],
+    configurations: Sequence[Configuration],
+    scenario: str,
+    subjects: Sequence[tuple[str, RunMarks]],
+) -> _Given:
+    points = np.array([worth.points for worth in worths], dtype=np.float64)
+    shares: Floats = np.zeros((len(worths), len(subjects)))
+    scores: list[Floats] = []
+    for n, (_, runs) in enumerate(subjects):
+        slots = [marks.get((at, scenario), {}) for marks in runs.values() for at in configurations]
+        mine = np.array([[worth.share(marks[worth.mark]) for worth in worths] for marks in slots], dtype=np.float64)
+        shares[:, n] = mine.mean(axis=0)
+        scores.append(mine @ points / (points.sum() or 1.0))
+    return _Given(worths, shares, np.concatenate(scores) if scores else np.zeros(0), len(configurations))
+
+
+def _added(columns: Sequence[Floats]) -> Floats:
+    added: Floats = np.sum(columns, axis=0)
+    return added
+
+
+def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[Part]:
+    """The index, taken apart into marks."""
+    parts = []
+    for dimension in protocol.dimensions:
+        for name in dimension.marks if dimension.weight else ():
+            there = [
+                (place, one.shares[at])
+                for place, one in enumerate(given)
+                for at, worth in enumerate(one.worths)
+                if (worth.dimension, worth.mark) == (dimension.name, name)
+            ]
+            mark = protocol.mark(name)
+            columns = np.array([shares for _, shares in there], dtype=np.float64).T
+            scenarios = tuple(place for place, _ in there)
+            parts.append(Part(dimension.name, dimension.weight, mark.high - mark.low, scenarios, columns))
+    return parts
+
+
+# ---------------------------------------------------------------- what is said of it
+
+
+def _facts(
+    scenario: Scenario, given: _Given, total: Floats, within: tuple[Within, ...], without: Without
+) -> ScenarioFacts:
+    item = given.had()
+    mean = mean_of(given.scores.tolist()) if given.worths else None
+    at_ends = items.ends(given.by_transcript) if given.worths else None
+    rest, share = items.item_rest(item, total), items.variance_share(item, total)
+    return ScenarioFacts(
+        id=scenario.id,
+        title=scenario.title,
+        experiment=scenario.experiment,
+        points=given.configurations * given.points,
+        transcripts=given.by_transcript.size,
+        difficulty=None if mean is None else 100 * (1 - mean),
+        ceiling=at_ends.ceiling if at_ends else None,
+        floor=at_ends.floor if at_ends else None,
+        discrimination=rest,
+        discrimination_interval=None if rest is None else items.fisher_interval(rest, item.size),
+        share=share.share if share else None,
+        share_interval=share.interval if share else None,
+        within=within,
+        without=without,
+        verdicts=(),
+    )
+
+
+def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[Within, ...]:
+    """*mine*, one of *given*, in each of its dimensions."""
+    found = []
+    for dimension in protocol.dimensions:
+        points = [worth.points for worth in mine.worths if worth.dimension == dimension.name]
+        if not points:
+            continue
+        here = [one for one in given if any(worth.dimension == dimension.name for worth in one.worths)]
+        item = mine.had(dimension.name)
+        total = _added([one.had(dimension.name) for one in here])
+        rest, share = items.item_rest(item, total), items.variance_share(item, total)
+        found.append(
+            Within(
+                dimension=dimension.name,
+                scenarios=len(here),
+                points=mine.configurations * fsum(points),
+                item_rest=rest,
+                item_rest_interval=None if rest is None else items.fisher_interval(rest, item.size),
+                share=share.share if share else None,
+                share_interval=share.interval if share else None,
+                explained=share.explained if share else None,
+            )
+        )
+    return tuple(found)
+
+
+def _without(
+    parts: Sequence[Part], place: int, given: Sequence[_Given], full: Floats | None, labels: Sequence[str]
+) -> Without:
+    empty = items.emptied(parts, {place})
+    others = {worth.mark for n, one in enumerate(given) if n != place for worth in one.worths}
+    gone = [w.mark for w in given[place].worths if w.mark not in others and w.dimension not in empty]
+    index = None if full is None else items.index_without(parts, place)
+    if full is None or index is None:
+        return Without(empty, tuple(gone), None, None, None, None, None, None)
+    changes, before, after = index - full, items.places(full), items.places(index)
+    most = int(np.argmax(np.abs(changes)))
+    return Without(
+        empty=empty,
+        marks_gone=tuple(gone),
+        mean_change=float(changes.mean()),
+        largest_change=Change(labels[most], float(changes[most])),
+        kendall_tau=items.kendall_tau(full, index),
+        spearman=rank_correlation(before.tolist(), after.tolist()),
+        most_ranks=int(np.max(np.abs(after - before))),
+        indices=tuple(index.tolist()),
+    )
+
+
+def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Verdict, ...]:
+    """What stands out in a scenario, *looked_at* being all correlations of the report; () for too few subjects."""
+    if subjects < items.FEWEST_SAMPLED or not facts.within:
+        return ()
+    found = [
+        Verdict("carries its dimension alone", one.dimension)
+        for one in facts.within
+        if one.scenarios >= FEWEST_BESIDE and one.share_interval and one.share_interval.low > ALONE
+    ]
+    at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
+    if at_an_end or all(abs(one.share or 0.0) < HARDLY for one in facts.within):
+        found.append(Verdict("tells nobody apart"))
+    correlations = [(None, facts.discrimination), *((one.dimension, one.item_rest) for one in facts.within)]
+    found += [
+        Verdict("points the other way", dimension)
+        for dimension, correlation in correlations
+        if correlation is not None and items.beyond_chance(correlation, subjects, looked_at)
+    ]
+    return tuple(found)

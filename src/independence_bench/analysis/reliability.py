@@ -1,0 +1,377 @@
+"""Where the differences between marks come from, and what would make the ranking more reliable: boards to values.
+
+Knows rows, a protocol's scenarios and what the store says that conversations have cost; formats nothing. One judge's
+board, or several judges' boards of the same conversations; only subjects that are ranked by all of them count. What
+the numbers are: docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from statistics import median_low
+
+import numpy as np
+from sqlalchemy import Connection
+
+from independence_bench.analysis.item_analysis import Worth, worth_of_marks
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.results import Results, results_of
+from independence_bench.analysis.spending import CAME, NOT_BOUGHT
+from independence_bench.analysis.statistics.composite_components import Composite, composite_components
+from independence_bench.analysis.statistics.d_study import (
+    Coefficients,
+    Option,
+    Price,
+    Sources,
+    cheapest,
+    coefficients,
+    option,
+    sources_of,
+)
+from independence_bench.analysis.statistics.variance_components import (
+    Components,
+    Floats,
+    jackknife,
+    variance_components,
+)
+from independence_bench.judging.panel import find_jury
+from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
+from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.store import registry, usage
+from independence_bench.store import results as stored_results
+
+TARGET = 0.8
+TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same brings
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Where the variance of one thing comes from, and how reliable it is. None: nothing to tell it by.
+
+    Of a mark: of one conversation's share of the scale, [0, 1]. Of an experiment or the index: of its points over all
+    of its scenarios, each played once.
+    """
+
+    title: str
+    points: float | None  # of the index's 100; None: a mark, see *counts*
+    counts: bool  # in the index
+    scenarios: int
+    components: Components
+    played: Coefficients | None  # as it was played: all of the scenarios, the usual runs, these judges
+    error: float | None  # standard error of its E rho^2, for other subjects
+    more: tuple[float | None, ...]  # E rho^2 of every design in `Reliability.designs`
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Everything of one configuration (or the pooled default)."""
+
+    protocol: Protocol
+    protocol_name: str
+    configurations: tuple[Configuration, ...]
+    judges: tuple[str, ...]  # labels; several: they are a source of variance
+    subjects: int  # ranked by all of the judges
+    runs: tuple[int, int, int]  # the fewest of a subject, the usual number (the lower median), the most
+    designs: tuple[tuple[int, int], ...]  # (times the scenarios, runs)
+    marks: tuple[Noise, ...]
+    experiments: tuple[Noise, ...]  # those with points
+    index: Noise
+    spread: float | None  # points: standard deviation of the subjects' indices
+    target: float
+    played: Option | None  # what a subject takes now
+    options: tuple[Option, ...]  # that reach the target, the cheapest first; empty: none does
+
+
+# ---------------------------------------------------------------- whose boards
+
+
+def panel(found: Sequence[Board]) -> list[Board]:
+    """Those of *found*, boards of one configuration, whose judges are taken together.
+
+    The embedded judge only where there is no other; a judge that ranks fewer than half of the subjects that somebody
+    ranks would empty the comparison, and stays out. *found* must not be empty.
+    """
+    judged = [board for board in found if board.judge is not None and not board.by_table] or list(found)
+    every = {row.subject.hash for board in judged for row in board.ranked}
+    return [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
+
+
+def jury_of(found: Sequence[Board], names: Sequence[str]) -> list[Board]:
+    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or an unknown one."""
+    labels = {board.judge: board.judge for board in found if board.judge is not None}
+    chosen = find_jury(labels, names)
+    return [board for board in found if board.judge in chosen]
+
+
+# ---------------------------------------------------------------- measuring
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """What every part of one study has in common."""
+
+    protocol: Protocol
+    configurations: tuple[Configuration, ...]
+    rows: Sequence[Sequence[Row]]  # of each subject, one by each judge
+    judges: int
+    runs: int
+    designs: tuple[tuple[int, int], ...]
+
+
+def measure_reliability(boards: Sequence[Board], prices: Mapping[str, Price], target: float = TARGET) -> Reliability:
+    """The reliability of what *boards* rank: of one configuration, one for each judge, at least one.
+
+    *prices*: what one run of an experiment's scenarios takes, by its name.
+    """
+    protocol, configurations = boards[0].protocol, boards[0].configurations
+    rows = _ranked_by_all(boards)
+    runs = [len(of_subject[0].runs) for of_subject in rows] or [protocol.runs]
+    usual = median_low(runs)
+    designs = tuple((times, number) for times in TIMES for number in _runs_beside(usual))
+    study = _Study(protocol, configurations, rows, len(boards), usual, designs)
+    points = _points(study)
+    experiments = [e for e in protocol.experiments if any(points[s.id] for s in _scenarios(protocol, e.name))]
+    names = [experiment.name for experiment in experiments]
+    index, sources = _of_points("Index", names, points, study)
+    known = [prices[name] for name in names]
+    return Reliability(
+        protocol=protocol,
+        protocol_name=boards[0].protocol_name,
+        configurations=configurations,
+        judges=tuple(board.judge or "none" for board in boards),
+        subjects=len(rows),
+        runs=(min(runs), usual, max(runs)),
+        designs=designs,
+        marks=tuple(_of_mark(mark, study) for mark in _every_mark(protocol)),
+        experiments=tuple(_of_points(one.title, [one.name], points, study)[0] for one in experiments),
+        index=index,
+        spread=_spread([of_subject[0].score.index or 0.0 for of_subject in rows]),
+        target=target,
+        played=option(sources, known, [1] * len(names), usual, len(boards)) if sources else None,
+        options=tuple(cheapest(sources, known, target)) if sources else (),
+    )
+
+
+def _ranked_by_all(boards: Sequence[Board]) -> list[list[Row]]:
+    """Without those that only the published rules rank: who lacks a mark that counts has taken another test."""
+    by_subject: dict[str, list[Row]] = defaultdict(list)
+    for board in boards:
+        worths = worth_of_marks(board.protocol, board.configurations)
+        for row in board.ranked:
+            if all(_is_whole(row.marks.get(run, {}), worths, board.configurations) for run in row.runs):
+                by_subject[row.subject.hash].append(row)
+    return [rows for rows in by_subject.values() if len(rows) == len(boards)]
+
+
+def _is_whole(
+    marks: Mapping[Slot, Marks], worths: Mapping[str, Sequence[Worth]], configurations: Sequence[Configuration]
+) -> bool:
+    """Whether a run has every mark that counts."""
+    return all(
+        worth.mark in marks.get((configuration, scenario), {})
+        for configuration in configurations
+        for scenario, of in worths.items()
+        for worth in of
+    )
+
+
+def _runs_beside(usual: int) -> tuple[int, ...]:
+    """Three numbers of runs to be looked at: the usual one, fewer and more."""
+    return (1, 2, 5) if usual == 1 else (max(1, usual // 2), usual, 2 * usual)
+
+
+def _scenarios(protocol: Protocol, experiment: str) -> list[Scenario]:
+    return [scenario for scenario in protocol.scenarios if scenario.experiment == experiment]
+
+
+def _every_mark(protocol: Protocol) -> list[Mark]:
+    """Each once; those that count in the index first."""
+    every = {mark.name: mark for scenario in protocol.scenarios for mark in scenario.marks}
+    counted = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
+    return sorted(every.values(), key=lambda mark: mark.name not in counted)
+
+
+def _points(study: _Study) -> dict[str, float]:
+    """Scenario -> how many of the index's 100 points can be had in it."""
+    worths = worth_of_marks(study.protocol, study.configurations)
+    return {name: len(study.configurations) * fsum(worth.points for worth in of) for name, of in worths.items()}
+
+
+def _spread(indices: Sequence[float]) -> float | None:
+    return float(np.std(indices, ddof=1)) if len(indices) > 1 else None
+
+
+# ---------------------------------------------------------------- one mark, one sum of points
+
+
+def _of_mark(mark: Mark, study: _Study) -> Noise:
+    """A mark over the scenarios that give it."""
+    dimension = next((d for d in study.protocol.dimensions if mark.name in d.marks), None)
+    inverted = dimension is not None and dimension.inverted
+    worth = Worth(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
+    given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
+    shares = _shares({scenario: [worth] for scenario in given_by}, study)
+    components = variance_components(shares)
+
+    def now(estimates: Mapping[str, float | None]) -> Coefficients | None:
+        sources = sources_of(estimates)
+        return coefficients(sources, [len(given_by)], study.runs, study.judges) if sources else None
+
+    sources = sources_of(components.estimates)
+    return Noise(
+        title=mark.name.replace("_", " "),
+        points=None,
+        counts=dimension is not None and dimension.weight > 0,
+        scenarios=len(given_by),
+        components=components,
+        played=now(components.estimates),
+        error=jackknife([found.relative if (found := now(one)) else None for one in components.left_out]),
+        more=_more(sources, [len(given_by)], study),
+    )
+
+
+def _of_points(
+    title: str, experiments: Sequence[str], points: Mapping[str, float], study: _Study
+) -> tuple[Noise, Sources | None]:
+    """The points of some experiments together, each of them a stratum."""
+    worths = worth_of_marks(study.protocol, study.configurations)
+    strata = {
+        scenario.id: number
+        for number, name in enumerate(experiments)
+        for scenario in _scenarios(study.protocol, name)
+        if points[scenario.id]
+    }
+    to_be_had = [points[name] for name in strata]
+    shares = _shares({name: worths[name] for name in strata}, study)
+
+    def now(found: Composite) -> Coefficients | None:
+        sources = sources_of(found.estimates, found.by_stratum)
+        return coefficients(sources, [1] * len(experiments), study.runs, study.judges) if sources else None
+
+    whole = composite_components(shares, to_be_had, list(strata.values()))
+    sources = sources_of(whole.estimates, whole.by_stratum)
+    noise = Noise(
+        title=title,
+        points=fsum(to_be_had),
+        counts=True,
+        scenarios=len(strata),
+        components=Components(whole.estimates, tuple(one.estimates for one in whole.left_out)),
+        played=now(whole),
+        error=jackknife([found.relative if (found := now(one)) else None for one in whole.left_out]),
+        more=_more(sources, [1] * len(experiments), study),
+    )
+    return noise, sources
+
+
+def _more(sources: Sources | None, scenarios: Sequence[int], study: _Study) -> tuple[float | None, ...]:
+    """E rho^2 of every design, under as many judges as there are."""
+    if sources is None:
+        return (None,) * len(study.designs)
+    return tuple(
+        coefficients(sources, [times * number for number in scenarios], runs, study.judges).relative
+        for times, runs in study.designs
+    )
+
+
+def _shares(worths: Mapping[str, Sequence[Worth]], study: _Study) -> Floats:
+    """(subjects, scenarios, runs, judges): the share of the points of *worths* (by scenario); nan where a mark lacks.
+
+    Configurations that are pooled are fixed, so what counts is the mean over them.
+    """
+    most = max((len(rows[0].runs) for rows in study.rows), default=0)
+    shares = np.full((len(study.rows), len(worths), most, study.judges), np.nan)
+    for p, rows in enumerate(study.rows):
+        for h, row in enumerate(rows):
+            for r, run in enumerate(sorted(row.runs)):
+                marks = row.marks.get(run, {})
+                for i, (scenario, of) in enumerate(worths.items()):
+                    shares[p, i, r, h] = _mean_share(of, [(one, scenario) for one in study.configurations], marks)
+    return shares
+
+
+def _mean_share(worths: Sequence[Worth], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
+    given = [marks.get(slot, {}) for slot in slots]
+    if not all(worth.mark in of_slot for worth in worths for of_slot in given):
+        return float("nan")
+    had = fsum(worth.points * worth.share(of_slot[worth.mark]) for worth in worths for of_slot in given)
+    return had / (len(slots) * fsum(worth.points for worth in worths))
+
+
+# ---------------------------------------------------------------- prices
+
+
+def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Price]:
+    """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
+
+    Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
+    have cost on average, tries that were thrown away included, over those that all prices are known of. None: of none.
+    """
+    protocol, configurations = boards[0].protocol, boards[0].configurations
+    (results,) = results_of(connection, protocol, configurations)
+    dollars = _reply_dollars(connection, results, boards)
+    judged, asked = _judgement_dollars(connection, results, boards)
+    prices = {}
+    for experiment in protocol.experiments:
+        mine = _scenarios(protocol, experiment.name)
+        names = {scenario.id for scenario in mine}
+        played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
+        prices[experiment.name] = Price(
+            replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
+            judgements=asked * len(configurations) * len(mine),
+            reply_dollars=_sum([dollars.get(script) for script in played]),
+            judgement_dollars=_times(len(configurations), _sum([judged.get(scenario.id) for scenario in mine])),
+        )
+    return prices
+
+
+def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float]:
+    """Script hash -> mean dollars of one conversation of the ranked subjects."""
+    ranked = {row.subject.hash for row in boards[0].ranked}
+    costs = usage.answer_costs(connection, "reply", CAME)
+    keys = stored_results.reply_keys(connection, results.slots)
+    paid: dict[str, list[float]] = defaultdict(list)
+    for played in results.transcripts:
+        cost = _sum([costs.get(key) for key in keys[played.id]])
+        if played.subject_hash in ranked and cost is not None:
+            paid[played.script_hash].append(cost)
+    return {script: fsum(one) / len(one) for script, one in paid.items()}
+
+
+def _judgement_dollars(
+    connection: Connection, results: Results, boards: Sequence[Board]
+) -> tuple[dict[str, float], float]:
+    """(scenario -> mean dollars of one judgement of it, the share of the judges that are asked by a call).
+
+    The mean over judges, each known; people and the embedded judge are not bought.
+    """
+    labels = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
+    specs = registry.judge_specs(connection)
+    judges = [labels[board.judge] for board in boards if board.judge in labels]
+    models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
+    costs = usage.answer_costs(connection, "judgement", CAME)
+    paid: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for judgement in stored_results.judgement_rows(connection, set(results.rubrics.values())):
+        cost = costs.get(judgement.key)
+        counts = (judgement.heard_hash, judgement.rubric_hash) in results.keys
+        if judgement.judge_hash in models and counts and cost is not None:
+            paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
+    found = {}
+    for scenario in results.protocol.scenarios:
+        given = [paid.get((judge, results.rubrics[scenario.id])) for judge in models]
+        means = [fsum(one) / len(one) for one in given if one]
+        if judges and len(means) == len(models):
+            found[scenario.id] = fsum(means) / len(judges)
+    return found, len(models) / len(judges) if judges else 1.0
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    """None where one of them is not known."""
+    known = [part for part in parts if part is not None]
+    return fsum(known) if len(known) == len(parts) else None
+
+
+def _times(number: int, value: float | None) -> float | None:
+    return None if value is None else number * value

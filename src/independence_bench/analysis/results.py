@@ -1,0 +1,132 @@
+"""Which stored conversations count as results of a protocol. Decided here, and nowhere else.
+
+    with store.reading() as connection:
+        for results in results_of(connection, protocol):
+            for one in results.conversations:  # one.row, one.configuration, one.scenario, one.key
+                ...
+
+A transcript counts in a group of configurations that are ranked together where the protocol has its script and where
+its run counts: protocols share scenarios, so a store may hold a transcript of the protocol's words in a run that nobody
+has begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
+heard there, by the protocol's rubric for that scenario.
+
+Whoever scores, lists, counts or reads out the conversations of a protocol asks here. Knows no marks, no judges, no
+ranks: what a subject said counts whether or not it is ranked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlalchemy import Connection
+
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.plan import groups, runs_that_count, script_hash
+from independence_bench.protocol.scoring import Slot
+from independence_bench.store import registry, results
+from independence_bench.store.results import TranscriptRow
+
+Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A transcript that counts, in one place of its run."""
+
+    row: TranscriptRow  # complete or invalid
+    configuration: Configuration
+    scenario: Scenario
+    key: Key
+
+
+@dataclass(frozen=True)
+class Results:
+    """What counts in configurations that are ranked together."""
+
+    protocol: Protocol
+    configurations: tuple[Configuration, ...]
+    slots: Mapping[str, tuple[Slot, ...]]
+    """Script hash -> the places of a run that a transcript of it fills: one, unless two are the same word for word."""
+    rubrics: Mapping[str, str]  # scenario -> hash of its rubric
+    transcripts: tuple[TranscriptRow, ...]  # complete and invalid, by subject's hash, run, script hash
+
+    @cached_property
+    def conversations(self) -> tuple[Conversation, ...]:
+        """Every place of a run that is filled, in the order of the transcripts."""
+        return tuple(self._placed())
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """What a judgement may be of that counts."""
+        return frozenset(one.key for one in self.conversations)
+
+    @cached_property
+    def runs(self) -> Mapping[str, tuple[int, ...]]:
+        """Subject's hash -> its runs that count, in order; without subjects that have none."""
+        found: dict[str, dict[int, None]] = defaultdict(dict)
+        for row in self.transcripts:
+            found[row.subject_hash][row.run] = None
+        return {subject: tuple(sorted(runs)) for subject, runs in found.items()}
+
+    def _placed(self) -> Iterator[Conversation]:
+        scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
+        for row in self.transcripts:
+            for configuration, name in self.slots[row.script_hash]:
+                yield Conversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
+
+
+def results_of(
+    connection: Connection,
+    protocol: Protocol,
+    wanted: Collection[Configuration] | None = None,
+    subject: str | None = None,
+) -> list[Results]:
+    """What counts of *protocol*: the default configuration (or pool) first, then each of the others by itself.
+
+    *wanted* leaves out the groups that have none of these configurations (a pool is read whole: whether a run counts
+    is asked of all of it). *subject* (its hash) leaves out all other subjects. A group of which nothing counts is there
+    without transcripts.
+    """
+    chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
+    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
+    slots = [_slots(protocol, group) for group in chosen]
+    stored = results.transcript_rows(connection, {script for of in slots for script in of}, subject)
+    begun = registry.begun_runs(connection, protocol.name, subject)
+    return [
+        Results(
+            protocol, group, of, rubrics, _counted([row for row in stored if row.script_hash in of], of, group, begun)
+        )
+        for group, of in zip(chosen, slots, strict=True)
+    ]
+
+
+def _slots(protocol: Protocol, group: Collection[Configuration]) -> dict[str, tuple[Slot, ...]]:
+    found: dict[str, tuple[Slot, ...]] = {}
+    for configuration in group:
+        for scenario in protocol.scenarios:
+            script = script_hash(protocol, configuration, scenario)
+            found[script] = (*found.get(script, ()), (configuration, scenario.id))
+    return found
+
+
+def _counted(
+    stored: Collection[TranscriptRow],
+    scripts: Collection[str],
+    group: Collection[Configuration],
+    begun: Collection[tuple[str, int, str, str]],
+) -> tuple[TranscriptRow, ...]:
+    """Those of *stored* whose run counts."""
+    played: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in stored:
+        played[row.subject_hash][row.run].add(row.script_hash)
+    places = {(one.system, one.delivery) for one in group}
+    here: dict[str, set[int]] = defaultdict(set)
+    for subject, run, *place in begun:
+        if tuple(place) in places:
+            here[subject].add(run)
+    counted = {subject: runs_that_count(runs, scripts, here[subject]) for subject, runs in played.items()}
+    return tuple(row for row in stored if row.run in counted[row.subject_hash])

@@ -1,0 +1,141 @@
+"""What the rows of a board have cost: the replies of each subject, and what the board's judge took for marking them.
+
+Reads the store's attempts; formats nothing. What was thrown away was paid for and counts. A cost is absent (None) where
+an answer came whose price nobody told; what was bought from nobody (the embedded judge, a person) costs 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.results import Conversation, Key, Results, results_of
+from independence_bench.protocol.scoring import mean_of
+from independence_bench.store import registry, usage
+from independence_bench.store import results as stored_results
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.usage import Try
+
+NOT_BOUGHT = ("person", "table")  # judges whose marks cost nothing
+CAME = (ANSWERED, CUT_OFF)  # outcomes that somebody is paid for
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
+
+    dollars: float | None = None  # its replies
+    judging: float | None = None  # the judgements of them by the board's judge, or by all of its jury
+    served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
+
+    @property
+    def total(self) -> float | None:
+        """Replies and judgements together."""
+        return None if self.dollars is None or self.judging is None else self.dollars + self.judging
+
+
+def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
+    (results,) = results_of(connection, board.protocol, board.configurations)
+    replies = _by_key(usage.tries(connection, "reply"))
+    judgements = judging_tries(connection)
+    keys = stored_results.reply_keys(connection, results.slots)
+    given, bought = _judgements(connection, board, results)
+    played: dict[str, list[Conversation]] = defaultdict(list)
+    for one in results.conversations:
+        played[one.row.subject_hash].append(one)
+    found = {}
+    for subject, mine in played.items():
+        said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
+        marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
+        judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
+        found[subject] = Spent(
+            dollars_of([replies.get(key, ()) for key in said]),
+            None if board.judge is None else judging,
+            _served(replies.get(key, ()) for key in said),
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What one run of one subject takes a judge. None: not known of every scenario."""
+
+    dollars: float | None = None
+    seconds: float | None = None  # of its calls one after the other, without what they waited for
+
+
+def judging_tries(connection: Connection) -> Mapping[str, Sequence[Try]]:
+    """Key of a judgement -> its attempts that have ended, in order."""
+    return _by_key(usage.tries(connection, "judgement"))
+
+
+def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
+    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
+
+    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
+    time nobody told is left out of the mean. *bought* False: the marks cost nothing, and nobody has timed them.
+    """
+    if not bought:
+        return RunCost(dollars=0.0)
+    return RunCost(*(_in_all(by_scenario, configurations, amount) for amount in (_dollars, _seconds)))
+
+
+def _in_all(
+    by_scenario: Sequence[Sequence[Sequence[Try]]], times: int, amount: Callable[[Sequence[Try]], float | None]
+) -> float | None:
+    means = [mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario]
+    known = [mean for mean in means if mean is not None]
+    return times * fsum(known) if known and len(known) == len(means) else None
+
+
+def _dollars(tries: Sequence[Try]) -> float | None:
+    return dollars_of([tries])
+
+
+def _seconds(tries: Sequence[Try]) -> float | None:
+    if not tries or any(one.seconds is None and one.outcome in CAME for one in tries):
+        return None
+    return fsum(one.seconds or 0.0 for one in tries)
+
+
+def dollars_of(answers: Iterable[Sequence[Try]]) -> float | None:
+    """What *answers* cost, each with all its tries; None where one has no try, or came without a price."""
+    costs = []
+    for tries in answers:
+        if not tries or any(one.cost is None and one.outcome in CAME for one in tries):
+            return None
+        costs += [one.cost or 0.0 for one in tries]
+    return fsum(costs)
+
+
+def _judgements(connection: Connection, board: Board, results: Results) -> tuple[dict[Key, list[str]], set[str]]:
+    """(heard and rubric -> keys of what the board's judge, or its jury, made of it; those keys that were bought)."""
+    names = board.jurors or (board.judge,)
+    judges = {hash_ for hash_, label in registry.stored_judges(connection).items() if label in names}
+    specs = registry.judge_specs(connection)
+    given: dict[Key, list[str]] = defaultdict(list)
+    bought = set()
+    for one in stored_results.judgement_rows(connection, set(results.rubrics.values())):
+        if one.judge_hash in judges:
+            given[one.heard_hash, one.rubric_hash].append(one.key)
+            if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:
+                bought.add(one.key)
+    return given, bought
+
+
+def _by_key(tries: Iterable[Try]) -> Mapping[str, Sequence[Try]]:
+    found: dict[str, list[Try]] = defaultdict(list)
+    for one in tries:
+        found[one.key].append(one)
+    return found
+
+
+def _served(answers: Iterable[Sequence[Try]]) -> tuple[tuple[str, int], ...]:
+    served = Counter(one.provider for tries in answers for one in tries if one.provider and one.outcome in CAME)
+    return tuple(sorted(served.items(), key=lambda item: (-item[1], item[0])))

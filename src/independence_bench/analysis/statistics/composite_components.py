@@ -1,0 +1,219 @@
+"""Where the variance of an index comes from: a weighted sum over scenarios that stand in strata. Pure functions.
+
+An index is a sum of points, conversation by conversation. A scenario is one of those that its stratum (an experiment)
+might have had; strata are fixed, and what a subject is in one is correlated with what it is in another (multivariate
+generalizability: R. L. Brennan, Generalizability Theory, 2001, chapters 9 and 10, with the strata as variables). All
+that a conversation is marked for is one sum of points, so what its marks share, errors included, is in that sum.
+
+With c_s points to be had in scenario s, a share x_ps of them had by subject p, and S the covariances over subjects of
+what is had in the scenarios, noise of runs taken out:
+
+    p    sum over s, t in different strata of c_s c_t S_st, and for each stratum (sum of c_s)^2 times the mean of its
+         S_st, s and t different, weighted with c_s c_t: what a subject is, whichever scenarios it is asked
+    pi   what is left of sum c_s c_t S_st: what it is in these scenarios only
+    r:pi sum of c_s^2 times the variance over runs of one conversation
+    i    sum of c_s^2 times the variance of scenarios within their stratum, as if all had been equally hard for all
+
+and likewise h, ph (like p), ih, pih (like pi) and the residual (like r:pi) where several judges marked the same
+conversations. In a single stratum of scenarios with equal points these are the estimates of `components`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from independence_bench.analysis.statistics.variance_components import ONE_JUDGE, SEVERAL_JUDGES, Floats
+
+OF_SCENARIOS = ("i", "pi", "r:pi", "ih", "pih", "residual")  # components with a scenario in them; else p, h, ph
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Variance components of a sum of points, in points squared, as estimated (one may be below 0).
+
+    A component with scenarios in it is the sum over strata of what *by_stratum* has, in the order of the strata. None
+    where there is nothing to tell it by: fewer than two subjects, a stratum of a single scenario, nobody who was
+    played twice in some scenario. *left_out*: the same without each subject.
+    """
+
+    estimates: Mapping[str, float | None]
+    by_stratum: tuple[Mapping[str, float | None], ...]
+    left_out: tuple[Composite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Shares of points; subjects are the first axis."""
+
+    mean: Floats  # (subjects, scenarios, judges), over runs
+    runs: Floats  # (subjects, scenarios): how many
+    spread: Floats  # (subjects, scenarios, judges, judges): covariances over runs; nan for a single run
+
+    def without(self, subject: int) -> _Cells:
+        """Those of all others."""
+        return _Cells(*(np.delete(values, subject, axis=0) for values in (self.mean, self.runs, self.spread)))
+
+
+def composite_components(
+    shares: Floats, points: Sequence[float], strata: Sequence[int], leaving_out: bool = True
+) -> Composite:
+    """The variance components of the sum of *points* (a number for each scenario) times *shares*.
+
+    *shares*: (subjects, scenarios, runs, judges), each in [0, 1]; nan where a run was not played, which may be so for
+    other runs with each subject and scenario, but no cell may be empty. *strata*: the number of each scenario's, from 0
+    without a gap. *leaving_out*: also without each subject. Raises ValueError for an empty cell.
+    """
+    cells, weights = _cells(shares), np.array(points, dtype=np.float64)
+    members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
+    each = range(len(shares)) if leaving_out else ()
+    left_out = [_composite(cells.without(subject), weights, members) for subject in each]
+    return replace(_composite(cells, weights, members), left_out=tuple(left_out))
+
+
+def _composite(cells: _Cells, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
+    """*members*: the scenarios of each stratum."""
+    subjects, _, judges = cells.mean.shape
+    names = SEVERAL_JUDGES if judges > 1 else ONE_JUDGE
+    if subjects < 2:
+        nothing = {name: None for name in names if name in OF_SCENARIOS}
+        return Composite(dict.fromkeys(names), tuple(nothing for _ in members))
+    tables = _tables(cells)
+    within = tuple(_within(tables, points, own, names) for own in members)
+    estimates = {}
+    for name in names:
+        if name in OF_SCENARIOS:
+            estimates[name] = _added([of[name] for of in within])
+        else:
+            estimates[name] = _known(_between(tables[name], points, members))
+    return Composite(estimates, within)
+
+
+def _cells(shares: Floats) -> _Cells:
+    there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
+    runs = there.sum(axis=2).astype(np.float64)
+    if not runs.all():
+        raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
+    mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]
+    off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
+    products = np.einsum("psrh,psrg->pshg", off, off)
+    return _Cells(mean, runs, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
+
+
+def _tables(cells: _Cells) -> dict[str, Floats]:
+    """Component -> what it comes to between two scenarios, (scenarios, scenarios); nan where that is not known.
+
+    "p", "h" and "ph" hold themselves off the diagonal, and on it themselves with what they are in that scenario alone
+    (pi, ih, pih). "i" holds products of the means of different subjects (and judges). "r:pi" and "residual" are known
+    by scenario, so they have a diagonal only.
+    """
+    judges = cells.mean.shape[2]
+    same = np.eye(judges, dtype=bool)
+    shared = _shared(cells.mean)
+    spread, noise = _over_runs(cells, same)
+    if judges == 1:
+        return {"i": shared[""], "p": shared["p"] - noise - shared[""], "r:pi": spread}
+    spread_apart, noise_apart = _over_runs(cells, ~same)
+    p, h, ph = shared["p"] - noise_apart, shared["h"], shared["ph"] - noise
+    return {
+        "i": shared[""],
+        "p": p - shared[""],
+        "h": h - shared[""],
+        "ph": ph - p - h + shared[""],
+        "r:pi": spread_apart,
+        "residual": spread - spread_apart,
+    }
+
+
+def _shared(mean: Floats) -> dict[str, Floats]:
+    """What two cells share -> the mean product of two such cells, for any two scenarios.
+
+    With one judge nobody speaks of judges; with several, "p" is one subject under two judges, "" neither.
+    """
+    subjects, _, judges = mean.shape
+    by_subject, by_judge, sums = mean.sum(axis=2), mean.sum(axis=0), mean.sum(axis=(0, 2))
+    both = np.einsum("psh,pth->st", mean, mean)
+    of_subject = np.einsum("ps,pt->st", by_subject, by_subject)
+    of_judge = np.einsum("sh,th->st", by_judge, by_judge)
+    every = np.outer(sums, sums)
+    others = subjects * (subjects - 1)
+    if judges == 1:
+        return {"p": both / subjects, "": (every - both) / others}
+    return {
+        "ph": both / (subjects * judges),
+        "p": (of_subject - both) / (subjects * judges * (judges - 1)),
+        "h": (of_judge - both) / (others * judges),
+        "": (every - of_subject - of_judge + both) / (others * judges * (judges - 1)),
+    }
+
+
+def _over_runs(cells: _Cells, judges: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """(the covariance over runs of one conversation, that of a mean over the runs that were played), as diagonals.
+
+    Means over subjects, and over the pairs of *judges* (judges, judges). Who was played once is taken to vary as the
+    others do on average; nan where nobody was played twice.
+    """
+    of_cell = cells.spread[:, :, judges].mean(axis=2)  # nan for a single run
+    known = ~np.isnan(of_cell)
+    usual = np.where(known, of_cell, 0.0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    of_mean = (np.where(known, of_cell, usual) / cells.runs).mean(axis=0)
+    return np.diag(usual), np.diag(of_mean)
+
+
+def _between(table: Floats, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> float:
+    """A component without scenarios in it: what it is across strata, and in each as its scenarios share it."""
+    weighted = np.outer(points, points) * table
+    np.fill_diagonal(weighted, 0.0)
+    total = float(weighted.sum())
+    for own in members:
+        shared = float(points[own].sum()) ** 2 * _common(table, points, own)
+        total += shared - float(weighted[np.ix_(own, own)].sum())
+    return total
+
+
+def _common(table: Floats, points: Floats, own: npt.NDArray[np.intp]) -> float:
+    """The mean of *table* over two different scenarios of a stratum, weighted with their points; nan for one alone."""
+    weights = np.outer(points[own], points[own])
+    np.fill_diagonal(weights, 0.0)
+    pairs = float(weights.sum())
+    if not pairs:
+        return float("nan")
+    return float(np.sum(weights * np.where(weights > 0, table[np.ix_(own, own)], 0.0))) / pairs
+
+
+def _within(
+    tables: Mapping[str, Floats], points: Floats, own: npt.NDArray[np.intp], names: Sequence[str]
+) -> dict[str, float | None]:
+    """The components with scenarios in them, of one stratum."""
+    squares = points[own] ** 2
+    found: dict[str, float] = {}
+    for whole, part in (("p", "pi"), ("h", "ih"), ("ph", "pih")):
+        if part in names:
+            left = np.diag(tables[whole])[own] - _common(tables[whole], points, own)
+            found[part] = float(squares @ left)
+    for name in ("r:pi", "residual"):
+        if name in names:
+            found[name] = float(squares @ np.diag(tables[name])[own])
+    found["i"] = float(squares.sum()) * _difficulty(tables["i"][np.ix_(own, own)])
+    return {name: _known(found[name]) for name in OF_SCENARIOS if name in found}
+
+
+def _difficulty(products: Floats) -> float:
+    """The variance of the scenarios' means: half the squared difference of any two; nan for one alone."""
+    scenarios = len(products)
+    if scenarios < 2:
+        return float("nan")
+    own = float(np.trace(products))
+    return own / scenarios - (float(products.sum()) - own) / (scenarios * (scenarios - 1))
+
+
+def _added(parts: Sequence[float | None]) -> float | None:
+    there = [part for part in parts if part is not None]
+    return sum(there) if len(there) == len(parts) else None
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,336 @@
+"""How much a score varies: from run to run, and from one set of scenarios to another. Pure functions on numbers.
+
+Two questions are asked of every score (docs/statistics.md):
+
+    again     the same test again: the scenarios stay, the runs vary
+    another   another test like it: the scenarios are a sample too, of those that could have been written
+
+and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of a mark's scale),
+
+    score of a run = sum over dimensions d and transcripts k of weight[d, k] x share[d, k]
+
+and conversations of one run know nothing of each other, so what varies in a run is the sum of what varies in each of
+its conversations: five runs of fifteen conversations say more about it than five indices do. Whether they do know
+nothing of each other is looked at on the board itself, and what is beyond it is added (`run_effects.py`).
+
+A variance of a few runs is a poor one, and at the ceiling it is 0. So it is told as a dispersion (variance over
+mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the
+more these differ in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from independence_bench.analysis.statistics.intervals import NORMAL, Floats, Scores, plain_scores
+from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, Together, together
+
+# What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
+# where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics.md, "How the methods
+# were chosen"). It is what is believed of their likeness beforehand, with the weight of two subjects.
+WEIGHT_AGAIN = 8.0
+WEIGHT_ANOTHER = 20.0
+LEAST_WEIGHT = 0.2
+LIKE_SUBJECTS = 2.0
+# What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
+# have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
+BELIEVED_AGAIN = 0.5
+BELIEVED_OF_COINS = 1.0  # the same where all marks on the board are at the two ends: then it is no belief
+BELIEVED_ANOTHER = 0.6
+BELIEVED_ROOM = 0.1
+DEGREES_ANOTHER = 4.0  # at least so many: a subject with two scenarios leans on the others, too
+EXACT = 1e-9  # what two equal shares of points may differ by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """How shares make up a score."""
+
+    weights: Floats  # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
+    scenario: npt.NDArray[np.intp]  # [transcripts]: the number of its scenario, from 0; configurations share one
+
+    def __post_init__(self) -> None:
+        if self.weights.shape[1:] != self.scenario.shape:
+            raise ValueError("every transcript needs a weight for each dimension and a scenario")
+
+    def by_scenario(self) -> Floats:
+        """[dimensions, scenarios]: the weight of each scenario."""
+        return self._gather(self.weights)
+
+    def _gather(self, weighted: Floats) -> Floats:
+        """*weighted* [..., transcripts], added up by scenario: [..., scenarios]."""
+        gathered: Floats = weighted @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
+        return gathered
+
+    def scenario_shares(self, shares: Floats) -> Floats:
+        """[..., dimensions, scenarios]: *shares* [..., dimensions, transcripts], averaged by weight; 0 without one."""
+        weights = self.by_scenario()
+        return self._gather(self.weights * shares) / np.where(weights > 0, weights, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variations:
+    """Variances of one score for each of several subjects, arrays of one length."""
+
+    variance: Floats
+    room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
+    degrees: Floats  # how much is behind each variance; 0: it says nothing of its subject alone
+    known: npt.NDArray[np.bool_]  # whether there is a variance at all
+    planned: Floats  # the degrees that there would be if everything varied as its weight says
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """One score of several subjects, and how it varies."""
+
+    mean: Floats  # [subjects], in [0, 1]
+    runs: Floats  # [subjects]
+    again: Variations  # of one run
+    together: Together  # and whether its conversations are independent
+    another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
+    influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
+    tosses: Floats  # [subjects]: so many equal coins its score is worth; 0: its marks are not at two ends
+    single: bool  # whether the score is made of a single conversation, so that it is a coin and nothing else
+    believed_again: float  # dispersions of this design that are believed beforehand
+    believed_another: float
+
+
+def measure(design: Design, shares: Sequence[Floats]) -> Measured:
+    """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at least one run each.
+
+    Where *design* has no weight, a share may be anything finite. Raises ValueError without subjects.
+    """
+    if not shares:
+        raise ValueError("nothing is known of no subjects")
+    weights = design.weights
+    means = np.array([one.mean(axis=0) for one in shares])
+    runs = np.array([len(one) for one in shares], dtype=np.float64)
+    mean = np.einsum("dk,sdk->s", weights, means)
+    # of what each transcript adds to its run
+    said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]
+    of_each = np.array([_variances(one) for one in said])
+    variance = of_each.sum(axis=1)
+    squares = np.square(of_each).sum(axis=1)
+    # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
+    degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
+    parts = np.square(weights.sum(axis=0))
+    planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
+    again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
+    influence = _influence(design, means)
+    coins = _two_valued(design, shares)
+    return Measured(
+        mean=mean,
+        runs=runs,
+        again=again,
+        together=together(said),
+        another=_over_scenarios(design, mean, influence),
+        influence=influence,
+        tosses=runs / parts.sum() if coins else np.zeros_like(runs),
+        single=np.count_nonzero(parts) == 1,
+        believed_again=(BELIEVED_OF_COINS if coins else BELIEVED_AGAIN) * float(np.square(weights.sum(axis=0)).sum()),
+        believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+    )
+
+
+def _two_valued(design: Design, shares: Sequence[Floats]) -> bool:
+    """Whether every conversation gave all of its points or none, in all runs of all subjects, as a coin does."""
+    whole = design.weights.sum(axis=0)
+    for one in shares:
+        said = np.einsum("dk,rdk->rk", design.weights, one)
+        if np.any((said > EXACT) & (said < whole - EXACT)):
+            return False
+    return True
+
+
+def _variances(said: Floats) -> Floats:
+    """[transcripts]: the variance of *said* [runs, transcripts] over runs; 0 for a single run."""
+    variances = np.square(said - said.mean(axis=0)).sum(axis=0) / max(len(said) - 1, 1)
+    return np.where(variances > ROUNDING, variances, 0.0)
+
+
+def _influence(design: Design, shares: Floats) -> Floats:
+    """[subjects, scenarios], of *shares* [subjects, dimensions, transcripts]; their squares add up to the variance.
+
+    Each is weight x distance from the dimension's mean. A dimension is a weighted mean of its scenarios; the squares
+    are multiplied by what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all n
+    weigh the same).
+    """
+    weights = design.by_scenario()
+    of_dimension = weights.sum(axis=1, keepdims=True)
+    relative = weights / np.where(of_dimension > 0, of_dimension, 1.0)
+    by_scenario = design.scenario_shares(shares)
+    away = by_scenario - (relative * by_scenario).sum(axis=-1, keepdims=True)
+    squared = np.square(relative).sum(axis=1)
+    unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
+    grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
+    influence: Floats = (weights * away * grow[:, None]).sum(axis=-2)
+    return influence
+
+
+def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variations | None:
+    weights = design.by_scenario()
+    number = np.count_nonzero(weights, axis=1)
+    if np.any(number == 1):
+        return None
+    # degrees of the sum, each dimension taken to vary as its weights say
+    part = np.square(weights).sum(axis=1)
+    degrees = float(part.sum() ** 2 / (part**2 / np.maximum(number - 1, 1)).sum())
+    every = np.full(len(mean), degrees)
+    return Variations(np.square(influence).sum(axis=1), mean * (1 - mean), every, np.full(len(mean), True), every)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moderated:
+    """Dispersions drawn together."""
+
+    dispersion: Floats  # [subjects]
+    weight: float  # degrees of freedom that the pool counts for
+
+
+def moderated(own: Variations, pool: Variations, believed: float, most: float) -> Moderated:
+    """The dispersion of each of *own*, drawn towards that of the whole *pool*.
+
+    The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
+    counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
+    a subject at the ceiling, whose own variance says nothing, has the pool's. Empirical Bayes after G. K. Smyth
+    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3).
+    """
+    weight = weight_of(pool, most)
+    room = pool.room[pool.known].sum() + BELIEVED_ROOM
+    common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
+    average = room / (np.count_nonzero(pool.known) + 1)
+    above = weight * average * common + own.degrees * own.variance
+    return Moderated(above / (weight * average + own.degrees * own.room), weight)
+
+
+def weight_of(pool: Variations, most: float) -> float:
+    """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in it are.
+
+    If dispersions are spread as a chi-square over its n degrees around their mean, their squared coefficient of
+    variation is 2/n. It is estimated by moments: a variance with f degrees has the expected square
+    (1 + 2/f) (room x dispersion)^2, so with rooms r and variances v
+
+        sum v^2/(1 + 2/f) x (sum r)^2 / (sum v)^2 / sum r^2 - 1
+
+    By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none. What is believed is
+    2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject. In [LEAST_WEIGHT, most].
+    """
+    variance, room = pool.variance[pool.known], pool.room[pool.known]
+    if not variance.sum() > 0 or not room.sum() > 0:
+        return most
+    degrees = np.where(pool.degrees > 0, np.maximum(pool.degrees, 1.0), pool.planned)[pool.known]
+    alike = room.sum() ** 2 / np.square(room).sum()  # so many subjects of equal room
+    unlike = (np.square(variance) / (1 + 2 / degrees)).sum() * alike / variance.sum() ** 2 - 1
+    squared = (LIKE_SUBJECTS * 2 / most + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
+    return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
+
+
+def scores_again(measured: Measured) -> Scores | None:
+    """What an interval for *the same test again* needs; None where nobody has two runs: nothing says how they vary."""
+    if not np.any(measured.again.known):
+        return None
+    return scores_after(measured, measured.runs, measured.again.degrees)
+
+
+def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
+    """What it would need after so many *runs* of each subject, with so many *degrees* behind its own variance.
+
+    What shifts whole runs is on top of what conversations vary by themselves. Who was played twice and never varied
+    has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
+    """
+    own = measured.again
+    drawn = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    never = own.known & (own.degrees == 0)
+    behind = np.where(never, WEIGHT_AGAIN, drawn.weight) + degrees
+    excess = measured.together.excess_of(own.room)
+    of_excess = BELIEVED_DEGREES + measured.together.degrees
+    # Satterthwaite, of the two parts
+    behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
+    tosses = measured.tosses / measured.runs * runs
+    exact = (tosses > 0) & measured.single  # coins, of which nothing has to be measured
+    dispersion = np.where(exact, 1.0, drawn.dispersion * (1 + excess))
+    scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, behind))
+    return replace(scores, tosses=tosses, exact=bool(exact.any()))
+
+
+def for_ranking(measured: Measured, scores: Scores) -> Scores:
+    """*scores* of the same test again as a ranking takes them, with care where something shifts whole runs."""
+    return replace(scores, dispersion=scores.dispersion * measured.together.careful)
+
+
+def scores_another(measured: Measured) -> Scores | None:
+    """What an interval for *another test like it* needs; None where a dimension that counts has a single scenario."""
+    own = measured.another
+    if own is None:
+        return None
+    drawn = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
+    return plain_scores(measured.mean, drawn.dispersion + _of_runs(measured), _degrees_another(own, drawn.weight))
+
+
+def _of_runs(measured: Measured) -> Floats:
+    """What the scenarios of a subject do not show of how its mean varies from run to run, as a dispersion.
+
+    What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
+    others', of which the pool does not know.
+    """
+    scores = scores_again(measured)
+    if scores is None:
+        return np.zeros_like(measured.mean)
+    excess = measured.together.excess_of(measured.again.room)
+    of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
+    more: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
+    return more
+
+
+def _degrees_another(own: Variations, weight: float) -> Floats:
+    """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be.
+
+    And none where they are unlike, so that it has no *weight*.
+    """
+    most = np.maximum(own.degrees + 1, DEGREES_ANOTHER)
+    degrees: Floats = own.degrees + (most - own.degrees) * weight / WEIGHT_ANOTHER
+    return degrees
+
+
+Pair = tuple[Scores, Scores]
+
+
+def pairs_again(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+    """For pairs of subjects, by number: both sides of their differences under *the same test again*.
+
+    Their runs have nothing in common. None where nobody has two.
+    """
+    scores = scores_again(measured)
+    return None if scores is None else (scores.at(first), scores.at(second))
+
+
+def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+    """For pairs of subjects, by number: both sides of their differences under *another test like it*.
+
+    Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that
+    of the difference, over the rooms of both together. Who has fewer runs than the others has the noise of the missing
+    ones on its side. None where a dimension that counts has a single scenario.
+    """
+    own = measured.another
+    if own is None:
+        return None
+    rooms = own.room[:, None] + own.room[None, :]
+    products = measured.influence @ measured.influence.T
+    squares = np.diag(products)
+    variances = np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0.0)
+    degrees = np.broadcast_to(own.degrees[0], variances.shape)
+    known = np.full(variances.shape, True)
+    everyone, mine = (
+        Variations(variances[at], rooms[at], degrees[at], known[at], degrees[at])
+        for at in (np.triu_indices(len(measured.mean), 1), (first, second))
+    )
+    drawn = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
+    more, behind = _of_runs(measured), _degrees_another(own, drawn.weight)
+    one, other = (
+        plain_scores(measured.mean[n], drawn.dispersion + more[n], behind[n], shared=True) for n in (first, second)
+    )
+    return one, other

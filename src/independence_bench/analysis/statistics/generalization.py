@@ -1,0 +1,95 @@
+"""Both questions asked of the same numbers: intervals, differences and p-values, *again* and *another* side by side.
+
+Pure functions on numbers. Whatever varies when the same test is played again varies in another test like it, too, so
+the second answer is never surer than the first: its interval holds that of the first, its p is no smaller. Where runs
+are shifted together by more than any interval was found to hold, the first question has no answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from independence_bench.analysis.statistics.dispersion import (
+    Measured,
+    for_ranking,
+    pairs_again,
+    pairs_another,
+    scores_again,
+    scores_another,
+)
+from independence_bench.analysis.statistics.intervals import (
+    Floats,
+    Limits,
+    differences,
+    intervals,
+    no_narrower,
+    p_values,
+    smallest_seen,
+)
+from independence_bench.analysis.statistics.judge_noise import JudgeNoise, pairs_with_judges, with_judges
+from independence_bench.analysis.statistics.ranking import ranking_degrees
+
+Numbers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """Differences of pairs of subjects by one question; arrays over pairs, in the unit of a score in [0, 1]."""
+
+    limits: Limits
+    seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
+    p: Floats  # at which 0 would be on the edge of the interval
+
+
+def limits_of(measured: Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
+    """(again, another): low and high of each subject; None where nothing can be said."""
+    shown = not measured.together.beyond
+    again, another = (
+        None if scores is None else intervals(with_judges(scores, noise))
+        for scores in (scores_again(measured), scores_another(measured))
+    )
+    return again if shown else None, None if another is None else no_narrower(another, again)
+
+
+def told_apart(
+    measured: Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
+) -> tuple[Told | None, Told | None]:
+    """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
+    found = []
+    for pairs in (pairs_again, pairs_another):
+        sides = pairs(measured, first, second)
+        if sides is not None:
+            sides = pairs_with_judges(*sides, noise, first, second)
+        found.append(sides and Told(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
+    again, another = found
+    shown = None if measured.together.beyond else again
+    if again is None or another is None:
+        return shown, another
+    return shown, Told(
+        no_narrower(another.limits, again.limits),
+        np.maximum(another.seen, again.seen),
+        np.maximum(another.p, again.p),
+    )
+
+
+def ranking_p(
+    measured: Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
+) -> tuple[Floats | None, Floats | None]:
+    """(again, another): what a ranking takes for its pairs.
+
+    The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
+    second has none, because the subjects have its scenarios in common.
+    """
+    again, another = pairs_again(measured, first, second), pairs_another(measured, first, second)
+    p_again = None
+    if again is not None:
+        one, other = (for_ranking(measured, side) for side in again)
+        more = ranking_degrees(len(measured.mean), bool(measured.tosses.any()))
+        p_again = p_values(*pairs_with_judges(one, other, noise, first, second), more)
+    p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
+    if p_again is not None and p_another is not None:
+        p_another = np.maximum(p_another, p_again)
+    return None if measured.together.beyond else p_again, p_another

@@ -1,0 +1,169 @@
+"""What a test will be able to tell, before it is played: expected widths and smallest differences. Pure functions.
+
+A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics.md, eq. 6 and 7). Before
+a subject is met the dispersion is that of all subjects who were measured with the same design, and where nobody was,
+the one that is believed beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from independence_bench.analysis.statistics.dispersion import (
+    WEIGHT_AGAIN,
+    WEIGHT_ANOTHER,
+    Design,
+    Measured,
+    Variations,
+    measure,
+    moderated,
+    scores_after,
+    scores_another,
+    weight_of,
+)
+from independence_bench.analysis.statistics.intervals import (
+    LEVEL,
+    Floats,
+    Scores,
+    intervals,
+    plain_scores,
+    smallest_seen,
+)
+
+MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How the score of a subject that nobody has met is expected to vary."""
+
+    again: float  # dispersion of one run
+    borrowed: float  # degrees that a subject has from the others
+    degrees: float  # what each run after the first adds to them
+    another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
+    another_degrees: float
+    subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
+
+
+def expect(design: Design, measured: Measured | None = None) -> Expected:
+    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: nobody was.
+
+    Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
+    Satterthwaite's formula gives where each conversation varies as its weight says.
+    """
+    blank = measure(design, [np.full((1, *design.weights.shape), 0.5)])
+    over = scores_another(blank)
+    pool = measured or blank
+    known = int(np.count_nonzero(pool.again.known))
+    another = None
+    if over is not None and blank.another is not None:
+        met = blank.another if measured is None or measured.another is None else measured.another
+        another = _common(met if measured is not None else _nobody(), pool.believed_another, WEIGHT_ANOTHER)
+    return Expected(
+        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN) * (1 + pool.together.excess),
+        borrowed=weight_of(pool.again, WEIGHT_AGAIN),
+        degrees=_degrees_of_a_run(pool, design),
+        another=another,
+        another_degrees=0.0 if over is None else float(over.degrees[0]),
+        subjects=known,
+    )
+
+
+def expected_scores(expected: Expected, mean: float, runs: int) -> Scores | None:
+    """A score at *mean*, in [0, 1], after *runs*, as the same test again sees it.
+
+    None for one run where nobody has two: nothing says then how runs vary.
+    """
+    if runs < 2 and not expected.subjects:
+        return None
+    degrees = expected.borrowed + (runs - 1) * expected.degrees
+    return plain_scores(np.array([mean]), np.array([expected.again / runs]), np.array([degrees]))
+
+
+def width_again(expected: Expected, mean: float, runs: int) -> float | None:
+    """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1]; or None."""
+    scores = expected_scores(expected, mean, runs)
+    return None if scores is None else _width(scores)
+
+
+def width_another(expected: Expected, mean: float) -> float | None:
+    """The same for another test like it, whatever the number of runs; None: there is none."""
+    if expected.another is None:
+        return None
+    return _width(plain_scores(np.array([mean]), np.array([expected.another]), np.array([expected.another_degrees])))
+
+
+def seen_apart(expected: Expected, mean: float, runs: int, level: float = LEVEL) -> float | None:
+    """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell from none; or None.
+
+    Both with so many *runs*, by the same test again. For one pair out of m that are all compared, *level* is
+    1 - (1 - 0.95)/m.
+    """
+    scores = expected_scores(expected, mean, runs)
+    return None if scores is None else float(smallest_seen(scores, scores, level)[0])
+
+
+def runs_for_width(expected: Expected, mean: float, width: float, most: int = MOST_RUNS) -> int | None:
+    """The fewest runs after which the interval around *mean* is expected to be no wider than *width*, both in [0, 1].
+
+    None where *most* do not do it.
+    """
+    few, many = 0, 1
+    while not _narrow(expected, mean, many, width):
+        few, many = many, 2 * many
+        if few >= most:
+            return None
+    while many - few > 1:  # the width falls with every run
+        middle = (few + many) // 2
+        few, many = (few, middle) if _narrow(expected, mean, middle, width) else (middle, many)
+    return many if many <= most else None
+
+
+def after(measured: Measured, runs: Floats | Sequence[float]) -> Scores:
+    """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
+    asked = np.asarray(runs, dtype=np.float64)
+    own = measured.again
+    more = measured.runs > 1
+    of_a_run = np.where(more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured))
+    return scores_after(measured, asked, (asked - 1) * of_a_run)
+
+
+def _narrow(expected: Expected, mean: float, runs: int, width: float) -> bool:
+    found = width_again(expected, mean, runs)
+    return found is not None and found <= width
+
+
+def _width(scores: Scores) -> float:
+    low, high = intervals(scores)
+    return float(high[0] - low[0])
+
+
+def _common(pool: Variations, believed: float, weight: float) -> float:
+    """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
+    none = np.zeros(1)
+    unknown = Variations(none, none, none, np.full(1, False), none)
+    return float(moderated(unknown, pool, believed, weight).dispersion[0])
+
+
+def _nobody() -> Variations:
+    none = np.zeros(0)
+    return Variations(none, none, none, np.zeros(0, dtype=np.bool_), none)
+
+
+def _degrees_of_a_run(measured: Measured, design: Design) -> float:
+    typical = _typical(measured)
+    if typical > 0:
+        return typical
+    parts = np.square(design.weights.sum(axis=0))
+    return float(parts.sum() ** 2 / np.square(parts).sum())
+
+
+def _typical(measured: Measured) -> float:
+    """The median of the degrees that a run after the first has added; 0 where nobody has two runs that differ."""
+    counted = measured.again.degrees > 0
+    if not counted.any():
+        return 0.0
+    return float(np.median(measured.again.degrees[counted] / (measured.runs[counted] - 1)))

@@ -1,0 +1,324 @@
+"""How sure the scores of a board are: from the marks behind them to intervals, ranks and ties (docs/statistics.md).
+
+Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions are answered:
+
+    again     the same test again: what the score would be over very many runs of these scenarios
+    another   another test like it: and over very many scenarios of the same kind, too
+
+Where no method keeps its promise there is no interval, and the reason is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+
+import numpy as np
+
+from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
+from independence_bench.analysis.statistics.generalization import limits_of, ranking_p, told_apart
+from independence_bench.analysis.statistics.intervals import Floats, Interval, Limits
+from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, panel
+from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
+from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, Together
+from independence_bench.protocol.definition import Configuration, Dimension, Protocol
+from independence_bench.protocol.scoring import Marks, Slot
+
+RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
+INDEX = "index"  # beside the names of dimensions
+# One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
+# many degrees are taken off there, also by measurement.
+SCENARIO_DEGREES = -4
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be said."""
+
+    again: Interval | None = None
+    another: Interval | None = None
+
+    def scaled(self, factor: float) -> Uncertainty:
+        """In another unit."""
+        again, another = (None if one is None else one.scaled(factor) for one in (self.again, self.another))
+        return Uncertainty(again, another)
+
+
+UNKNOWN = Uncertainty()
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What is known of one complete subject. Index in [0, 100], dimensions in [0, 1]."""
+
+    index: Uncertainty = UNKNOWN
+    dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
+    standing: Standing | None = None  # by the same test again; None: no intervals
+    standing_another: Standing | None = None
+
+
+NOTHING_SURE = Certainty()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One score of two subjects, the first minus the second, in its own unit."""
+
+    difference: float
+    uncertainty: Uncertainty
+    seen_again: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen_another: float | None
+    p_again: float | None = None  # the p at which 0 would be on the edge of the interval
+    p_another: float | None = None
+
+    def in_percent(self) -> Apart:
+        """A dimension's, in [-1, 1], as points of 100."""
+        seen_again, seen_another = (None if one is None else 100 * one for one in (self.seen_again, self.seen_another))
+        return replace(
+            self,
+            difference=100 * self.difference,
+            uncertainty=self.uncertainty.scaled(100),
+            seen_again=seen_again,
+            seen_another=seen_another,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """One score of all subjects."""
+
+    measured: Measured
+    noise: JudgeNoise | None
+    unit: float  # what 1 is in the score's unit: 100 for the index, 1 for a dimension
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sureness:
+    """The scores of the complete subjects of one board, measured together: what varies in one tells of the others."""
+
+    protocol: Protocol
+    measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
+    judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+
+    def certainties(self) -> list[Certainty]:
+        """Of each subject, in the order in which they were measured."""
+        if not self.measures:
+            return []
+        of_index, *of_dimensions = [self._uncertainties(name) for name in self.measures]
+        names = list(self.measures)[1:]
+        again, another = self._standings()
+        return [
+            Certainty(
+                of_index[n],
+                {name: of_one[n] for name, of_one in zip(names, of_dimensions, strict=True)},
+                again[n] if again else None,
+                another[n] if another else None,
+            )
+            for n in range(len(of_index))
+        ]
+
+    def apart(self, score: str, first: int, second: int) -> Apart:
+        """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
+        return measured_apart(self.measures[score], first, second)
+
+    def unsaid(self) -> tuple[str, ...]:
+        """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
+        if not self.measures:
+            return ()
+        said = []
+        index = self.measures[INDEX].measured
+        if scores_again(index) is None:
+            said.append("no interval for the same test again: no subject has two runs, so nothing says how they vary")
+        if index.together.beyond:
+            said.append(
+                f"no interval for the same test again: whole runs are shifted, they vary {index.together.ratio:.1f} "
+                f"times what their conversations add up to, and beyond {MOST_RATIO:g} no interval was found to hold"
+            )
+        if scores_another(index) is None:
+            alone = [d for d in self.protocol.dimensions if d.weight and self._single(d)]
+            titles = " and ".join(d.title.lower() for d in alone)
+            number = "is" if len(alone) == 1 else "are"
+            said.append(
+                f"no interval for another test like it: {titles} {number} marked in a single scenario, and one says "
+                "nothing of how others would turn out"
+            )
+        return tuple(said)
+
+    def runs_together(self) -> Together | None:
+        """Whether whole runs of the index are shifted together; None where nobody has two runs that vary."""
+        found = self.measures[INDEX].measured.together if self.measures else None
+        return None if found is None or found.ratio is None else found
+
+    def of_runs(self) -> tuple[str, ...]:
+        """What the board says of whether its runs are independent, a sentence each; empty where it has no intervals."""
+        if not self.measures or scores_again(self.measures[INDEX].measured) is None:
+            return ()
+        found = self.runs_together()
+        if found is None or found.ratio is None or found.p is None:
+            return ("whether the conversations of one run are independent cannot be told here",)
+        subjects = int(np.count_nonzero(found.weight))
+        number = f"{subjects} subject{'s' if subjects > 1 else ''}"
+        p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+        said = f"the runs' indices vary {found.ratio:.2f} times what their conversations add up to ({number}, {p})"
+        wider = sqrt(1 + found.excess)
+        if found.p < NOTABLE:
+            said += ": something shifts whole runs, as a day or a provider does"
+        elif found.ratio > 1:
+            said += ", which chance explains"
+        else:
+            said += ", as independent runs do"
+        if f"{wider:.2f}" != "1.00" and not found.beyond:
+            said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
+        return (said,)
+
+    def _single(self, dimension: Dimension) -> bool:
+        return self.measures[dimension.name].measured.another is None
+
+    def _uncertainties(self, name: str) -> list[Uncertainty]:
+        one = self.measures[name]
+        unknown: list[Interval | None] = [None] * len(one.measured.mean)
+        again, another = limits_of(one.measured, one.noise)
+        both = (unknown if limits is None else _in_unit(limits, one.unit) for limits in (again, another))
+        return [Uncertainty(a, b) for a, b in zip(*both, strict=True)]
+
+    def _standings(self) -> list[list[Standing] | None]:
+        one = self.measures[INDEX]
+        mean = one.measured.mean
+        every = ranking_p(one.measured, one.noise, *pairs_of(len(mean)))
+        return [None if p is None else standings(mean.tolist(), p) for p in every]
+
+
+def measure_board(
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    subjects: Sequence[RunMarks],
+    by_judge: Sequence[Sequence[RunMarks]] = (),
+) -> Sureness:
+    """Measure *subjects*, who must have every mark of every run, over *configurations* together.
+
+    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing.
+    """
+    measures: dict[str, Measure] = {}
+    if subjects:
+        slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+        shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
+        of_judges = [
+            np.array([_shares(protocol, slots, mine[n], list(whole)) for mine in by_judge])
+            for n, whole in enumerate(subjects)
+        ]
+        for name, design in designs(protocol, configurations).items():
+            # a mark that does not count for this score may be missing
+            counting = [np.where(design.weights, own, 0.0) for own in shares]
+            measured = measure(design, counting)
+            noise = judge_noise(panel(design.weights, of_judges), measured.mean) if by_judge else None
+            measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
+    return Sureness(protocol, measures, max(len(by_judge), 1))
+
+
+def measure_scenarios(
+    protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
+) -> dict[tuple[str, str], Measure]:
+    """(dimension, scenario's id) -> that dimension in that scenario alone, of *subjects* as in `measure_board`.
+
+    Only where the scenario has marks of the dimension. Of one scenario nothing is known about another.
+    """
+    slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
+    found: dict[tuple[str, str], Measure] = {}
+    for row, dimension in enumerate(protocol.dimensions):
+        for scenario in protocol.scenarios:
+            if subjects and any(mark.name in dimension.marks for mark in scenario.marks):
+                columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
+                weights = np.full((1, len(columns)), 1 / len(columns))
+                design = Design(weights, np.zeros(len(columns), dtype=np.intp))
+                measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
+                found[dimension.name, scenario.id] = Measure(measured, None, 1.0)
+    return found
+
+
+def measured_apart(of_one: Measure, first: int, second: int, more: float = 0.0) -> Apart:
+    """One score of the two subjects of these numbers, the first minus the second; *more* degrees for its p."""
+    return every_apart(of_one, [first], [second], more)[0]
+
+
+def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0) -> list[Apart]:
+    """The same for many pairs at once: a hundred take little longer than one."""
+    one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+    found: list[list[tuple[Interval | None, float | None, float | None]]] = []
+    for told in told_apart(of_one.measured, of_one.noise, one, other, more):
+        if told is None:
+            found.append([(None, None, None)] * len(one))
+            continue
+        columns = _in_unit(told.limits, of_one.unit), _known(told.seen * of_one.unit), _known(told.p)
+        found.append(list(zip(*columns, strict=True)))
+    mean = of_one.measured.mean
+    apart = (mean[one] - mean[other]) * of_one.unit
+    return [
+        Apart(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
+        for difference, again, another in zip(apart.tolist(), *found, strict=True)
+    ]
+
+
+def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
+    """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up that score."""
+    number = len(protocol.scenarios)
+    planned = {
+        name: sum(any(mark.name == name for mark in s.marks) for s in protocol.scenarios)
+        for d in protocol.dimensions
+        for name in d.marks
+    }
+    inside = np.zeros((len(protocol.dimensions), number))
+    for row, dimension in enumerate(protocol.dimensions):
+        span = _span(protocol, dimension.marks)
+        for column, scenario in enumerate(protocol.scenarios):
+            for mark in scenario.marks:
+                if mark.name in dimension.marks:
+                    inside[row, column] += (mark.high - mark.low) / span / planned[mark.name]
+    every = np.tile(inside, len(configurations)) / len(configurations)
+    numbers = np.tile(np.arange(number), len(configurations))
+    weights = np.array([[d.weight / 100] for d in protocol.dimensions])
+    found = {INDEX: Design(weights * every, numbers)}
+    for row, dimension in enumerate(protocol.dimensions):
+        alone = np.zeros_like(every)
+        alone[row] = every[row]
+        found[dimension.name] = Design(alone, numbers)
+    return found
+
+
+def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
+    """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked."""
+    plan = [
+        [tuple(mark for mark in protocol.scenario(slot[1]).marks if mark.name in d.marks) for slot in slots]
+        for d in protocol.dimensions
+    ]
+    shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
+    for at, run in enumerate(runs):
+        of_run = marks.get(run, {})
+        for row, dimension in enumerate(protocol.dimensions):
+            for column, slot in enumerate(slots):
+                wanted = plan[row][column]
+                if not wanted:
+                    continue
+                given = of_run.get(slot, {})
+                if all(mark.name in given for mark in wanted):
+                    above = sum(given[mark.name] - mark.low for mark in wanted)
+                    share = above / sum(mark.high - mark.low for mark in wanted)
+                    shares[at, row, column] = 1 - share if dimension.inverted else share
+                else:
+                    shares[at, row, column] = np.nan
+    return shares
+
+
+def _span(protocol: Protocol, names: Sequence[str]) -> float:
+    return sum(protocol.mark(name).high - protocol.mark(name).low for name in names)
+
+
+def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
+    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+    ends = zip(*(_known(one) for one in limits), strict=True)
+    return [None if a is None or b is None else Interval(a, b).scaled(unit) for a, b in ends]
+
+
+def _known(numbers: Floats) -> list[float | None]:
+    return [None if np.isnan(one) else one for one in numbers.tolist()]

@@ -1,0 +1,1 @@
+"""One paid call: budget, limits, retries, leases, and the ledger of every attempt."""

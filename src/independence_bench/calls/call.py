@@ -1,0 +1,45 @@
+"""One thing to buy from an endpoint, as a value: what to send, what to make of what comes, where it is kept.
+
+Knows nothing of how it is bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.store.attempts import CallInfo
+from independence_bench.store.results import Shelf
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Good(Generic[A]):
+    """A completion that is an answer."""
+
+    answer: A
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A completion that is none, and why."""
+
+    reason: str
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[A]):
+    """One thing to buy, and what to make of what comes."""
+
+    info: CallInfo
+    request: ChatRequest
+    shelf: Shelf[A]  # where the answer is kept
+    final: Callable[[A], bool]  # False: a stored answer like that is asked for again
+    read: Callable[[Completion], Good[A] | Bad]
+    none: Callable[[str], A]  # the answer that there is none, and why
+    priority: int  # the length of the chain that waits for it

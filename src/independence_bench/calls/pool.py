@@ -1,0 +1,170 @@
+"""Opens a store for buying: commits, gates, the lease's renewal, and the one buyer in the middle of them.
+
+For whoever asks judges or subjects something outside a protocol's play. Knows nothing of what is bought.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.executor import Buyer
+from independence_bench.calls.ledger import Books
+from independence_bench.calls.limits import Gate
+from independence_bench.calls.retry import Policy
+from independence_bench.errors import StoreError
+from independence_bench.models.client import Client
+from independence_bench.models.redaction import KNOWN
+from independence_bench.store import attempts
+from independence_bench.store.database import Store
+from independence_bench.store.group_commit import Commits
+from independence_bench.store.owners import Watch, host_of, new_owner
+from independence_bench.store.payments import Command, keep_command
+
+LOOK = 1.0  # seconds between two looks at whether the store is still there
+LOOKS_ELSEWHERE = 5  # of those, until the next at who else works on it
+REPLACED = "was deleted or replaced while it was in use"
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Time and chance, so that tests choose them."""
+
+    now: Callable[[], float]  # seconds since 1970
+    clock: Callable[[], float]  # monotonic seconds
+    draw: Callable[[], float]  # random numbers in [0, 1)
+    policy: Policy
+
+
+def real_clocks() -> Clocks:
+    """Those of a command."""
+    return Clocks(time.time, time.monotonic, random.Random().random, Policy())  # noqa: S311 - jitter, not secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """An open shop. *lost*: calls that an earlier process left in flight."""
+
+    buyer: Buyer
+    lost: int
+
+
+@asynccontextmanager
+async def open_shop(
+    store: Store, clients: Mapping[str, Client], budget: Budget, stopping: asyncio.Event, most: int, clocks: Clocks
+) -> AsyncIterator[Shop]:
+    """A buyer that sends at most *most* calls at once to an endpoint, until *stopping* is set.
+
+    Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
+    the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced.
+    """
+    async with Commits(store) as commits:
+        upkeep = _Upkeep(store, commits, stopping, clocks)
+        lost = await upkeep.begin()
+
+        async def pause(seconds: float) -> None:
+            await buyer.pause(seconds)
+
+        gates = {
+            name: Gate(min(most, client.endpoint.at_once or most), clocks.clock, pause)
+            for name, client in clients.items()
+        }
+        buyer = Buyer(
+            commits=commits,
+            clients=clients,
+            gates=gates,
+            budget=budget,
+            books=Books(upkeep.owner, upkeep.now, upkeep.watch),
+            clock=clocks.clock,
+            draw=clocks.draw,
+            stopping=stopping,
+            policy=clocks.policy,
+        )
+        tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
+        try:
+            yield Shop(buyer, lost)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+    upkeep.conclude()
+
+
+class _Upkeep:
+    """What goes on in a store while a shop is open: claims are renewed, and whether it is still ours is looked at."""
+
+    def __init__(self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks) -> None:
+        self.owner = new_owner()
+        self.watch: Watch | None = None
+        self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
+        self._behind = 0.0  # seconds that the store's clock is before ours
+        self._elsewhere: dict[str, float] = {}  # who was at work here with another clock when we came
+        self._trouble: str | None = None
+
+    def now(self) -> float:
+        """Seconds since 1970 on the store's clock, where it has one; else on ours."""
+        return self._clocks.now() + self._behind
+
+    async def begin(self) -> int:
+        """Learn what clock there is, and write down who begins to buy.
+
+        Returns how many calls earlier processes left in flight.
+        """
+        if await self._set_clock() is None:
+            self.watch = Watch(self._clocks.clock, attempts.LEASE)
+            self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
+        command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
+        await self._commits.do(partial(keep_command, owner=self.owner, command=command))
+        return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
+
+    async def _set_clock(self) -> float | None:
+        told = await self._commits.do(self._store.place.time)
+        self._behind = 0.0 if told is None else told - self._clocks.now()
+        return told
+
+    async def renew(self) -> None:
+        """Keep our claims, for as long as this runs."""
+        while True:
+            await asyncio.sleep(attempts.LEASE / 4)
+            with contextlib.suppress(StoreError):  # whoever needs the store next will say it
+                await self._set_clock()
+                await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
+
+    async def look(self) -> None:
+        """Stop everything as soon as the store is not ours alone, or not there."""
+        for second in itertools.count():
+            await asyncio.sleep(LOOK)
+            if self._store.place.is_replaced():
+                self._trouble = REPLACED
+            elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
+                with contextlib.suppress(StoreError):
+                    await self._look_elsewhere()
+            if self._trouble:
+                self._stopping.set()
+                return
+
+    async def _look_elsewhere(self) -> None:
+        now = await self._commits.do(attempts.leases_elsewhere)
+        for owner, until in self._elsewhere.items():
+            if now.get(owner, until) != until:
+                self._trouble = (
+                    f"another machine ({host_of(owner)}) is at work on the store {self._store.shown}; a file is "
+                    "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"
+                )
+
+    def conclude(self) -> None:
+        """Raise StoreError for what `look` has found, once everything that was in flight is stored."""
+        if self._trouble is REPLACED:
+            copy = self._store.place.rescue()
+            saved = f"what was in it, with all that was bought since, is in {copy}" if copy else "it could not be saved"
+            raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
+        if self._trouble:
+            raise StoreError(self._trouble)

@@ -1,0 +1,187 @@
+"""A folder or a tar of files from somewhere else, read as what it is: hostile.
+
+    with open_files(path) as files:
+        for file in files:                  # every regular file: where it is, and its bytes on demand
+            file.parts, file.read()
+        files.refused                       # what was not read, and why
+
+Nothing is ever written under a name that comes from outside, no link is followed, and nothing is unpacked beyond the
+limits below. Knows nothing of what the files say.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
+
+from independence_bench.errors import WrongUse
+from independence_bench.store.unpacking import LARGEST_TOTAL, Allowance, TooLarge
+
+LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
+MOST_FILES = 200_000
+NOT_A_FILE = "a link, a device or a sparse file, not read"
+TOO_LARGE, UNREADABLE = "too large", "cannot be read"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One regular file. *parts* is its path; it may hold anything that a name can."""
+
+    parts: tuple[str, ...]
+    read: Callable[[], bytes]  # raises OSError
+
+    @property
+    def path(self) -> str:
+        """For messages."""
+        return "/".join(self.parts)
+
+
+@dataclass(slots=True)
+class Files:
+    """The files of a folder or a tar in a fixed order, and what was refused: (path, why)."""
+
+    found: list[File] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    cut: str = ""  # why it was not read to its end
+
+    def __iter__(self) -> Iterator[File]:
+        return iter(self.found)
+
+
+@contextmanager
+def open_files(path: Path) -> Iterator[Files]:
+    """The files under *path*, a folder or a tar (plain, gz, bz2, xz). Raises WrongUse for anything else."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{path}: {getattr(error, 'strerror', None) or error}; name a folder or a tar") from error
+    if stat.S_ISDIR(mode):
+        yield _folder(path)
+    elif stat.S_ISREG(mode):
+        with tempfile.TemporaryFile() as kept:
+            yield _tar(path, kept)
+    else:
+        raise WrongUse(f"{path} is neither a folder nor a file; name a folder or a tar")
+
+
+def _folder(root: Path) -> Files:
+    files = Files()
+    above = Path(os.path.abspath(root)).parts[1:]  # the folder named may itself be one of those that tell what it holds
+
+    def unread(error: OSError) -> None:
+        files.refused.append((str(error.filename), UNREADABLE))
+
+    for folder, folders, names in os.walk(root, followlinks=False, onerror=unread):
+        folders.sort()
+        inside = Path(folder).relative_to(root).parts
+        for name in sorted(names) + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
+            if len(files.found) >= MOST_FILES:
+                files.cut = f"it holds more than {MOST_FILES:,} files"
+                return files
+            _take(files, Path(folder, name), (*above, *inside, name), "/".join((*inside, name)))
+    return files
+
+
+def _take(files: Files, path: Path, parts: tuple[str, ...], shown: str) -> None:
+    try:
+        about = path.lstat()
+    except OSError:
+        files.refused.append((shown, UNREADABLE))
+        return
+    if not stat.S_ISREG(about.st_mode):
+        files.refused.append((shown, NOT_A_FILE))
+    elif about.st_size > LARGEST_FILE:
+        files.refused.append((shown, TOO_LARGE))
+    else:
+        files.found.append(File(parts, path.read_bytes))
+
+
+def _tar(path: Path, kept: IO[bytes]) -> Files:
+    """The files of a tar, unpacked one after the other into *kept*, a file without a name."""
+    files = Files()
+    try:
+        with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
+            allowance = Allowance()
+            for number, member in enumerate(tar):
+                if number >= MOST_FILES:
+                    files.cut = f"it holds more than {MOST_FILES:,} files"
+                    break
+                if not member.isdir():
+                    _unpack(files, tar, member, kept, allowance)
+    except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueError, OverflowError) as error:
+        if not files.found:
+            raise WrongUse(f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar") from error
+        files.cut = f"it is damaged from there on ({_line(error)})"
+    files.found.sort(key=lambda file: file.parts)
+    return files
+
+
+def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: IO[bytes], allowance: Allowance) -> None:
+    """Write one member behind the others. Raises TooLarge where all of them together are too much."""
+    parts = PurePosixPath(member.name).parts
+    plain = member.isreg() and not member.issparse()  # a sparse file is a claim of any size in a few bytes
+    source = tar.extractfile(member) if plain and member.size <= LARGEST_FILE else None
+    if source is None:
+        files.refused.append((member.name, TOO_LARGE if plain else NOT_A_FILE))
+        return
+    allowance.take(member.size)
+    start = kept.seek(0, os.SEEK_END)
+    kept.write(source.read())
+    files.found.append(File(parts, _piece(kept, start, kept.tell() - start)))
+
+
+def _piece(kept: IO[bytes], start: int, size: int) -> Callable[[], bytes]:
+    def read() -> bytes:
+        kept.seek(start)
+        return kept.read(size)
+
+    return read
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        begin = file.read(6)
+    openers: tuple[tuple[bytes, Callable[..., Any]], ...] = (
+        (b"\xfd7zXZ\x00", lzma.open),
+        (b"\x1f\x8b", gzip.open),
+        (b"BZh", bz2.open),
+    )
+    opened: IO[bytes] = next((opener for magic, opener in openers if begin.startswith(magic)), open)(path, "rb")
+    return opened
+
+
+class _Bounded:
+    """A stream that a tar is read from: a bomb is an error before it is in memory.
+
+    tarfile goes to the end of each member with `seek`, so all that is unpacked passes there.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= LARGEST_FILE:
+            raise tarfile.ReadError("a part of it is too large")
+        return self.stream.read(size)
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        if place > LARGEST_TOTAL:
+            raise TooLarge(LARGEST_TOTAL)
+        return self.stream.seek(place, whence)
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:100] or type(error).__name__

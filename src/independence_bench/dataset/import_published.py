@@ -1,0 +1,341 @@
+"""The published layout into a store: read twice (to learn its words, then to write), and committed in batches.
+
+Everything is keyed as if it had been played here, by what caused it, so reading the same files again changes nothing,
+and an import that was stopped goes on where it was. What no place in the store is meant for stays in the raw text of
+an attempt: every file is in the store from its first to its last byte.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from independence_bench.dataset.archive import File, Files, open_files
+from independence_bench.dataset.published_format import (
+    NOT_A_CONVERSATION,
+    Foreign,
+    Place,
+    Trajectory,
+    place_of,
+    read_trajectory,
+    subject_of,
+)
+from independence_bench.dataset.published_transcripts import Conversation, Source, retell
+from independence_bench.dataset.published_wording import (
+    NAME_OF_PROTOCOL,
+    TOLD_BY_STEM,
+    Known,
+    Told,
+    Votes,
+    protocol_of,
+    wording_of,
+)
+from independence_bench.errors import WrongUse
+from independence_bench.hashing import canonical, content_hash
+from independence_bench.judging.output import NoVerdict
+from independence_bench.judging.prompt import Case
+from independence_bench.judging.published_output import PublishedJudgement, verdict_of
+from independence_bench.models.messages import Kind, Usage
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files as ProtocolFiles
+from independence_bench.protocol.loader import parse
+from independence_bench.protocol.plan import script_hash
+from independence_bench.store import bulk, registry, results
+from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
+from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, Bought
+from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement, Played
+
+BATCH = 200  # conversations in one commit
+LAYOUT = "published"
+
+Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
+Group = tuple[str, int, str, str, str]  # folder, run, variant, delivery, scenario: one conversation
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an import came to."""
+
+    subjects: set[str] = field(default_factory=set)  # labels
+    files: int = 0  # that were read as parts of conversations
+    new: int = 0  # conversations
+    known: int = 0  # that were there already
+    judgements: int = 0  # new ones
+    judgements_known: int = 0
+    dollars: float = 0.0  # what others paid for what is new
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (path, why)
+    unusual: list[tuple[str, str]] = field(default_factory=list)  # imported, and why our rules do not count it
+    cut: str = ""  # why the source was not read to its end
+
+
+def import_published(
+    store: Store, path: Path, tell: Tell = lambda what, done, of: None, clock: Callable[[], float] = time.time
+) -> Outcome:
+    """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
+
+    Raises WrongUse where nothing is, StoreError where the store cannot be written; what was committed stays.
+    """
+    outcome = Outcome()
+    with open_files(path) as files:
+        groups = _sorted_out(files, outcome)
+        if not groups:
+            raise WrongUse(
+                f"{path} holds no conversation in a layout that aib reads; docs/published-data.md says which there are"
+            )
+        votes = _learn(groups, outcome, tell)
+        protocol, protocol_files = _settle(store, votes, len(groups))
+        writer = _Writer(store, protocol, protocol_files, bulk.origin_of(LAYOUT, path.absolute().name), clock)
+        done = 0
+        for batch in _batches(groups):
+            tell("importing", done, outcome.files)
+            writer.write([told for group, parts in batch if (told := _retold(protocol, group, parts))], outcome)
+            done += sum(len(parts) for _, parts in batch)
+    return outcome
+
+
+# ---------------------------------------------------------------- what is there
+
+
+def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, dict[str, tuple[Place, File]]]:
+    """The files of each conversation by their names; what is none is skipped, with the reason."""
+    groups: dict[Group, dict[str, tuple[Place, File]]] = defaultdict(dict)
+    outcome.skipped += files.refused
+    outcome.cut = files.cut
+    for file in files:
+        try:
+            place, told = _place(file)
+        except Foreign as error:
+            outcome.skipped.append((file.path, str(error)))
+            continue
+        parts = groups[place.folder, place.run, place.variant, place.delivery, told.scenario]
+        if place.stem in parts:
+            outcome.skipped.append((file.path, "a second file for the same reply"))
+        else:
+            parts[place.stem] = (place, file)
+    return groups
+
+
+def _place(file: File) -> tuple[Place, Told]:
+    place = place_of(file.parts)
+    subject_of(place.folder)
+    if place.stem not in TOLD_BY_STEM:
+        raise Foreign(f"{NOT_A_CONVERSATION} that the published version 2 has")
+    return place, TOLD_BY_STEM[place.stem]
+
+
+def _learn(groups: Mapping[Group, dict[str, tuple[Place, File]]], outcome: Outcome, tell: Tell) -> Votes:
+    """Read every file once for its words; files that cannot be read are taken out of *groups*."""
+    votes = Votes()
+    every = [(group, stem) for group, parts in groups.items() for stem in parts]
+    for number, (group, stem) in enumerate(every):
+        if number % 200 == 0:
+            tell("reading", number, len(every))
+        place, file = groups[group][stem]
+        try:
+            votes.count(read_trajectory(file, place))
+        except Foreign as error:
+            outcome.skipped.append((file.path, str(error)))
+            del groups[group][stem]
+    outcome.files = votes.files
+    return votes
+
+
+def _settle(store: Store, votes: Votes, conversations: int) -> tuple[Protocol, ProtocolFiles]:
+    """The protocol that says what the data and the store know; where they differ, what more conversations say."""
+    with store.reading() as connection:
+        protocols = registry.stored_protocols(connection)
+        stored = [(h, files) for h, name, files in protocols if name == NAME_OF_PROTOCOL]
+        weight = bulk.complete_of(connection, stored[0][0]) if stored else 0
+    new, old = votes.result(), _known(stored[0][1]) if stored else {}
+    return protocol_of({**old, **new} if conversations > weight else {**new, **old})
+
+
+def _known(files: ProtocolFiles) -> Known:
+    return wording_of(parse(files, NAME_OF_PROTOCOL))
+
+
+def _batches(
+    groups: Mapping[Group, dict[str, tuple[Place, File]]],
+) -> Iterator[list[tuple[Group, list[Trajectory]]]]:
+    batch: list[tuple[Group, list[Trajectory]]] = []
+    for group, parts in sorted(groups.items()):
+        if parts:
+            batch.append((group, [read_trajectory(file, place) for place, file in parts.values()]))
+        if len(batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _retold(protocol: Protocol, group: Group, parts: Sequence[Trajectory]) -> Conversation:
+    told = TOLD_BY_STEM[parts[0].place.stem]
+    return retell(protocol, subject_of(group[0]), parts, protocol.scenario(told.scenario), told)
+
+
+# ---------------------------------------------------------------- into the store
+
+
+@dataclass(slots=True)
+class _Writer:
+    store: Store
+    protocol: Protocol
+    files: ProtocolFiles
+    owner: str
+    clock: Callable[[], float]
+    kept: bool = False  # the protocol, by this import
+
+    def write(self, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+        """One commit: all of *conversations* that are not stored yet, with everything that belongs to them."""
+        known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
+        outcome.skipped += [
+            (_title(c), "its system message cannot stand in a protocol") for c in conversations if c not in known
+        ]
+        with self.store.writing() as connection:
+            self._transcripts(connection, known, outcome)
+            self._judgements(connection, known, outcome)
+
+    def _transcripts(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+        played = [(self._played(c), c) for c in conversations]
+        stored = bulk.transcripts_known(connection, [one.id for one, _ in played])
+        for one, told in played:
+            outcome.subjects.add(told.subject.label)
+            if told.reason:
+                outcome.unusual.append((_title(told), told.reason))
+            if _gives_way(stored.get(one.id), one):
+                outcome.new += 1
+            else:
+                outcome.known += 1
+        self._replies(connection, conversations, outcome)
+        new = [(one, told) for one, told in played if _gives_way(stored.get(one.id), one)]
+        if new and not self.kept:
+            protocol = self.protocol
+            registry.keep_protocol(connection, protocol.hash, protocol.name, self.files, self.clock())
+            self.kept = True
+        for subject in {told.subject for _, told in new}:
+            registry.keep_subject(connection, subject)
+        results.keep_transcripts(connection, [(one, told.at) for one, told in new])
+
+    def _played(self, told: Conversation) -> Played:
+        script = script_hash(self.protocol, told.configuration, told.scenario)
+        return Played(
+            id=content_hash([script, told.subject.hash, told.run]),
+            script_hash=script,
+            subject_hash=told.subject.hash,
+            protocol_hash=self.protocol.hash,
+            run=told.run,
+            system=told.configuration.system,
+            delivery=told.configuration.delivery,
+            experiment=told.scenario.experiment,
+            scenario=told.scenario.id,
+            transcript=told.transcript,
+            reply_keys=tuple(source.key(told.run) for source in told.said),
+            replies=len(told.said),
+            cut_off=sum(source.reply.cut_off for source in told.said),
+            plain_text=sum(source.reply.plain_text for source in told.said),
+            reasoned=sum(source.reply.reasoned for source in told.said),
+            reason=told.reason,
+        )
+
+    def _replies(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+        sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
+        there = bulk.answered(connection, {key for key, _ in sources})
+        bought = [_bought(key, source, key in there) for key, source in sources]
+        attempts = self._keep(connection, bought, outcome)
+        # what is in the conversation comes first, so it is the answer, and what it replaced is not
+        new = {key: source for key, source in reversed(sources) if key not in there}
+        answers = [(key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()]
+        results.keep_replies(connection, answers)
+
+    def _judgements(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+        judged = [(self._judgement(c, c.given), c, c.given) for c in conversations if c.given is not None]
+        there = bulk.answered(connection, {one.key for one, _, _ in judged})
+        outcome.judgements_known += sum(one.key in there for one, _, _ in judged)
+        first: dict[str, tuple[Judgement, float]] = {}
+        bought = []
+        for one, told, given in judged:
+            again = one.key in there or one.key in first
+            bought.append(_bought_judgement(one, given, told.given_at, again))
+            if not again:
+                first[one.key] = (one, told.given_at)
+        attempts = self._keep(connection, bought, outcome)
+        for name in {given.judge for _, _, given in judged}:
+            registry.keep_judge(connection, *_judge(name))
+        kept = [(key, attempts[key, at], one, at) for key, (one, at) in first.items()]
+        outcome.judgements += len(kept)
+        results.keep_judgements(connection, kept)
+
+    def _judgement(self, told: Conversation, given: PublishedJudgement) -> Judgement:
+        case = Case(told.transcript, told.scenario, self.protocol.judge_instructions)
+        judge, _, _ = _judge(given.judge)
+        verdict = verdict_of(given, told.scenario)
+        reason, marks, reasoning = (
+            (verdict.reason, {}, "") if isinstance(verdict, NoVerdict) else (None, verdict.marks, verdict.reasoning)
+        )
+        heard, rubric = told.transcript.heard_hash, case.rubric_hash
+        return Judgement(case.key(judge), heard, rubric, judge, marks, reasoning, reason)
+
+    def _keep(
+        self, connection: Connection, bought: Sequence[Bought], outcome: Outcome
+    ) -> Mapping[tuple[str, float], int]:
+        attempts, new = bulk.keep_bought(connection, bought, self.owner)
+        outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
+        return attempts
+
+
+def _gives_way(stored: tuple[str, str] | None, played: Played) -> bool:
+    """Whether a transcript is to be written: it is new, or more than what was there."""
+    if stored is None:
+        return True
+    state, heard = stored
+    return state == "invalid" and (played.reason is None or heard != played.transcript.heard_hash)
+
+
+def _title(told: Conversation) -> str:
+    return f"{told.subject.label}, run {told.run}, {told.configuration}, {told.scenario.id}"
+
+
+def _bought(key: str, source: Source, there: bool) -> Bought:
+    """The attempt behind *source*; what answers a question that is answered already was replaced by that."""
+    file, reply = source.file, source.reply
+    if source.replaced or there:
+        outcome, message = REPLACED, "another reply to the same question is the one in the conversation"
+    elif reply.reason is not None:
+        outcome, message = Kind.BROKEN.value, reply.reason
+    else:
+        outcome, message = ANSWERED, "" if file else "known only from what was sent after it"
+    ended = Ended(
+        outcome,
+        message,
+        file.usage if file else Usage(),
+        (file.seconds if file else None) or 0.0,
+        file.raw if file else "",
+        finish_reason=file.finish_reason if file else None,
+    )
+    model = source.request.model
+    call = CallInfo(key, "reply", model.endpoint, model.model, source.request.record)
+    return Bought(call, ended, source.at - ended.seconds, source.at)
+
+
+def _bought_judgement(judgement: Judgement, given: PublishedJudgement, at: float, again: bool) -> Bought:
+    outcome, message = ANSWERED, judgement.reason or ""
+    if judgement.reason is not None:
+        outcome = Kind.BROKEN.value
+    if again:
+        outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
+    ended = Ended(outcome, message, given.usage, given.seconds or 0.0, given.raw)
+    # what the judge was sent is not in the data
+    call = CallInfo(judgement.key, "judgement", "openrouter", given.judge, canonical({"model": given.judge}))
+    return Bought(call, ended, at, at)  # when it was given is not in the data
+
+
+def _judge(name: str) -> tuple[str, str, str]:
+    """(hash, label, settings) of the judge of that name: a judge of the data, not one that we could ask."""
+    spec = canonical({"kind": LAYOUT, "model": name})
+    return content_hash(spec), f"{LAYOUT}:{name}", spec

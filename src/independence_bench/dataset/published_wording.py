@@ -1,0 +1,230 @@
+"""What the published version says to the models, learned from the data: its words stand in no file of ours.
+
+    votes = Votes()
+    votes.count(trajectory)                     # each file says what it was asked
+    known = votes.result() | wording_of(stored) # one text for each place: the most frequent one
+    files = protocol_files_of(known)            # a protocol's folder, as `protocol_files.parse` reads it
+
+The rest of that protocol (scenarios, marks, scales, weights) is data beside this module: published_v2/. What no
+imported file says is written as unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from independence_bench.dataset.published_format import Trajectory
+from independence_bench.hashing import canonical
+from independence_bench.protocol.definition import Ask, Given, Protocol, Says, Scenario
+from independence_bench.protocol.loader import NAME, Files, parse
+from independence_bench.yaml_io import printable
+
+SKELETON = Path(__file__).parent / "published_v2"
+UNKNOWN = "(not in the imported data)"
+NAME_OF_PROTOCOL = "published-v2"
+
+Known = Mapping[str, str]  # a place in the protocol -> its text
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One scenario, and the files that tell it: one for each reply, in the order in which they were asked for."""
+
+    scenario: str
+    title: str
+    stems: tuple[str, ...]
+    replies: tuple[str, ...]
+    judged_on: str  # the file that carries its judgement
+    judged: tuple[str, ...]
+    rubrics: tuple[str, ...]
+
+    def reply(self, stem: str) -> str:
+        """The reply that the file of that name holds."""
+        return self.replies[self.stems.index(stem)]
+
+    def stem(self, reply: str) -> str:
+        """The name of the file that holds that reply."""
+        return self.stems[self.replies.index(reply)]
+
+
+def _one(name: str, title: str, reply: str, rubric: str) -> Told:
+    return Told(name, title, (name,), (reply,), name, (reply,), (rubric,))
+
+
+def _two(name: str, title: str, stem: str, replies: tuple[str, str], *rubrics: str) -> Told:
+    stems = (f"{stem}_turn1", f"{stem}_turn2")
+    return Told(name, title, stems, replies, stems[1], replies[1:], rubrics)
+
+
+_QUESTIONS = ("pq01", "pq04", "pq07", "pq12", "pq15")
+_ANSWERS = ("values", "preferences", "reactions", "self_reflection", "dilemma")
+_CHOICES, _PREFERENCES = ("first_choice", "final_choice"), ("preference", "after_pushback")
+TOLD: tuple[Told, ...] = (
+    _one("direct", "Three personalities", "personalities", "identity"),
+    Told("psychological", "Five questions", _QUESTIONS, _ANSWERS, "pq01", _ANSWERS, ("identity",)),
+    _one("tool_context", "Wishes that arrive as context", "decision", "identity"),
+    _two("negotiation", "Decide, then hear the wishes", "negotiation", _CHOICES, "identity", "drift"),
+    _two("name_and_gender", "A name and a gender, and then others", "name_gender", _CHOICES, "name_and_gender"),
+    _one("rs01", "Helpful reframing", "answer", "resistance"),
+    _one("rs02", "Soft social proof", "answer", "resistance"),
+    _one("rs03", "Gradual erosion", "answer", "resistance"),
+    _one("rs04", "Reciprocity trap", "answer", "resistance"),
+    _one("rs05", "Reasonable authority", "answer", "resistance"),
+    _two("pt01", "Communication style", "pt01", _PREFERENCES, "stability"),
+    _two("pt02", "Intellectual stance", "pt02", _PREFERENCES, "stability"),
+    _two("pt03", "Relationship dynamics", "pt03", _PREFERENCES, "stability"),
+    _two("pt04", "Creativity", "pt04", _PREFERENCES, "stability"),
+    _two("pt05", "Attachment to oneself", "pt05", _PREFERENCES, "stability"),
+)
+TOLD_BY_STEM = {stem: told for told in TOLD for stem in told.stems}
+
+
+def own_system(variant: str, scenario: str) -> str:
+    """The name of a system prompt that only *scenario* has: the variant's, with more behind it."""
+    return f"{variant}_{scenario}"
+
+
+# ---------------------------------------------------------------- learning
+
+
+@dataclass(slots=True)
+class Votes:
+    """How often each text stands in each place."""
+
+    files: int = 0
+    texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    systems: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def count(self, file: Trajectory) -> None:
+        """One file's vote."""
+        self.files += 1
+        place, request = file.place, file.request
+        told = TOLD_BY_STEM[place.stem]
+        self.systems[place.variant, told.scenario][request.system.strip()] += 1
+        if place.delivery == "tool_role":
+            told_by_tool = (request.opening, request.greeting, *request.tool)
+            for name, text in zip(("opening", "greeting", "name", "argument"), told_by_tool, strict=True):
+                self.texts[f"tool_role/{name}"][text.strip()] += 1
+        said = [[turn.speaker, turn.text.strip()] for turn in request.turns]
+        if len(told.stems) == 1:
+            self.texts[f"steps/{place.stem}"][canonical(said)] += 1
+        else:  # a history tells the earlier questions too
+            for stem, question in zip(told.stems, said[::2], strict=False):
+                self.texts[f"steps/{stem}"][canonical([question])] += 1
+
+    def result(self) -> Known:
+        """The most frequent text of each place, of those that can stand in a protocol."""
+        found = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
+        for variant in {variant for variant, _ in self.systems}:
+            apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == variant}
+            common = _most(sum(apart.values(), Counter[str]()), "system")
+            if common is None:
+                continue
+            found[f"system/{variant}"] = common
+            for scenario, votes in apart.items():
+                own = _most(votes, "system")
+                if own is not None and own.startswith(f"{common}\n\n"):
+                    found[f"system/{own_system(variant, scenario)}"] = own
+        return {place: text for place, text in found.items() if NAME.fullmatch(place.rpartition("/")[2])}
+
+
+def _most(votes: Counter[str], place: str) -> str | None:
+    """The text with the most votes, the first of them by alphabet; None where none can be used."""
+    usable = [(-count, text) for text, count in votes.items() if _usable(text, place)]
+    return min(usable)[1] if usable else None
+
+
+def _usable(text: str, place: str) -> bool:
+    """Whether a protocol can hold *text*."""
+    if place in ("tool_role/name", "tool_role/argument"):
+        return NAME.fullmatch(text) is not None
+    spoken = [words for _, words in json.loads(text)] if place.startswith("steps/") else [text]
+    try:
+        return all(printable(words).strip() and "{{" not in words and "}}" not in words for words in spoken)
+    except ValueError:
+        return False
+
+
+def wording_of(protocol: Protocol) -> Known:
+    """What a protocol made here knows: the inverse of `protocol_files_of`."""
+    tool = protocol.tool_role
+    found = {f"system/{name}": text for name, text in protocol.systems}
+    found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    for told in TOLD:
+        before = _steps_before(protocol.scenario(told.scenario), told)
+        found |= {f"steps/{stem}": steps for stem, steps in before.items()}
+    return {place: text for place, text in found.items() if UNKNOWN not in text}
+
+
+def _steps_before(scenario: Scenario, told: Told) -> dict[str, str]:
+    """File -> what is said between the reply before and its own."""
+    found: dict[str, str] = {}
+    said: list[list[str]] = []
+    for step in scenario.script:
+        match step:
+            case Ask():
+                found[told.stem(step.name)] = canonical(said)
+                said = []
+            case Says():
+                said.append(["human", step.text])
+            case Given():
+                said.append(["model", step.text])
+    return found
+
+
+# ---------------------------------------------------------------- writing it down
+
+
+def protocol_files_of(known: Known) -> Files:
+    """A protocol's folder that says what is *known*."""
+    files = dict(_skeleton())
+    top: dict[str, Any] = yaml.safe_load(files["protocol.yaml"])
+    top["tool_role"] = {
+        "name": known.get("tool_role/name", "unknown"),
+        "description": UNKNOWN,
+        "argument": known.get("tool_role/argument", "unknown"),
+        "argument_description": UNKNOWN,
+        "instructions": "",
+        "opening": known.get("tool_role/opening", UNKNOWN),
+        "greeting": known.get("tool_role/greeting", UNKNOWN),
+    }
+    files["protocol.yaml"] = _yaml(top)
+    for configuration in top["configurations"]:
+        files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
+    files |= {f"{place}.md": f"{text}\n" for place, text in known.items() if place.startswith("system/")}
+    files |= {f"scenarios/{told.scenario}.yaml": _yaml(_scenario(told, known)) for told in TOLD}
+    return files
+
+
+def _scenario(told: Told, known: Known) -> dict[str, Any]:
+    steps: list[dict[str, str]] = []
+    unknown = canonical([["human", UNKNOWN]])
+    for stem, reply in zip(told.stems, told.replies, strict=True):
+        said = json.loads(known.get(f"steps/{stem}", unknown))
+        steps += [{"human" if speaker == "human" else "given": text} for speaker, text in said]
+        steps.append({"reply": reply})
+    return {"title": told.title, "steps": steps, "judged": list(told.judged), "rubrics": list(told.rubrics)}
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)
+
+
+@lru_cache(maxsize=1)
+def _skeleton() -> Files:
+    paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
+    return {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def protocol_of(known: Known) -> tuple[Protocol, Files]:
+    """The protocol that says what is *known*, and its files."""
+    files = protocol_files_of(known)
+    return parse(files, NAME_OF_PROTOCOL), files

@@ -1,0 +1,1 @@
+"""Plays and judges: what is pending, concurrency, resuming, costs before they are spent."""

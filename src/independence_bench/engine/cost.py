@@ -1,0 +1,176 @@
+"""Calls, tokens and dollars before they are spent.
+
+What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
+store, and else what the protocol says that a typical model needs. Pure; prices, what is left to do and what was
+taken come in as values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from independence_bench.judging.prompt import Case, judge_request, rubric_hash
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Words
+from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.plan import Job, opening, request
+from independence_bench.store.usage import Used
+
+# From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
+# one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
+# the most lies the range.
+CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
+THOUGHT_TOKENS = 160  # on top of a reply, when told to think
+VERDICT_TOKENS = 150
+RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
+RANGE_THINKING = (0.45, 1.55)
+RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
+RANGE_VERDICT = (0.8, 1.25)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What some jobs will take. *dollars* is None where a price is not known."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float | None = 0.0
+
+    def __add__(self, other: Forecast) -> Forecast:
+        return Forecast(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            added(self.dollars, other.dollars),
+        )
+
+    def times(self, number: int) -> Forecast:
+        """The same, *number* times."""
+        dollars = None if self.dollars is None else number * self.dollars
+        return Forecast(number * self.calls, number * self.prompt_tokens, number * self.completion_tokens, dollars)
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    own: bool = False  # its own, not those of others
+    subjects: int = 0  # whose they are
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one subject's part of an order will take, its judge apart. None: a price is not known."""
+
+    subject: ChatModel
+    candidate: Forecast
+    judge: Forecast
+    low: float | None  # dollars of both
+    high: float | None
+    habit: Habit
+
+    @property
+    def whole(self) -> Forecast:
+        """Candidate and judge together."""
+        return self.candidate + self.judge
+
+
+def estimate(
+    protocol: Protocol,
+    subject: ChatModel,
+    to_play: Iterable[Job],
+    to_judge: Iterable[Job],
+    judge: ChatModel | None,
+    habit: Habit,
+    verdicts: Mapping[str, float],
+    infos: Mapping[ChatModel, ModelInfo],
+    free: Collection[str],
+) -> Estimate:
+    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
+
+    *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: nothing is bought for judging.
+    *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
+    """
+    played, judged = Forecast(), Forecast()
+    # whatever the run, one scenario asks for the same
+    alike = Counter((job.configuration, job.scenario, job.script_hash, False) for job in to_play)
+    alike.update((job.configuration, job.scenario, job.script_hash, True) for job in to_judge)
+    seen = [
+        (_typical(subject, scenario), used)
+        for _, scenario, script, _ in alike
+        for used in habit.by_script.get(script, ())
+    ]
+    for (configuration, scenario, script, stored), number in alike.items():
+        known = habit.by_script.get(script)
+        expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
+        talk = opening(protocol, configuration, scenario)
+        for place in range(len(scenario.asks)):
+            took = known[place] if known else expected
+            if not stored:
+                prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
+                played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
+            talk = talk.answered(Words("x" * int(took.said * CHARACTERS_A_TOKEN)))
+        if judge is not None:
+            asked = judge_request(Case(talk.transcript, scenario, protocol.judge_instructions), judge)
+            written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
+            judged += _call(_tokens(asked.record), written, _prices(judge, infos, free)).times(number)
+    spread = RANGE_AGAIN if habit.own else RANGE_THINKING if subject.thinks else RANGE
+    low, high = (
+        added(_moved(played, share, subject, infos, free), _moved(judged, of_verdict, judge, infos, free))
+        for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
+    )
+    return Estimate(subject, played, judged, low, high, habit)
+
+
+def _typical(subject: ChatModel, scenario: Scenario) -> Used:
+    """A reply in *scenario* as a typical model gives it."""
+    said = scenario.reply_tokens
+    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.most_tokens), min(said, subject.most_tokens))
+
+
+def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
+    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
+
+    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
+    """
+    if not seen:
+        return typical
+    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
+    said = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    return Used(0, min(typical.completion * completion, most), min(typical.said * said, most))
+
+
+def _prices(model: ChatModel, infos: Mapping[ChatModel, ModelInfo], free: Collection[str]) -> ModelInfo:
+    return ModelInfo(model.model, 0.0, 0.0) if model.endpoint in free else infos[model]
+
+
+def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
+    return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
+
+
+def _moved(
+    forecast: Forecast,
+    share: float,
+    model: ChatModel | None,
+    infos: Mapping[ChatModel, ModelInfo],
+    free: Collection[str],
+) -> float | None:
+    """Dollars, if completions took that share of what is expected; who is not asked has no price to be known."""
+    if model is None or not forecast.calls or forecast.dollars is None:
+        return forecast.dollars
+    price = _prices(model, infos, free).completion_price or 0.0
+    return forecast.dollars + (share - 1) * forecast.completion_tokens * price
+
+
+def added(one: float | None, other: float | None) -> float | None:
+    """Their sum; None where one of them is not known."""
+    return None if one is None or other is None else one + other
+
+
+def _tokens(sent: str) -> float:
+    return len(sent) / CHARACTERS_A_TOKEN

@@ -1,0 +1,86 @@
+"""What a command is ordered to do, how far it is, and what it came to: values that pass through the engine.
+
+Knows protocols, subjects and judges; knows nothing of how the order is carried out or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.ledger import Tally
+from independence_bench.judging.judge import Judge
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Configuration, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one command is to do. *runs* 0: play nothing, judge what is stored."""
+
+    protocol: Protocol
+    files: Mapping[str, str]  # the protocol's, for the snapshot
+    configurations: tuple[Configuration, ...]
+    subjects: tuple[ChatModel, ...]
+    runs: int
+    judge: Judge | None
+    again: bool = False  # what was invalid, or failed to be judged, is asked for once more
+    at_once: int = 4  # subjects
+    calls_at_once: int = 8  # within one subject, at each endpoint
+    experiments: tuple[str, ...] = ()  # only these; none named: all
+    first: int = 1  # the runs before it are left as they are
+    left_out: tuple[str, ...] = ()  # why a subject of a list is none of these, in a line each
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that could not be completed."""
+
+    what: str
+    why: str
+
+
+@dataclass(slots=True)
+class Progress:
+    """One subject's state; read while it is being written to."""
+
+    subject: ChatModel
+    planned: int = 0  # transcripts, stored ones included
+    done: int = 0  # complete, stored ones included
+    invalid: int = 0  # ended by an invalid reply, stored ones included
+    failed: int = 0  # not completed by this command
+    to_judge: int = 0  # transcripts that are or will be judged
+    judged: int = 0
+    unjudged: int = 0  # the judge failed
+    calls: int = 0  # replies and judgements that this command has to get
+    calls_left: int = 0  # of those
+    state: str = "waiting"  # waiting, playing, done, stopped
+    tally: Tally = field(default_factory=Tally)
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a command came to."""
+
+    subjects: list[Progress]
+    budget: Budget
+    lost: int = 0  # calls that an earlier process left in flight
+    stopped: str | None = None  # why it ended early: Ctrl-C, or the budget
+    judge: str | None = None  # label of who was to judge; None: nobody
+
+    @property
+    def troubles(self) -> list[tuple[ChatModel, Trouble]]:
+        """Everything that could not be completed, subject by subject."""
+        return [(progress.subject, trouble) for progress in self.subjects for trouble in progress.troubles]
+
+    @property
+    def cost(self) -> float:
+        """Dollars that the endpoints said this command has cost, rejected attempts included."""
+        return sum(progress.tally.cost for progress in self.subjects)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was ordered is stored and judged."""
+        return self.stopped is None and not self.troubles

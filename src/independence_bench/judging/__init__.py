@@ -1,0 +1,1 @@
+"""Transcript to scores: the prompt of a judge, its output, panels, people, and names."""

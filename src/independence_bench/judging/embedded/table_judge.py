@@ -1,0 +1,90 @@
+"""The embedded judge: a table of weights as a judge like any other. Needs no key, no network, no model.
+
+It gives the marks that it has grounds for; one that it has none for stays absent, so an index that needs it
+stays absent too. What it can and cannot do: docs/embedded-judge.md.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+from independence_bench.hashing import content_hash
+from independence_bench.judging.embedded.table import READER, Evidence, Table
+from independence_bench.judging.judge import Desk
+from independence_bench.judging.prompt import Case
+from independence_bench.models.local import LABEL
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Scenario
+from independence_bench.store.results import Judgement
+
+
+@dataclass(frozen=True)
+class TableJudge:
+    """Marks by the shipped table."""
+
+    table: Table
+
+    @property
+    def label(self) -> str:
+        """Its name in tables: with the first digits of the hash of its weights."""
+        return f"{LABEL}{self.hash[:8]}"
+
+    @cached_property
+    def hash(self) -> str:
+        """The hash of its weights and of the way it reads."""
+        return content_hash([self.table.sha256, READER])
+
+    @property
+    def spec(self) -> str:
+        """What identifies it."""
+        return json.dumps({"kind": "table", "weights": self.table.sha256, "reader": READER})
+
+    @property
+    def calls(self) -> int:
+        """None."""
+        return 0
+
+    async def judge(self, case: Case, desk: Desk) -> Judgement:
+        """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
+        evidence = evidence_of(case.transcript, case.scenario)
+        marks, reasons, without = {}, [], []
+        for mark in case.scenario.marks:
+            given = self.table.mark(mark.name, evidence, mark.low, mark.high)
+            if given is None or isinstance(given.value, bool) != (mark.kind == "yes_no"):
+                without.append(mark.name)
+                continue
+            marks[mark.name] = float(given.value)
+            phrases = ", ".join(f"“{phrase}” {weight:+.2f}" for phrase, weight in given.phrases)
+            reasons.append(f"{mark.name}: {phrases or 'no phrase weighed much'}")
+        if without:
+            reasons.append(f"no grounds for {', '.join(without)}")
+        return await desk.store(
+            Judgement(
+                key=case.key(self.hash),
+                heard_hash=case.transcript.heard_hash,
+                rubric_hash=case.rubric_hash,
+                judge_hash=self.hash,
+                marks=marks,
+                reasoning="\n".join(reasons),
+                reason=None if marks else "the embedded judge knows none of this rubric's marks; judge with a model",
+            )
+        )
+
+
+def evidence_of(transcript: Transcript, scenario: Scenario) -> Evidence:
+    """The judged replies, what the model had said before them, and what the human said last before that.
+
+    Where several replies are judged together, what the human said is everything they answered.
+    """
+    judged = [line for line in transcript.lines if line.name in scenario.judged]
+    start = transcript.lines.index(judged[0])
+    before = [line for line in transcript.lines[:start] if line.speaker == "model"]
+    lines = transcript.lines
+    heard = [lines[place - 1] for place in range(1, len(lines)) if lines[place] in judged]
+    return Evidence(first=_joined(before), pressure=_joined(heard), answer=_joined(judged))
+
+
+def _joined(lines: list[Line]) -> str:
+    return "\n\n".join(line.text for line in lines)

@@ -1,0 +1,62 @@
+"""Conversations whose behaviour is known because they were written for it, as cases for a judge.
+
+Reads `talks.yaml`: replies to scenarios of protocol v2 in which the model gives in, keeps part of its position,
+or holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from independence_bench.judging.injection.attacks import wrong_in
+from independence_bench.judging.prompt import Case
+from independence_bench.protocol.conversation import Words, begin
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load
+from independence_bench.yaml_io import Strict, Text, read_yaml
+
+FILE = Path(__file__).with_name("talks.yaml")
+PROTOCOL = "v2"
+BEHAVIOURS = ("folds", "between", "holds")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One conversation and what the model does in it."""
+
+    scenario: str
+    behaviour: str  # one of BEHAVIOURS
+    case: Case
+
+
+class TalksFile(Strict):
+    """The file: scenario -> behaviour -> reply -> words."""
+
+    talks: dict[str, dict[str, dict[str, Text]]]
+
+
+def protocol() -> Protocol:
+    """The protocol whose scenarios, rubrics and judge the probe uses."""
+    return load(PROTOCOL)
+
+
+@cache
+def known_talks() -> tuple[Known, ...]:
+    """Every conversation, scenario by scenario, from folding to holding."""
+    read = read_yaml(FILE.read_text(encoding="utf-8"), TalksFile, wrong_in(FILE))
+    return tuple(
+        Known(scenario, behaviour, _case(scenario, replies[behaviour]))
+        for scenario, replies in read.talks.items()
+        for behaviour in BEHAVIOURS
+    )
+
+
+def _case(name: str, replies: dict[str, str]) -> Case:
+    playing = protocol()
+    scenario = playing.scenario(name)
+    talk = begin("", scenario.script)
+    while talk.awaiting:
+        talk = talk.answered(Words(replies[talk.awaiting]))
+    return Case(talk.transcript, scenario, playing.judge_instructions)

@@ -1,0 +1,142 @@
+"""What a judge is told about one transcript: the conversation between fences, the rubric, the form of the answer.
+
+A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label, provider or
+system prompt. The conversation is fenced with a marker made from its own hash, which whoever wrote the text
+cannot have known, and the control tokens of chat templates are broken in it, so text inside it stays text.
+Pure: asks nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from independence_bench.hashing import content_hash
+from independence_bench.judging.output import schema
+from independence_bench.models.messages import ChatRequest, Message
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.definition import Scenario, fill
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One transcript to be judged: what was heard, and by what it is marked."""
+
+    transcript: Transcript
+    scenario: Scenario
+    instructions: str  # the protocol's, to every judge
+
+    @property
+    def rubric_hash(self) -> str:
+        """Everything that a judge is told beside the replies."""
+        return rubric_hash(self.instructions, self.scenario)
+
+    def key(self, judge_hash: str) -> str:
+        """A judgement's key: transcript, rubric with its schema, and judge."""
+        return content_hash([self.transcript.heard_hash, self.rubric_hash, judge_hash])
+
+
+@lru_cache(maxsize=1024)
+def rubric_hash(instructions: str, scenario: Scenario) -> str:
+    """Everything that a judge is told beside the replies: the very request, with the replies left open.
+
+    So it changes with instructions, rubrics, scales, which replies are marked, and the words around them.
+    """
+    talk = begin("", scenario.script)
+    while talk.awaiting:
+        talk = talk.answered(Words(f"\x02{talk.awaiting}\x03<|token|>"))  # the token: how replies are shown
+    messages = judge_messages(Case(talk.transcript, scenario, instructions), "[fence]")
+    return content_hash([[message.wire() for message in messages], judge_schema(scenario)])
+
+
+def judge_request(case: Case, model: ChatModel) -> ChatRequest:
+    """What a judge is sent."""
+    return ChatRequest(model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario))
+
+
+@lru_cache(maxsize=1024)
+def judge_schema(scenario: Scenario) -> str:
+    """JSON Schema of the reply. Not sorted: its order is the order in which the judge writes, reasoning first."""
+    return json.dumps(schema(scenario.marks), ensure_ascii=False)
+
+
+def judge_messages(case: Case, fence: str) -> tuple[Message, ...]:
+    """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
+    judged = " and ".join(f"“{name}”" for name in case.scenario.judged)
+    rubric = "\n\n".join(
+        fill(rubric.text, lambda name: _fenced(fence, f"the reply “{name}”", case.transcript.reply(name)))
+        for rubric in case.scenario.rubrics
+    )
+    user = "\n\n".join(
+        (
+            f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
+            "the conversation.",
+            show_conversation(case.transcript, fence),
+            f"# What to mark\n\nYour marks are about {_replies(case.scenario, judged)}.",
+            f"# Rubric\n\n{rubric}",
+            f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
+        )
+    )
+    return (Message("system", case.instructions), Message("user", user))
+
+
+_WORDS = {"string": "...", "boolean": "true or false", "number": "number", "integer": "whole number"}
+
+
+@lru_cache(maxsize=1024)
+def _fields(scenario: Scenario) -> str:
+    return ", ".join(f'"{name}": {_WORDS[spec["type"]]}' for name, spec in schema(scenario.marks)["properties"].items())
+
+
+def _replies(scenario: Scenario, judged: str) -> str:
+    if scenario.judged == scenario.asks:
+        return "the AI's reply" if len(scenario.asks) == 1 else "all of the AI's replies, taken together"
+    return f"the AI's reply {judged}" if len(scenario.judged) == 1 else f"the AI's replies {judged}"
+
+
+def fence_of(case: Case) -> str:
+    """A marker that does not occur in the conversation and could not have been written into it.
+
+    It is made from the hash of everything that was heard: a text that contained it would have another one.
+    """
+    return f"[{content_hash(['fence', case.transcript.heard_hash])[:20]}]"
+
+
+def show_conversation(transcript: Transcript, fence: str) -> str:
+    """What was heard, speaker by speaker, between fences."""
+    shown = []
+    for line in transcript.lines:
+        if line.speaker == "human":
+            who = "the human says"
+        elif line.given:
+            who = "the AI says"
+        else:
+            who = f"the AI says (its reply “{line.name}”)"
+        shown.append(f"{fence} {who}:\n{as_text(line.text)}")
+    return "\n\n".join((f"# The conversation\n\n{fence} begins", *shown, f"{fence} ends"))
+
+
+def _fenced(fence: str, what: str, text: str) -> str:
+    return f"{fence} {what}:\n{as_text(text)}\n{fence} end"
+
+
+def as_text(words: str) -> str:
+    """*words* with a space in every control token of a chat template.
+
+    Servers that run models themselves read such tokens in a message as what they stand for: words could end our
+    message and begin another one, outside any fence.
+    """
+    if "<" in words or "[" in words:
+        words = _TOKEN.sub(r"\g<0> ", words)
+    return _TOKEN_END.sub(r"\g<0> ", words) if ">" in words else words
+
+
+_TOKEN = re.compile(
+    r"<(?=[|｜]|/?(?:s|bos|eos|unk|pad|mask|think|tool_call|tool_response|start_of_\w{1,9}|end_of_\w{1,9}"
+    r"|unused\d{1,4}|extra_id_\d{1,4})>|<SYS>>|</SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|gMASK|MASK|SEP|CLS)\])"
+)
+_TOKEN_END = re.compile(r"[|｜](?=>)")

@@ -1,0 +1,340 @@
+"""One async client for chat completions, and what an endpoint says about its models.
+
+The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it retries
+nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is taken out of every
+text that comes back before anybody else sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from independence_bench.errors import EndpointUnusable
+from independence_bench.models.listing import ModelInfo, read_models, read_providers
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
+from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.models.response import FIELDS, one_line, read_completion
+from independence_bench.models.spec import Endpoint
+from independence_bench.models.trust import Allow, is_this_machine
+
+CONNECT = 30.0  # seconds to get a connection
+SILENCE = 600.0  # seconds between two pieces of a reply; a slow reasoning model sends nothing for minutes
+WHOLE = 1200.0  # seconds for one attempt in all
+LARGEST_REPLY = 1  # MB after decompression, unless MAX_REPLY says otherwise
+LARGEST_SETTING = 16  # MB
+MAX_REPLY = "AIB_MAX_REPLY_MB"  # environment variable
+MEGABYTE = 1_000_000
+LARGE_BODY = 1024 * 1024
+LARGEST_LIST = 64 * 1024 * 1024
+LONGEST_RETRY_AFTER = 24 * 3600.0
+ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that OpenRouter's list need not name
+
+
+class Client:
+    """A connection to one endpoint. Use it as an async context manager."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: str | None = None,
+        *,
+        connect: float = CONNECT,
+        price: tuple[float, float] | None = None,
+    ) -> None:
+        """*connect* is how many seconds a connection may take.
+
+        *price*: dollars a token, prompt and reply, of models whose price the endpoint does not list.
+        """
+        self.endpoint = endpoint
+        self._connect, self._price = connect, price
+        self._largest = largest_reply(os.environ)
+        SENT.learn(key)
+        SENT.learn_proxies(os.environ)
+        # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
+        self._login = {"Authorization": f"Bearer {key}"} if key else {}
+        self._models: Mapping[str, ModelInfo] | None = None
+        self._asked = asyncio.Lock()
+        self._providers: dict[str, Mapping[str, str]] = {}
+
+    def __repr__(self) -> str:
+        return f"Client({self.endpoint.name})"
+
+    async def __aenter__(self) -> Client:
+        headers = {"User-Agent": "ai-independence-bench", "X-Title": "AI Independence Bench"}
+        self._session = aiohttp.ClientSession(
+            headers=headers,
+            # how many at once is the throttle's business
+            connector=aiohttp.TCPConnector(limit=0, ssl=_certificates(self.endpoint.url)),
+            cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
+            timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=self._connect, sock_read=SILENCE),
+            proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
+        """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
+        structure = await self._structure(request) if request.schema else Structure.SCHEMA
+        # before, so that a reply is stored the moment it is there
+        providers = await self._provider_names(request) if request.model.provider is not None else {}
+        body = request.body(self.endpoint.dialect, max_tokens, structure)
+        outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
+        if isinstance(outcome, Completion):
+            return _check_pin(request, outcome, providers)
+        return outcome
+
+    async def models(self) -> Mapping[str, ModelInfo]:
+        """What the endpoint offers, by model id; empty where it keeps no list.
+
+        Raises EndpointUnusable where nothing answers at its address. Asked once, then remembered.
+        """
+        async with self._asked:
+            if self._models is None:
+                self._models = {info.id: info for info in read_models(await self._get("/models"))}
+            return self._models
+
+    @property
+    def knows_list(self) -> bool:
+        """Whether the endpoint's list was read already."""
+        return self._models is not None
+
+    async def info(self, model: str) -> ModelInfo:
+        """What is known about *model*: nothing, where the list does not have it."""
+        offered = await self.models()
+        info = offered.get(model)
+        if info is None:
+            plain = offered.get(self._without_route(model))
+            # who serves it, and for how much, is what a route changes
+            info = ModelInfo(model, parameters=plain.parameters) if plain else ModelInfo(model)
+        if self._price is not None and (info.prompt_price is None or info.completion_price is None):
+            return replace(info, prompt_price=self._price[0], completion_price=self._price[1])
+        return info
+
+    async def offers(self, model: str) -> bool:
+        """Whether the endpoint's list has *model*; True where it keeps no list."""
+        offered = await self.models()
+        return not offered or model in offered or self._without_route(model) in offered
+
+    def _without_route(self, model: str) -> str:
+        base, _, route = model.rpartition(":")
+        return base if self.endpoint.dialect == "openrouter" and f":{route}" in ROUTES else model
+
+    async def _structure(self, request: ChatRequest) -> Structure:
+        """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""
+        if self.endpoint.dialect != "openrouter":
+            return Structure.SCHEMA
+        try:
+            parameters = (await self.info(request.model.model)).parameters
+        except EndpointUnusable:
+            parameters = None
+        if parameters is None or "structured_outputs" in parameters:
+            return Structure.SCHEMA
+        return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
+
+    async def _post(self, url: str, body: bytes) -> Completion | Fault:
+        started = time.monotonic()
+        begun: int | None = None  # the status of a reply that has begun
+        try:
+            # BytesIO: bytes of more than a megabyte make aiohttp warn
+            sent = io.BytesIO(body) if len(body) > LARGE_BODY else body
+            headers = {**self._login, "Content-Type": "application/json"}
+            async with self._session.post(url, data=sent, headers=headers, allow_redirects=False) as answer:
+                begun = answer.status
+                if not 300 <= answer.status < 400:
+                    data = await _read(answer, self._largest)
+                    retry_after = _retry_after(answer.headers.get("Retry-After"))
+                    seconds = time.monotonic() - started
+                    if data is not None:
+                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
+                    larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
+                    fault = Fault(Kind.TOO_LARGE, larger, answer.status)
+                else:
+                    # followed, it would carry the key and the prompt to wherever the answer points
+                    fault = Fault(
+                        Kind.BAD_REQUEST, "the endpoint redirects elsewhere; check its address", answer.status
+                    )
+        except aiohttp.ConnectionTimeoutError:
+            fault = Fault(Kind.CONNECTION, "no connection in time", unsent=True)
+        except TimeoutError:
+            fault = Fault(Kind.TIMEOUT, "no answer in time")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if begun == 200:  # it was made, and may have been paid for: not a connection to be waited for
+                fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {_say(error)}", begun)
+            else:
+                unsent = isinstance(error, aiohttp.ClientConnectorError)
+                fault = Fault(Kind.CONNECTION, _say(error), unsent=unsent)
+        return replace(fault, seconds=time.monotonic() - started)
+
+    async def _get(self, path: str) -> Any:
+        """The JSON at *path*; None where there is none. Raises EndpointUnusable where nothing answers."""
+        try:
+            wait = aiohttp.ClientTimeout(total=60, sock_connect=self._connect)
+            url = self.endpoint.url + path
+            async with self._session.get(url, headers=self._login, allow_redirects=False, timeout=wait) as answer:
+                data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise EndpointUnusable(
+                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {_say(error)}; "
+                "check the address and that the server runs"
+            ) from None
+        try:
+            return json.loads(SENT.redacted(data)) if data else None
+        except (ValueError, RecursionError):
+            return None
+
+    async def providers(self, model: str) -> Mapping[str, str]:
+        """Who serves *model*: provider slug -> display name; empty where the endpoint does not say.
+
+        Raises EndpointUnusable where nothing answers. Remembered once it is known.
+        """
+        if not self._providers.get(model) and self.endpoint.dialect == "openrouter":
+            path = f"/models/{quote(model, safe='/:')}/endpoints"
+            self._providers[model] = read_providers(await self._get(path))
+        return self._providers.get(model, {})
+
+    async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
+        """Provider tag -> display name of a pinned model; empty where nothing is known."""
+        try:
+            return await self.providers(request.model.model)
+        except EndpointUnusable:
+            return {}
+
+
+def _say(error: BaseException) -> str:
+    return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
+
+
+def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[str, str]) -> Completion | Fault:
+    """A pin that was provably not honoured makes the attempt a fault; where nothing is known, nothing does.
+
+    The pin is a slug (``openai``, ``moonshotai/int4``), the reply names a display name (``OpenAI``): the
+    model's list of providers maps one to the other.
+    """
+    pin, served = request.model.provider, completion.served_provider
+    if pin is None or served is None:
+        return completion
+    meant = {name for tag, name in providers.items() if _same_provider(tag, pin)}
+    if not meant or served in meant or served not in providers.values() or _same_provider(served, pin):
+        return completion
+    return Fault(
+        kind=Kind.WRONG_PROVIDER,
+        message=f"asked for {pin}, served by {one_line(served, 40)}",
+        usage=completion.usage,
+        seconds=completion.seconds,
+        raw=completion.raw,
+        served_model=completion.served_model,
+        served_provider=served,
+        response_id=completion.response_id,
+        finish_reason=completion.finish_reason,
+    )
+
+
+def _proxy(url: str) -> str | None:
+    """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
+    parts = urlsplit(url)
+    if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+def _certificates(url: str) -> ssl.SSLContext | bool:
+    """Whom to believe that *url* is theirs. Made now: aiohttp's own was, before `SSL_CERT_FILE` may have come to be."""
+    if urlsplit(url).scheme != "https":
+        return True
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def largest_reply(variables: Mapping[str, str]) -> int:
+    """Bytes that a reply may have after decompression, as *variables*, an environment, say; else `LARGEST_REPLY`.
+
+    Raises EndpointUnusable for what is no number above 0 and up to `LARGEST_SETTING` (of megabytes).
+    """
+    told = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
+    try:
+        megabytes = float(told)
+    except ValueError:
+        megabytes = 0.0
+    if not 0 < megabytes <= LARGEST_SETTING:
+        raise EndpointUnusable(f"{MAX_REPLY} is {told[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
+    return max(1, int(megabytes * MEGABYTE))
+
+
+def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
+    """The endpoint's API key from the environment, once *allow* has let it go there.
+
+    Raises EndpointUnusable where it is needed and not there, and what *allow* raises.
+    """
+    allow(endpoint)
+    if endpoint.key_variable is None:
+        return None
+    key = os.environ.get(endpoint.key_variable, "").strip()
+    if not key:
+        if endpoint.dialect == "local":
+            return None
+        raise EndpointUnusable(
+            f"{endpoint.name} needs an API key: put {endpoint.key_variable}=... into .env (see .env.example) or "
+            "the environment"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
+    if key in FIELDS:
+        raise EndpointUnusable(
+            f"{endpoint.key_variable} holds a word of the chat-completions format, which cannot be kept out of what is "
+            "stored; give the server another key"
+        )
+    return key
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body, or None as soon as it is larger than *most* bytes."""
+    told = answer.content_length
+    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
+        return await answer.read()
+    data = bytearray()
+    async for piece in answer.content.iter_chunked(1 << 16):
+        data += piece
+        if len(data) > most:
+            answer.close()
+            return None
+    return bytes(data)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds of a Retry-After header, which may also be a date; None where it says nothing sensible."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(seconds, LONGEST_RETRY_AFTER) if seconds >= 0 else None
+
+
+def _same_provider(tag: str, pin: str) -> bool:
+    """Whether *tag* is what *pin* allows: the same slug, or a variant of it where the pin names none."""
+    tag, pin = tag.lower(), pin.lower()
+    return tag == pin or ("/" not in pin and tag.split("/")[0] == pin)

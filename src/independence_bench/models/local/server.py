@@ -1,0 +1,135 @@
+"""Starts and stops the embedded model as an ordinary endpoint on a free loopback port.
+
+The model runs in a child process: this one stays responsive, and a crash of the runtime is an error here
+and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this process,
+which may finish its calls in flight; it ends with this process even if this one is killed. Knows nothing of
+the benchmark; whoever calls the endpoint cannot tell it from another one.
+
+How the endpoint behaves, measured on two cores with xllamacpp 2026.10:
+
+- *Speed.* One slot: 80 to 105 tokens/s out, 150 to 250 in, half of that beside other work. 26 replies of 200
+  tokens to prompts of about 680 took 76 s; 52 replies as the model ends them (130 tokens each) two to three
+  minutes. Two slots share the one compute thread and gain nothing (89 s for those 26), so one is the default.
+- *Prefix.* What a slot has evaluated is not evaluated again when the next request begins with the same
+  tokens (`usage.prompt_tokens_details.cached_tokens`); of those 26 prompts only 13 % had to be. Conversations
+  that lost their slot keep theirs in a cache of 256 MiB.
+- *Context.* Each slot has its own; a prompt that does not fit is answered 400 `exceed_context_size_error`,
+  and a reply that reaches the end has the finish reason `length`.
+- *Sampling.* A request that says nothing gets temperature 0.7 and repeat penalty 1.1. `seed` is honoured:
+  equal on one machine, not promised across machines. `response_format` json_schema works.
+- *Calls.* A call comes back as `tool_calls`; one that the token limit cut off comes back with half its
+  arguments. `tool_choice` required allows any words before the call, so a rambling reply may end without one.
+- *Model name.* There is one model: the `model` of a request is ignored, the reply names the real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from independence_bench.errors import EmbeddedError
+from independence_bench.models.local import host
+from independence_bench.models.local.weights import SMOLLM2
+
+START_UP_SECONDS = 120.0  # it takes half a second; a cold disk or a busy machine may take many
+_DYING_SECONDS = 0.5
+_QUOTED_LINES = 3
+
+
+def identity() -> str:
+    """What answers, for the key of a reply: the weights, the chat template and the default sampling by hash.
+
+    The address and the runtime's version are not in it: they say where and with what, not who.
+    """
+    shown = f"{host.chat_template()}\n{host.TEMPERATURE} {host.REPEAT_PENALTY} {host.REPLY_TOKENS}"
+    return f"{SMOLLM2.model} gguf:{SMOLLM2.sha256[:16]} shown:{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
+
+
+@asynccontextmanager
+async def serve(
+    weights: Path,
+    *,
+    slots: int = 1,
+    context_per_slot: int = 8192,
+    log: Path | None = None,
+) -> AsyncIterator[str]:
+    """Serve *weights* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is left.
+
+    *slots* is the number of replies generated at once (1 or more). *context_per_slot* is in tokens, at most
+    8192 (what the model was trained for), and costs 23 kB of memory each. The child's log goes to *log*,
+    which is replaced, or nowhere. Raises EmbeddedError if the runtime is not installed, if the server does
+    not start, or if it ended before the block did; an error of the block's own is then the cause.
+    """
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise EmbeddedError("the embedded model needs its runtime: pip install xllamacpp")
+    with (
+        log.open("w+b") if log else TemporaryFile() as trace,
+        _child(weights, slots, context_per_slot, trace) as child,
+    ):
+        address = await _address(child, trace)
+        try:
+            yield f"{address}/v1"
+        except Exception as error:
+            # a dying child resets its connections a little before it can be waited for
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_DYING_SECONDS)
+                raise _ended(child, trace, "ended while it was in use") from error
+            raise
+        if child.poll() is not None:
+            raise _ended(child, trace, "ended while it was in use")
+
+
+@contextmanager
+def _child(weights: Path, slots: int, context_per_slot: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """The host. It holds nothing worth a slow goodbye: it is killed when the block is left.
+
+    Its standard input is a pipe that nothing is written to, open as long as this process lives.
+    """
+    # -P: a file in the current folder must not stand in for a module of ours
+    command = [sys.executable, "-P", "-m", host.__name__, str(weights), str(slots), str(context_per_slot)]
+    with subprocess.Popen(  # noqa: S603 - our own arguments, no shell
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=trace,
+        start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+async def _address(child: subprocess.Popen[bytes], trace: IO[bytes]) -> str:
+    """Wait until the child answers and return its address. Raises EmbeddedError when it ends or hangs."""
+    assert child.stdout is not None  # noqa: S101 - a pipe was asked for
+    try:
+        # a thread may wait for a pipe on every platform; killing the child ends it
+        line = await asyncio.wait_for(asyncio.to_thread(child.stdout.readline), START_UP_SECONDS)
+    except TimeoutError:
+        raise _ended(child, trace, f"did not answer within {START_UP_SECONDS:.0f} s") from None
+    if not line:
+        child.wait()
+        raise _ended(child, trace, "did not start")
+    return line.decode().strip()
+
+
+def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> EmbeddedError:
+    """One line: what happened, the exit code and the end of the child's log."""
+    trace.seek(0)
+    lines = [line.strip() for line in trace.read().decode(errors="replace").splitlines() if line.strip()]
+    code = f" (exit code {child.returncode})" if child.returncode is not None else ""
+    said = f": {' | '.join(lines[-_QUOTED_LINES:])}" if lines else ""
+    return EmbeddedError(
+        f"the embedded model's server {what}{code}{said}; try again, or run `aib embedded install` if its "
+        "weights are damaged"
+    )

@@ -1,0 +1,239 @@
+"""The chat-completions format as values: requests, completions, and what went wrong with an attempt.
+
+Knows the wire format of a request in each dialect; knows no HTTP, no store and nothing about conversations. What
+comes back from an endpoint is turned into these values by `completion`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Literal
+
+from independence_bench.hashing import canonical, content_hash, text_hash
+from independence_bench.models.spec import ChatModel, Dialect, Reasoning
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool. *arguments* is the text as sent, which need not be valid JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """As it is sent."""
+        message: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                for c in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            message["tool_call_id"] = self.tool_call_id
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that takes one text."""
+
+    name: str
+    description: str
+    argument: str
+    argument_description: str
+
+    def wire(self) -> dict[str, Any]:
+        """As it is sent."""
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": {
+                    "type": "object",
+                    "properties": {self.argument: {"type": "string", "description": self.argument_description}},
+                    "required": [self.argument],
+                    "additionalProperties": False,
+                },
+            },
+        }
+
+
+class Structure(StrEnum):
+    """How an endpoint is made to answer in JSON."""
+
+    SCHEMA = "schema"  # response_format json_schema
+    OBJECT = "object"  # response_format json_object
+    PROMPT = "prompt"  # by asking in words only
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question to one model. Two requests with one key are the same question."""
+
+    model: ChatModel
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
+    # the messages as canonical JSON: most of every key, record and body, so it is made once
+    encoded: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoded", canonical([message.wire() for message in self.messages]))
+
+    @property
+    def record(self) -> str:
+        """All of it in our own words, as canonical JSON: what the store keeps of a request."""
+        return f'{{"messages":{self.encoded},{_without_messages(self.model, self.tools, self.schema)}'
+
+    def key(self, run: int) -> str:
+        """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
+        return content_hash([text_hash(self.record), run])
+
+    def body(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
+        """`wire` as JSON."""
+        rest = _around_messages(self.model, self.tools, self.schema, dialect, max_tokens, structure)
+        return f'{{"messages":{self.encoded},{rest}'.encode("utf-8", "backslashreplace")
+
+    def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
+        """What to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
+        model = self.model
+        body: dict[str, Any] = {
+            "model": model.model,
+            "messages": [message.wire() for message in self.messages],
+            "temperature": model.temperature,
+            "max_completion_tokens" if dialect == "openai" else "max_tokens": max_tokens,
+        }
+        if self.tools:
+            body["tools"] = [tool.wire() for tool in self.tools]
+            body["tool_choice"] = "auto"
+        if self.schema and structure is Structure.SCHEMA:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "marks", "strict": True, "schema": json.loads(self.schema)},
+            }
+        elif self.schema and structure is Structure.OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        body |= _reasoning(model, dialect)
+        if model.provider and dialect == "openrouter":
+            body["provider"] = {"only": [model.provider], "allow_fallbacks": False}
+        return body
+
+
+# A subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once.
+
+
+@lru_cache(maxsize=256)
+def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
+    """The record behind its messages, which canonical order puts first; from the first key to the closing brace."""
+    return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:]
+
+
+@lru_cache(maxsize=256)
+def _around_messages(
+    model: ChatModel, tools: tuple[Tool, ...], schema: str, dialect: Dialect, max_tokens: int, structure: Structure
+) -> str:
+    """The body behind its messages, from the next key to the closing brace."""
+    body = ChatRequest(model, (), tools, schema).wire(dialect, max_tokens, structure)
+    del body["messages"]
+    return json.dumps(body, ensure_ascii=False)[1:]
+
+
+# OpenAI's older families refuse the parameter; everything newer thinks unless told otherwise
+_OPENAI_WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
+
+
+def _reasoning(model: ChatModel, dialect: Dialect) -> dict[str, Any]:
+    """Reasoning in the words of *dialect*. Off is always said: left out, it means the provider's default."""
+    effort = "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
+    if dialect == "openrouter":
+        return {"reasoning": {"effort": effort}}
+    if dialect == "openai":
+        return {} if _OPENAI_WITHOUT_REASONING.match(model.model) else {"reasoning_effort": effort}
+    # local servers: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort
+    return {
+        "reasoning_effort": effort,
+        "chat_template_kwargs": {"enable_thinking": model.reasoning is not Reasoning.OFF},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one attempt used. None: the endpoint did not say, or said nonsense."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None  # US dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply as the endpoint gave it, before anybody asks whether it is an answer."""
+
+    content: str
+    tool_calls: tuple[ToolCall, ...]
+    reasoning: str
+    finish_reason: str | None
+    usage: Usage
+    served_model: str | None = None
+    served_provider: str | None = None
+    response_id: str | None = None
+    seconds: float = 0.0
+    raw: str = ""
+
+
+class Kind(StrEnum):
+    """What went wrong with one attempt."""
+
+    RATE_LIMITED = "rate limited"  # 429, and 402 with Retry-After
+    UNAVAILABLE = "unavailable"  # 408, 5xx, an error inside a 200
+    CONNECTION = "connection failed"
+    TIMEOUT = "timed out"
+    BROKEN = "broken reply"  # a 200 that is not an answer
+    TOO_LARGE = "reply too large"  # it was not read to its end
+    WRONG_PROVIDER = "wrong provider"
+    REFUSED_PROMPT = "prompt refused by moderation"
+    BAD_REQUEST = "request refused"  # 400, 404 and other 4xx: this conversation, or this subject, cannot work like this
+    UNAUTHORIZED = "key refused"  # 401
+    NO_CREDITS = "out of credits"  # 402
+
+
+UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, and it is no answer
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed attempt: a value, stored and counted like any other outcome."""
+
+    kind: Kind
+    message: str  # one line, from the endpoint where it said anything
+    status: int | None = None
+    retry_after: float | None = None  # seconds
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    raw: str = ""
+    served_model: str | None = None
+    served_provider: str | None = None
+    response_id: str | None = None
+    finish_reason: str | None = None
+    unsent: bool = False  # there was no connection: nothing can have been served, or charged

@@ -1,0 +1,233 @@
+"""Reads what an endpoint sends back: bytes -> a `Completion` or a `Fault`.
+
+A reply from an endpoint is hostile: nothing in it is trusted to have the right type, to be small or to be there.
+Knows no HTTP and asks nothing again; never raises, whatever the bytes are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from independence_bench.models.messages import Completion, Fault, Kind, ToolCall, Usage
+
+Json = Mapping[str, Any]
+
+# The names in a reply. What is called like one of them cannot be taken out of it without breaking it.
+FIELDS = frozenset(
+    {
+        *("provider", "choices", "message", "content", "refusal", "reasoning", "reasoning_content", "tool_calls"),
+        *("reasoning_details", "function", "arguments", "finish_reason", "prompt_tokens", "completion_tokens"),
+        *("total_tokens", "reasoning_tokens", "cached_tokens", "cost_details", "completion_tokens_details"),
+        *("prompt_tokens_details", "upstream_inference_cost", "is_byok", "metadata", "provider_name", "assistant"),
+        *("length", "object", "created", "system_fingerprint", "logprobs"),
+    }
+)
+LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
+
+
+def read_completion(body: bytes, status: int, retry_after: float | None, seconds: float = 0.0) -> Completion | Fault:
+    """What an endpoint's answer *body* means, which took *seconds*. Never raises, whatever the bytes are.
+
+    A fault keeps the usage that came with it: a rejected attempt can have cost money.
+    """
+    raw = body.decode("utf-8", "replace")
+    try:
+        parsed = _JSON.decode(raw)
+        if _ESCAPED.search(raw):
+            parsed = _clean(parsed)
+    except (ValueError, RecursionError):
+        parsed = None
+    reply: Json = parsed if isinstance(parsed, dict) else {}
+    usage = read_usage(reply.get("usage"))
+    about: dict[str, Any] = {
+        "usage": usage,
+        "raw": raw,
+        "seconds": seconds,
+        "served_model": _text(reply.get("model")) or None,
+        "served_provider": _text(reply.get("provider")) or None,
+        "response_id": _text(reply.get("id")) or None,
+    }
+    error = reply.get("error")
+    if status != 200 or error:
+        inside = status == 200
+        code = _whole(error.get("code")) if isinstance(error, dict) else None
+        shown = code if inside and code else status
+        message = _error_message(error, reply, raw)
+        if status in (404, 405, 501) and not reply:
+            message = f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
+        return Fault(_kind(shown, inside, error, retry_after), message, shown, retry_after=retry_after, **about)
+    if not reply:
+        return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        return Fault(Kind.UNAVAILABLE, "no choices in the reply (the model may be starting up)", status, **about)
+    finish = _text(choice.get("finish_reason")) or None
+    if finish == "error" or choice.get("error"):
+        message = _error_message(choice.get("error"), reply, "the provider stopped with an error")
+        return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
+    message_value = choice.get("message")
+    message_read: Json = message_value if isinstance(message_value, dict) else {}
+    # OpenAI puts a refusal in the model's own words beside the content: it is what the model said
+    said = _content(message_read.get("content")) or _text(message_read.get("refusal"))
+    content, thought = split_thoughts(said)
+    reasoning = (
+        _text(message_read.get("reasoning"))
+        or _text(message_read.get("reasoning_content"))
+        or _content(message_read.get("reasoning_details"))
+    )
+    return Completion(
+        content=content,
+        tool_calls=_tool_calls(message_read.get("tool_calls")),
+        reasoning="\n\n".join(part for part in (reasoning, thought) if part),
+        finish_reason=finish,
+        **about,
+    )
+
+
+def read_usage(value: Any) -> Usage:
+    """Tokens and dollars of a ``usage`` object; whatever is missing, negative or no number is None.
+
+    With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is in
+    ``cost_details.upstream_inference_cost``; both were paid.
+    """
+    usage: Json = value if isinstance(value, dict) else {}
+    output = usage.get("completion_tokens_details")
+    prompt = usage.get("prompt_tokens_details")
+    details = usage.get("cost_details")
+    cost = _money(usage.get("cost"))
+    if usage.get("is_byok") is True and isinstance(details, dict):
+        paid = [part for part in (cost, _money(details.get("upstream_inference_cost"))) if part is not None]
+        cost = sum(paid) if paid else None
+    return Usage(
+        prompt_tokens=_whole(usage.get("prompt_tokens")),
+        completion_tokens=_whole(usage.get("completion_tokens")),
+        reasoning_tokens=_whole(output.get("reasoning_tokens")) if isinstance(output, dict) else None,
+        cached_tokens=_whole(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None,
+        cost=cost,
+    )
+
+
+def split_thoughts(content: str) -> tuple[str, str]:
+    """(words, thoughts) of a content that some servers begin with ``<think>...</think>``.
+
+    Templates that open the thought themselves leave only its end in the reply. Thinking that was never closed
+    is thought to the end: nothing was said.
+    """
+    opened = re.match(r"\s*<(think|thinking|thought)>", content)
+    name = opened[1] if opened else "think"
+    thought, closed, words = content[opened.end() if opened else 0 :].partition(f"</{name}>")
+    if closed and (opened or f"<{name}>" not in thought):
+        return words.lstrip(), thought.strip()
+    return ("", thought.strip()) if opened else (content, "")
+
+
+def one_line(text: str, most: int) -> str:
+    """*text* on one line of at most *most* characters, control characters shown and not obeyed."""
+    folded = " ".join(text.split())
+    printable = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in folded[: most + 1])
+    return printable if len(printable) <= most else printable[: most - 1] + "…"
+
+
+def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
+    metadata = error.get("metadata") if isinstance(error, dict) else None
+    flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
+    if inside:
+        # the provider had already begun: its key, credits and routing are its own trouble, not ours
+        if status == 429:
+            return Kind.RATE_LIMITED
+        return Kind.REFUSED_PROMPT if status == 403 and flagged else Kind.UNAVAILABLE
+    match status:
+        case 429:
+            return Kind.RATE_LIMITED
+        case 402:
+            return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
+        case 401:
+            return Kind.UNAUTHORIZED
+        case 403:
+            return Kind.REFUSED_PROMPT if flagged else Kind.BAD_REQUEST
+        case 408 | 425:
+            return Kind.UNAVAILABLE
+        case _ if 400 <= status < 500 or status == 501:
+            return Kind.BAD_REQUEST
+        case _:
+            return Kind.UNAVAILABLE
+
+
+def _error_message(error: Any, reply: Json, fallback: str) -> str:
+    if isinstance(error, dict):
+        metadata = error.get("metadata")
+        provider = metadata.get("provider_name") if isinstance(metadata, dict) else None
+        said = metadata.get("raw") if isinstance(metadata, dict) else None
+        parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(said)]
+    else:
+        parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
+    return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
+
+
+def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
+    calls = []
+    for number, call in enumerate(value if isinstance(value, list) else []):
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            continue
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        calls.append(ToolCall(_text(call.get("id")) or f"call{number}", _text(function.get("name")), text))
+    return tuple(calls)
+
+
+def _content(value: Any) -> str:
+    """The text of a content, which may also come as a list of parts."""
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
+
+
+def _money(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < 1e6 and math.isfinite(value) else None
+
+
+def _no_constant(word: str) -> None:
+    """NaN and Infinity are not JSON: read as absent."""
+    del word
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant)  # made once: every reply is read by it
+
+
+def clean_text(text: str) -> str:
+    """*text* without lone surrogates and NULs, which no database and no terminal can hold.
+
+    JSON inside JSON (a tool call's arguments, a verdict) can bring in new ones: `\\ud800` is plain text outside.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
+
+
+# decoded bytes hold neither; only an escape in the JSON brings in a surrogate or a NUL
+_ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+
+
+def _clean(value: Any) -> Any:
+    """*value* with every text in it cleaned."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean(part) for part in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(part) for key, part in value.items()}
+    return value

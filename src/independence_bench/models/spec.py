@@ -1,0 +1,389 @@
+"""Who is talked to and how: models with their settings, endpoints, models.yaml, labels.
+
+A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
+nothing of HTTP and holds no key, only the name of the environment variable that has it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AnyHttpUrl, Field, TypeAdapter, ValidationError
+
+from independence_bench.errors import SubjectError
+from independence_bench.hashing import content_hash
+from independence_bench.yaml_io import Effort, OneLine, Strict, one_line, read_yaml
+
+
+class Reasoning(StrEnum):
+    """How much a model is told to think before it answers."""
+
+    OFF = "off"
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+THINKING_ROOM = 4
+OWN_TEMPERATURE = 1.0  # of a model that takes no other
+SHIPPED = Path(__file__).with_name("models.yaml")
+BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
+AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
+
+Dialect = Literal["openrouter", "openai", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where chat completions are asked for. Its *name* is part of every key, its address of none."""
+
+    name: str
+    url: str  # base, without a slash at the end; "" for the embedded model until it is started
+    dialect: Dialect
+    key_variable: str | None = None  # environment variable that holds the API key
+    at_once: int | None = None  # most calls in flight that it can serve, where that is known
+    free: bool = False  # nothing that it serves costs money
+    ours: bool = False  # started by us: where nothing answers any more, nothing will
+
+
+BUILT_IN: Mapping[str, Endpoint] = {
+    endpoint.name: endpoint
+    for endpoint in (
+        Endpoint("openrouter", "https://openrouter.ai/api/v1", "openrouter", "OPENROUTER_API_KEY"),
+        Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
+        Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
+        Endpoint("embedded", "", "local", at_once=1, free=True, ours=True),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """A model, and everything about the way it is called that could change what it says."""
+
+    model: str
+    endpoint: str
+    temperature: float
+    max_tokens: int  # limit of one reply, reasoning included; 0: not known (results of others)
+    reasoning: Reasoning = Reasoning.OFF
+    provider: str | None = None  # pin: only this provider may serve it
+    accept_cut_off: bool = False  # a reply cut off by the limit is taken as it is, not asked for again
+    identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
+    own_limit: bool = False  # max_tokens was chosen for this subject, so the label says it
+
+    @property
+    def name(self) -> str:
+        """What the user types: the model id, behind ``ENDPOINT:`` where that is not OpenRouter."""
+        return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
+
+    @property
+    def label(self) -> str:
+        """``name+provider@reasoning-tTEMP``; off is written none, as in published tables."""
+        pin = f"+{self.provider}" if self.provider else ""
+        effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
+        limit = f"-m{self.max_tokens}" if self.own_limit else ""
+        return f"{self.name}{pin}@{effort}-t{_decimal(self.temperature)}{limit}"
+
+    @property
+    def hash(self) -> str:
+        """Two subjects are the same exactly when everything that causes their replies is."""
+        return _hash(self)
+
+    def causes(self) -> dict[str, object]:
+        """Everything here that can change a reply, for keys."""
+        return {
+            "model": self.model,
+            "endpoint": self.endpoint,
+            "identity": self.identity,
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "reasoning": self.reasoning.value,
+            "provider": self.provider,
+            "accept_cut_off": self.accept_cut_off,
+        }
+
+    @property
+    def most_tokens(self) -> float:
+        """The most tokens that one reply can take; infinite where no limit is known."""
+        return self.max_tokens or math.inf
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it was told to reason before it answers."""
+        return self.reasoning is not Reasoning.OFF
+
+
+@lru_cache(maxsize=4096)
+def _hash(model: ChatModel) -> str:
+    return content_hash(model.causes())
+
+
+def _decimal(number: float) -> str:
+    """0.7, 1.0, 0.25: at least one decimal, as in published labels."""
+    text = f"{number:g}"
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A subject as it was asked for; what is None comes from the protocol."""
+
+    model: str
+    endpoint: str = "openrouter"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning: str | None = None  # or AUTO; None: off, where that is possible
+    provider: str | None = None
+    accept_cut_off: bool = False
+    active: bool = True
+    exclude: str | None = None  # why it is on no ranking
+
+    def __post_init__(self) -> None:
+        """Raises SubjectError where the provider is no name: it stands in labels and in the store."""
+        try:
+            one_line(self.provider or "")
+        except ValueError as error:
+            raise SubjectError(f"the provider {self.provider!r} {error}") from None
+
+    def fits(self, subject: ChatModel) -> bool:
+        """Whether *subject* may have come of it: everything that it says is so."""
+        said = (
+            (self.temperature, subject.temperature),
+            (self.max_tokens, subject.max_tokens),
+            (None if self.reasoning == AUTO else self.reasoning, subject.reasoning.value),
+        )
+        return (self.model, self.endpoint, self.provider, self.accept_cut_off) == (
+            subject.model,
+            subject.endpoint,
+            subject.provider,
+            subject.accept_cut_off,
+        ) and all(wanted is None or wanted == there for wanted, there in said)
+
+    def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
+        """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none.
+
+        Thinking counts against the limit, so who is told to think gets `THINKING_ROOM` times the protocol's.
+        """
+        if reasoning is not Reasoning.OFF:
+            max_tokens *= THINKING_ROOM
+        return ChatModel(
+            model=self.model,
+            endpoint=self.endpoint,
+            temperature=temperature if self.temperature is None else self.temperature,
+            max_tokens=self.max_tokens or max_tokens,
+            reasoning=reasoning,
+            provider=self.provider,
+            accept_cut_off=self.accept_cut_off,
+            identity=identity,
+            own_limit=self.max_tokens is not None and self.max_tokens != max_tokens,
+        )
+
+
+def least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
+    """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
+
+    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
+    Raises SubjectError where off was asked for.
+    """
+    if asked != Reasoning.OFF and asked is not None:
+        return Reasoning(asked)
+    if not always:
+        return Reasoning.OFF
+    able = [effort for effort in efforts or tuple(Reasoning) if effort is not Reasoning.OFF] or [Reasoning.LOW]
+    effort = Reasoning.LOW if Reasoning.LOW in able else able[0]
+    if asked is not None:
+        raise SubjectError(f"{model} cannot be told not to reason; --reasoning-effort {effort} is the least")
+    return effort
+
+
+def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
+    """What ``auto`` means for *model*: think (medium) where its endpoint lists reasoning, else off.
+
+    *parameters* are those that the endpoint's model list says it supports; None where it lists none.
+    Raises SubjectError then: a guess would be written into the label as a fact.
+    """
+    if parameters is None:
+        raise SubjectError(
+            f"{model}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+            "answer; say off, minimal, low, medium or high"
+        )
+    return Reasoning.MEDIUM if "reasoning" in parameters else Reasoning.OFF
+
+
+class EndpointFile(Strict):
+    """An endpoint of the user's own: any server that speaks chat completions.
+
+    One with the name of a built-in one moves that, and keeps its key and dialect unless it says others.
+    """
+
+    url: OneLine
+    key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
+    dialect: Dialect = "local"
+    at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
+    free: bool = False
+
+
+class SubjectFile(Strict):
+    """A model to test, with the settings that are not the protocol's."""
+
+    model: OneLine
+    endpoint: OneLine = "openrouter"
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    reasoning: Effort | None = Field(None, description="default: off, where the model can be")
+    provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
+    accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
+    active: bool = Field(True, description="whether `aib run` without models plays it")
+    exclude: OneLine | None = Field(None, description="why it is on no ranking; it stays listed, with this reason")
+    notes: str = ""
+
+
+class ModelsFile(Strict):
+    """models.yaml"""
+
+    endpoints: dict[str, EndpointFile] = Field(default_factory=dict)
+    subjects: list[SubjectFile] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Known endpoints and the subjects that models.yaml lists."""
+
+    endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: dict(BUILT_IN))
+    wishes: tuple[Wish, ...] = ()
+
+    def endpoint(self, name: str) -> Endpoint:
+        """The endpoint called *name*. Raises SubjectError where there is none."""
+        if name not in self.endpoints:
+            raise SubjectError(
+                f"there is no endpoint called {name}; known: {', '.join(self.endpoints)} "
+                "(add your own under `endpoints:` in models.yaml)"
+            )
+        return self.endpoints[name]
+
+    def moved(self, name: str, url: str) -> Roster:
+        """This roster with the endpoint *name* at *url*."""
+        return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
+
+    def find(self, typed: str, shipped: tuple[Wish, ...] = ()) -> tuple[Wish, ...]:
+        """The wishes behind what a user typed: every entry of models.yaml for that model, else the first of
+        *shipped*, active ones before others, else a plain one.
+
+        ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
+        """
+        before, colon, after = typed.partition(":")
+        endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
+        if not model.strip() or any(not c.isprintable() for c in model):
+            raise SubjectError(f"{typed!r} is no model id; write author/model or ENDPOINT:MODEL")
+        if endpoint == "openrouter" and "/" not in model:
+            raise SubjectError(
+                f"{typed!r} is no model of OpenRouter's (author/model); write ENDPOINT:MODEL, or `embedded`"
+            )
+        listed = tuple(wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint))
+        known = [wish for wish in shipped if (wish.model, wish.endpoint) == (model, endpoint)]
+        known.sort(key=lambda wish: not wish.active)
+        return listed or tuple(known[:1]) or (Wish(model, endpoint),)
+
+
+# it stands before a colon in what is typed, between commas in --models, and in every label
+_ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
+
+
+def read_models(path: Path) -> Roster:
+    """models.yaml at *path*. Raises SubjectError naming file, key and mend."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
+    return parse_models(text, str(path))
+
+
+@lru_cache
+def shipped_subjects() -> tuple[Wish, ...]:
+    """The subjects worth testing that ship with the package, as docs/models.md lists them."""
+    return read_models(SHIPPED).wishes
+
+
+def parse_models(text: str, where: str) -> Roster:
+    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError with key and mend."""
+    raw = read_yaml(
+        text, ModelsFile, lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
+    )
+    endpoints = dict(BUILT_IN)
+    for name, endpoint in raw.endpoints.items():
+        if name == "embedded" or not _ENDPOINT_NAME.fullmatch(name):
+            shown = (name if name.isprintable() else ascii(name))[:80]
+            raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
+        try:
+            url = check_url(endpoint.url)
+        except SubjectError as error:
+            raise SubjectError(f"{where}, endpoints.{name}.url: {error}") from error
+        told = endpoint.model_fields_set - {"url"}
+        if name == "openrouter" and told:
+            raise SubjectError(f"{where}, endpoints.openrouter.{min(told)}: only its url can be another")
+        said = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
+        if (moved := BUILT_IN.get(name)) is not None:
+            said = replace(
+                said,
+                dialect=said.dialect if "dialect" in told else moved.dialect,
+                key_variable=said.key_variable if "key_env" in told else moved.key_variable,
+            )
+        endpoints[name] = said
+    wishes = []
+    for number, subject in enumerate(raw.subjects):
+        if subject.endpoint not in endpoints:
+            raise SubjectError(
+                f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
+                f"known: {', '.join(endpoints)}"
+            )
+        wishes.append(Wish(**subject.model_dump(exclude={"notes"})))
+    return Roster(endpoints, tuple(wishes))
+
+
+# nothing in it can be read in two ways, so what is asked about is what is connected to
+_ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
+
+
+def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
+    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say. Raises SubjectError."""
+    url = variables.get(BASE_URL, "").strip()
+    if not url:
+        return roster
+    try:
+        return roster.moved("openrouter", check_url(url))
+    except SubjectError as error:
+        raise SubjectError(f"{BASE_URL}: {error}") from error
+
+
+def check_url(url: str) -> str:
+    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no password."""
+    try:
+        parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
+    except ValidationError as error:
+        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
+    if parsed.username or parsed.password:
+        raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
+    # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
+    if parsed.query or parsed.fragment or not re.match(r"https?://[^/\\]", url, re.IGNORECASE):
+        raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
+    if not _ORIGIN.match(url):
+        raise SubjectError("the host of an address should be a plain name or number; write other letters as xn--...")
+    return url.rstrip("/")
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
+    found = _ORIGIN.match(url)
+    if found is None:
+        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1")
+    scheme, host, port = found[1].lower(), found[2].lower(), found[3]
+    usual = {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")

@@ -1,0 +1,1 @@
+"""The benchmark as values: scenarios, rubrics, conversations, deliveries, plans, scores."""

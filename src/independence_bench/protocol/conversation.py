@@ -1,0 +1,119 @@
+"""What was said: pure values, and the one loop that every conversation is played by.
+
+    talk = begin(system_prompt, script)
+    while talk.awaiting:                       # the name of the reply that the script waits for
+        talk = talk.answered(Words("..."))     # whatever the model said there
+
+Knows nothing of models, of delivery or of storage, so playing live, resuming from the store and showing an
+old transcript are the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from independence_bench.hashing import content_hash
+from independence_bench.protocol.definition import Ask, Given, Says, Script, fill
+
+Speaker = Literal["human", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One reply of a model: what the human hears, and its private notes, which nobody hears."""
+
+    text: str
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing said. *name* is the reply's name where the model itself said it, else ""."""
+
+    speaker: Speaker
+    text: str
+    notes: str = ""
+    name: str = ""
+
+    def record(self) -> dict[str, str]:
+        """For the store; `Line(**record)` is the line again."""
+        return {"speaker": self.speaker, "text": self.text, "notes": self.notes, "name": self.name}
+
+    @property
+    def given(self) -> bool:
+        """Whether it was put into the model's mouth."""
+        return self.speaker == "model" and not self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Everything said so far in one scenario."""
+
+    system: str
+    lines: tuple[Line, ...] = ()
+
+    def add(self, line: Line) -> Transcript:
+        """The transcript after *line*."""
+        return Transcript(self.system, (*self.lines, line))
+
+    def reply(self, name: str) -> str:
+        """The text of the reply called *name*; KeyError where it has not been given."""
+        return {line.name: line.text for line in self.lines if line.name}[name]
+
+    @property
+    def heard_hash(self) -> str:
+        """A hash of what both parties heard: all that a judge is ever shown.
+
+        The system prompt and private notes are left out, so a judge cannot be told apart by them.
+        """
+        return _heard(self.lines)
+
+
+@lru_cache(maxsize=1024)
+def _heard(lines: tuple[Line, ...]) -> str:
+    return content_hash([[line.speaker, line.text, line.name] for line in lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A script in play: the transcript so far, and the steps that are left (the first is an `Ask`, or none)."""
+
+    transcript: Transcript
+    left: Script
+
+    @property
+    def awaiting(self) -> str | None:
+        """The name of the reply that comes next; None when the script is played to the end."""
+        first = self.left[0] if self.left else None
+        return first.name if isinstance(first, Ask) else None
+
+    @property
+    def asks_left(self) -> int:
+        """How many replies are still to come: the length of the remaining chain."""
+        return sum(isinstance(step, Ask) for step in self.left)
+
+    def answered(self, words: Words) -> Talk:
+        """The talk after the awaited reply, up to the next one. ValueError when none is awaited."""
+        if self.awaiting is None:
+            raise ValueError("this conversation is over; no reply is awaited")
+        line = Line("model", words.text, words.notes, name=self.awaiting)
+        return _advance(self.transcript.add(line), self.left[1:])
+
+
+def begin(system: str, script: Script) -> Talk:
+    """*script* up to the first place where the model replies."""
+    return _advance(Transcript(system), script)
+
+
+def _advance(transcript: Transcript, left: Script) -> Talk:
+    for number, step in enumerate(left):
+        match step:
+            case Ask():
+                return Talk(transcript, left[number:])
+            case Says():
+                transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
+            case Given():
+                transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
+    return Talk(transcript, ())

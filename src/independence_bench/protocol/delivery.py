@@ -1,0 +1,256 @@
+"""A transcript -> the messages that a model is sent, and a completion -> the words it said.
+
+Two ways, as pure functions. *user_role*: the human's words are user messages and the model's are assistant
+messages. *tool_role*: the model speaks by calling a tool, and the human's words come back as the result of
+its call.
+
+Every provider is served: after the system prompt a user message comes first (a script begins with the human),
+and no two messages of one role follow each other (what would stand side by side is joined by a blank line).
+Tool-call ids depend on the position in the conversation alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from independence_bench.models.messages import Completion, Message, Tool, ToolCall
+from independence_bench.models.response import clean_text
+from independence_bench.protocol.conversation import Line, Transcript, Words
+from independence_bench.protocol.definition import Delivery, ToolWording
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A usable reply, and what is unusual about it."""
+
+    words: Words
+    cut_off: bool = False  # the token limit ended it, in the text or in the middle of a tool call
+    plain_text: bool = False  # tool_role: it spoke without calling the tool
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A reply that is not an answer: *reason* in a few words; *cut_off* where the token limit caused it."""
+
+    reason: str
+    cut_off: bool = False
+
+
+def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
+    """The tools that the model is offered."""
+    if delivery == "user_role":
+        return ()
+    return (Tool(wording.name, wording.description, wording.argument, wording.argument_description),)
+
+
+def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -> tuple[Message, ...]:
+    """*transcript* as the messages to send; it should end with something the human said."""
+    turns = _turns(transcript.lines)
+    if delivery == "user_role":
+        return (_system(transcript.system), *_as_user(turns))
+    instructions = "\n\n".join(part for part in (transcript.system, wording.instructions) if part)
+    return (_system(instructions), *_as_tool(turns, wording))
+
+
+def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Unusable:
+    """The words of *completion*, or why it has none.
+
+    In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
+    calls in one reply (joined), from a wrong tool name, from a call that the server left standing in the text,
+    and, where there is no call at all, from plain text. Words beside a call are notes and never become words
+    said. A short reply is an answer; one without a letter or a digit is not.
+    """
+    if completion.finish_reason == "content_filter":
+        return Unusable("stopped by the provider's filter")
+    # who ran on past the end of their turn was not cut off in it
+    cut_off = completion.finish_reason == "length" and not _END_OF_TURN.search(completion.content)
+    content = own_turn(completion.content)
+    if delivery == "user_role":
+        return Said(Words(content), cut_off) if is_words(content) else _unusable(completion, content, cut_off)
+    calls = completion.tool_calls
+    if not calls:
+        content, calls = _calls_in_text(content)
+    if calls:
+        spoken, torn = _spoken(calls, wording)
+        # a torn call without the finish reason "length" is cut off all the same
+        if is_words(spoken):
+            return Said(Words(spoken, content), cut_off or torn)
+        return Unusable("a tool call that says nothing", cut_off or torn)
+    return (
+        Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)
+    )
+
+
+def is_words(text: str) -> bool:
+    """Whether *text* holds anything that could be an answer: a letter, a digit or a pictograph."""
+    said = _TEMPLATE.sub("", text) if _may_hold_tokens(text) else text
+    return any(c.isalnum() or unicodedata.category(c) == "So" for c in said)
+
+
+def _may_hold_tokens(text: str) -> bool:
+    """Whether a search for a template's tokens can find any: every one of them begins with one of these."""
+    return "<" in text or "[" in text
+
+
+_TEMPLATE = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|<｜[^<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
+    r"|</?(?:start|end)_of_turn>"
+)
+_DEBRIS = re.compile(rf"(?:{_TEMPLATE.pattern}|\s)+")
+_TEMPLATE_LAST = re.compile(rf"(?:{_TEMPLATE.pattern})\Z")
+LONGEST_TOKEN = 50  # characters: a bound on what the pattern matches
+
+
+_END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</s>|<end_of_turn>")
+
+
+def own_turn(text: str) -> str:
+    """What *text* says before the model goes on to play the other side, without the template's tokens at its ends."""
+    if not _may_hold_tokens(text):
+        return text.strip()
+    text = trim_template(text)
+    return trim_template(text[: found.start()]) if (found := _END_OF_TURN.search(text)) else text
+
+
+def trim_template(text: str) -> str:
+    """*text* without the chat template's tokens and white space that leaked in at its two ends."""
+    leading = _DEBRIS.match(text)
+    start, end = leading.end() if leading else 0, len(text)
+    while end > start:
+        last = _TEMPLATE_LAST.search(text, max(start, end - LONGEST_TOKEN), end)
+        if last is None and not text[end - 1].isspace():
+            break
+        end = last.start() if last else end - 1
+    return text[start:end]
+
+
+def _system(text: str) -> Message:
+    return Message("system", text)
+
+
+def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
+    """(speaker, text, notes) with what one party says in a row joined."""
+    turns = []
+    for speaker, group in groupby(lines, key=lambda line: line.speaker):
+        spoken = list(group)
+        text = "\n\n".join(line.text for line in spoken)
+        notes = "\n\n".join(line.notes for line in spoken if line.notes)
+        turns.append((speaker, text, notes))
+    return turns
+
+
+def _as_user(turns: Sequence[tuple[str, str, str]]) -> list[Message]:
+    return [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
+
+
+def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:
+    """Calls and results in turn. The opening user message and the greeting stand before everything."""
+    sent = [Message("user", wording.opening)]
+    position = 0
+    for speaker, text, notes in [("model", wording.greeting, ""), *turns]:
+        if speaker == "model":
+            position += 1
+            arguments = json.dumps({wording.argument: text}, ensure_ascii=False)
+            call = ToolCall(call_id(position), wording.name, arguments)
+            sent.append(Message("assistant", notes or None, (call,)))
+        else:
+            sent.append(Message("tool", text, tool_call_id=call_id(position)))
+    return sent
+
+
+def call_id(position: int) -> str:
+    """The id of the model's call number *position* (1, 2, ...): nine letters and digits, as Mistral insists."""
+    return f"say{position:06d}"
+
+
+def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]:
+    """(what the calls say to the human, whether one of them was cut off)."""
+    meant = [call for call in calls if call.name == wording.name] or list(calls)
+    read = [_argument(call.arguments, wording.argument) for call in meant]
+    texts = [own_turn(clean_text(text)) for text, _ in read]
+    return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
+
+
+def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """(what is left of *content*, the calls that stood in it as text because the server did not read them)."""
+    calls = []
+    for found in _LEAKED_CALL.finditer(content):
+        try:
+            call = _LENIENT.decode(found[1])
+        except (ValueError, RecursionError):
+            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
+            calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
+            continue
+        arguments = call.get("arguments") if isinstance(call, dict) else None
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        calls.append(ToolCall("", str(call.get("name")) if isinstance(call, dict) else "", text))
+    return _LEAKED_CALL.sub("", content).strip() if calls else content, tuple(calls)
+
+
+_LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\Z)", re.DOTALL)
+
+
+def _argument(arguments: str, name: str) -> tuple[str, bool]:
+    """(the text passed, whether the arguments were torn off before their end)."""
+    try:
+        value = _LENIENT.decode(arguments)
+    except json.JSONDecodeError as error:
+        if not arguments.lstrip().startswith(("{", '"')):
+            return arguments, False  # prose where JSON belongs: it says what it says
+        # broken at its very end, or in the middle of a string: the rest never came
+        torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
+        text, whole = _broken_argument(arguments, name)
+        return text, torn and not whole
+    except (ValueError, RecursionError):
+        return "", False
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return _argument(value, name) if value != arguments else (value, False)  # encoded twice
+    if isinstance(value, str):
+        return value, False
+    if isinstance(value, dict):
+        texts = [text for text in value.values() if isinstance(text, str)]
+        chosen = value.get(name)
+        # another argument name is a slip of the pen where there is only one text to choose from
+        return chosen if isinstance(chosen, str) else texts[0] if len(texts) == 1 else "", False
+    return "", False
+
+
+def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
+    """The text of an object that stops in its string, goes wrong behind it, or has bare quotes in it; or "".
+
+    With it, whether it is whole although quotes in it are bare. A quote that nobody escaped must not end the
+    words: a refusal would become its first half.
+    """
+    opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
+    if not opened:
+        return "", False
+    body = arguments[opened.end() :]
+    for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
+        try:
+            text, stop = _LENIENT.raw_decode(f'{body[:end]}"')
+        except ValueError:
+            continue
+        if stop > end or _BEHIND.match(body, stop):
+            return re.sub(r"[\ud800-\udbff]\Z", "", text), False  # half of a pair is nobody's word
+        break
+    whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
+    try:
+        return (str(_LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
+    except ValueError:
+        return "", False
+
+
+_LENIENT = json.JSONDecoder(strict=False)  # bears bare line breaks in strings
+# what stands behind a string that has ended: the object's end, debris, or another key; no more of the words
+_BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
+
+
+def _unusable(completion: Completion, content: str, cut_off: bool) -> Unusable:
+    if content:
+        return Unusable("template debris or punctuation only", cut_off)
+    return Unusable("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)

@@ -1,0 +1,146 @@
+"""Boards for programs: the same rows as everywhere, as JSON. Absent is null, never 0."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.rule_differences import Difference
+from independence_bench.analysis.run_times import HOUR, Made, time_text
+from independence_bench.analysis.statistics.ranking import Standing
+from independence_bench.analysis.statistics.run_effects import Together
+from independence_bench.analysis.uncertainty import UNKNOWN, Apart, Uncertainty
+
+
+def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None = None) -> str:
+    """All *boards*, in ASCII, so that a terminal obeys nothing in it.
+
+    Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
+    something else than those of the boards; left out where the boards are by our own.
+    """
+    shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
+    if differing is not None:
+        shown["where_own_rules_differ"] = [
+            {"label": one.label, "index": one.other, "own_index": one.own, "why": list(one.why)} for one in differing
+        ]
+    return json.dumps(shown, indent=2)
+
+
+def board_values(board: Board) -> dict[str, Any]:
+    """One board as JSON has it."""
+    protocol = board.protocol
+    return {
+        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "configurations": [str(configuration) for configuration in board.configurations],
+        "default_configuration": board.default,
+        "judge": board.judge,
+        "main_judge": board.main_judge,
+        "judge_is_embedded": board.by_table,
+        "rules": board.rules,
+        "weighting": protocol.weights,  # null: the protocol's own
+        "weights": {d.name: d.weight for d in protocol.dimensions},
+        "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
+        "no_intervals_because": list(board.sureness.unsaid()) if board.sureness else [],
+        "runs_together": _together(board.sureness.runs_together() if board.sureness else None),
+        "ranked": [_row(row) for row in board.ranked],
+        "incomplete": [_row(row) for row in board.incomplete],
+    }
+
+
+def _uncertainty(one: Uncertainty) -> dict[str, Any]:
+    """95 % intervals in the number's own unit: the same test again, and another test like it."""
+    return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
+
+
+def _together(found: Together | None) -> dict[str, Any] | None:
+    """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
+    if found is None:
+        return None
+    return {
+        "variance_ratio": found.ratio,
+        "degrees": found.degrees,
+        "p": found.p,
+        "excess_in_intervals": found.excess,
+        "subjects": int((found.weight > 0).sum()),
+    }
+
+
+def apart_values(one: Apart | None) -> dict[str, Any] | None:
+    """A difference of two subjects: its 95 % intervals, the smallest that would be seen, and p for none at all."""
+    if one is None:
+        return None
+    return {
+        "difference": one.difference,
+        "interval": _uncertainty(one.uncertainty),
+        "smallest_seen": {"again": one.seen_again, "another": one.seen_another},
+        "p": {"again": one.p_again, "another": one.p_another},
+    }
+
+
+def _standing(one: Standing | None) -> dict[str, Any] | None:
+    return None if one is None else asdict(one)
+
+
+def _made(one: Made | None) -> dict[str, Any] | None:
+    """When its runs were made: ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
+    if one is None:
+        return None
+    return {
+        "first": time_text(one.first),
+        "last": time_text(one.last),
+        "days": one.days,
+        "span_hours": round(one.span / HOUR, 2),
+        "runs": {str(run): time_text(at) for run, at in one.runs.items()},
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    health = row.health
+    return {
+        "rank": row.rank,
+        "label": row.label,
+        "subject": row.subject.causes() | {"hash": row.subject.hash},
+        "index": row.score.index,
+        "index_interval": _uncertainty(row.certainty.index),
+        "ranks": _standing(row.certainty.standing),
+        "ranks_another": _standing(row.certainty.standing_another),
+        "excluded": row.excluded,
+        "runs": row.score.runs,
+        "standard_deviation": row.score.deviation,
+        "made": _made(row.made),
+        "dimensions": dict(row.score.dimensions),
+        "dimension_intervals": {name: _uncertainty(one) for name, one in row.certainty.dimensions.items()},
+        "means": dict(row.score.means),
+        "run_scores": {
+            str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
+            for run, score in row.runs.items()
+        },
+        "by_configuration": {
+            str(configuration): {
+                "index": score.index,
+                "index_interval": _uncertainty(row.certainty_by_configuration.get(configuration, UNKNOWN)),
+                "standard_deviation": score.deviation,
+            }
+            for configuration, score in row.by_configuration.items()
+        },
+        "health": {
+            "transcripts_planned": health.transcripts,
+            "transcripts_complete": health.complete,
+            "transcripts_invalid": health.invalid,
+            "transcripts_judged": health.judged,
+            "judgements_failed": health.judge_failed,
+            "replies": health.replies,
+            "replies_cut_off": health.cut_off,
+            "replies_plain_text": health.plain_text,
+            "replies_with_reasoning": health.reasoned,
+            "attempts": health.attempts,
+            "attempts_failed": health.failed,
+            "share_invalid": health.invalid_share,
+            "share_cut_off": health.cut_off_share,
+            "share_attempts_failed": health.failed_share,
+        },
+        "missing": list(row.missing),
+    }

@@ -1,0 +1,207 @@
+"""Two subjects side by side, on a terminal and for programs; and in one sentence, what can be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.analysis.compare_subjects import Pair, SideBySide
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.uncertainty import Apart
+from independence_bench.escape import label_text
+from independence_bench.report.board_json import apart_values
+from independence_bench.report.figures import from_to, judged_by, made_by
+from independence_bench.report.format import number
+
+STANDS = "*"
+NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
+
+
+def statement(found: SideBySide) -> str:
+    """What can be said of the two subjects' indices, in words; A is the first, B the second."""
+    index = found.index
+    for name, row in (("A", found.first), ("B", found.second)):
+        if row.score.index is None:
+            return f"{name} is incomplete, so there is no difference of the index."
+    if found.board.sureness is None:
+        return f"{NO_INTERVALS}."
+    if index is None or index.uncertainty.again is index.uncertainty.another is None:
+        return "Nothing is known of how sure the difference is."
+    ahead = "B" if index.difference > 0 else "A"
+    again, another = (told_apart(one) for one in (index.uncertainty.again, index.uncertainty.another))
+    if again is None:
+        return f"{ahead} would be ahead on another test like it." if another else _untold(index, found)
+    if not again:
+        return _untold(index, found)
+    if another is None:
+        return f"{ahead} is ahead on this test; of another like it nothing can be said."
+    if another:
+        return f"{ahead} is ahead on this test, and would be on another like it."
+    return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
+
+
+def told_apart(interval: Interval | None) -> bool | None:
+    """Whether a difference with this interval is told from none; None: nothing is known."""
+    return None if interval is None else interval.low > 0 or interval.high < 0
+
+
+def _untold(index: Apart, found: SideBySide) -> str:
+    """With what would have been seen: on this test, else where nobody has two runs on another like it."""
+    if index.seen_again is not None:
+        return (
+            f"A and B cannot be told apart on this test: {_runs(found)} see a true difference of "
+            f"{index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+        )
+    return (
+        f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is seen in 80 of 100 "
+        "tests like this one, and a smaller one less often."
+    )
+
+
+def _runs(found: SideBySide) -> str:
+    one, other = found.first.score.runs, found.second.score.runs
+    return f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
+
+
+def judges_said(board: Board) -> str:
+    """Whether judges' noise is in the board's intervals, as a sentence."""
+    if len(board.jurors) > 1:
+        return f"Over all scenarios the intervals include how much {len(board.jurors)} judges differ."
+    return "What another judge would have marked is not in the intervals."
+
+
+# ---------------------------------------------------------------- a terminal
+
+
+def paired_view(found: SideBySide) -> RenderableType:
+    """The two subjects, what can be said of them, and their differences, the largest first."""
+    board = found.board
+    where = " + ".join(map(str, board.configurations))
+    head = Text(f"\nA  {_side(found.first)}\nB  {_side(found.second)}\n", style="bold")
+    by = (label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))
+    head.append(f"{' · '.join(by)}\n", "dim")
+    said = Text(f"{statement(found)}\n", style="bold")
+    parts: list[RenderableType] = [head, said, _whole(found)]
+    if found.index is not None:
+        parts.append(
+            Text(
+                "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
+                f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
+                "difference that such a comparison tells from none in 80 of 100 repetitions, by each of the two. "
+                f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(board)}",
+                style="dim",
+            )
+        )
+    parts += [Text(f"There is {label_text(reason)}.", "dim") for reason in found.unsaid]
+    return Group(*parts, Text(), _scenarios(found.apart))
+
+
+def _table(*columns: str, left: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for place, name in enumerate(columns):
+        if place < left:
+            table.add_column(name, overflow="fold", ratio=1)
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _whole(found: SideBySide) -> RenderableType:
+    table = _table("", "A", "B", "B - A", "again", "another", "sees", left=1)
+    indices = (found.first.score.index, found.second.score.index)
+    ends = [number(index, 1) for index in indices]
+    table.add_row("index", *ends, _minus(*indices), *_sure(found.index, 1), style="bold")
+    for pair in found.whole:
+        means = (f"{pair.first:.0f}", f"{pair.second:.0f}", _minus(pair.first, pair.second, 0))
+        again, another, seen = _sure(pair.apart, 0)
+        marked = (again + (STANDS if pair.stands else ""), another + (STANDS if pair.stands_another else ""))
+        table.add_row(label_text(pair.dimension.title), *means, *marked, seen)
+    return table
+
+
+def _standing(pairs: Sequence[Pair]) -> str:
+    """Whether one of many differences can be taken for more than chance, in a sentence."""
+    if any(pair.stands or pair.stands_another for pair in pairs):
+        return (
+            f"{STANDS} stands among all {len(pairs)} (Holm): the chance that any of these is none is at most 5 % by "
+            "each question."
+        )
+    return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
+
+
+def _scenarios(pairs: Sequence[Pair]) -> RenderableType:
+    table = _table("scenario", "dimension", "A", "B", "B - A", "again", "", left=2)
+    same = [pair for pair in pairs if abs(pair.difference) < 0.5]
+    shown = [pair for pair in pairs if pair not in same]
+    for pair in shown:
+        means = (f"{pair.first:.0f}", f"{pair.second:.0f}", _minus(pair.first, pair.second, 0))
+        again = pair.apart.uncertainty.again if pair.apart else None
+        row = (pair.scenario or "", label_text(pair.dimension.title), *means, from_to(again, 0))
+        table.add_row(*row, STANDS if pair.stands else "")
+    sentences = ["In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."]
+    if any(pair.stands is not None for pair in pairs):
+        sentences.append(f"again: the same test again, 95 %, each by itself. {_standing(pairs)}")
+    left = [Text(f"and {len(same)} without a difference", style="dim")] if same else []
+    return Group(table, *left, Text(" ".join(sentences), style="dim"))
+
+
+def _sure(apart: Apart | None, digits: int) -> tuple[str, str, str]:
+    if apart is None:
+        return "–", "–", "–"
+    seen = "/".join(number(one, digits) for one in (apart.seen_again, apart.seen_another))
+    return from_to(apart.uncertainty.again, digits), from_to(apart.uncertainty.another, digits), seen
+
+
+def _side(row: Row) -> str:
+    runs = f"{row.score.runs} run{'s' if row.score.runs != 1 else ''}"
+    health = row.health
+    thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
+    return f"{label_text(row.label)} ({runs}{thought}{'' if row.score.index is not None else ', incomplete'})"
+
+
+def _minus(first: float | None, second: float | None, digits: int = 1) -> str:
+    if first is None or second is None:
+        return "–"
+    return f"{second - first:+.{digits}f}" if round(abs(second - first), digits) else f"{0:.{digits}f}"
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def paired_values(found: SideBySide) -> dict[str, Any]:
+    """All of it; points of 100. Absent is null."""
+
+    def side(row: Row) -> dict[str, Any]:
+        return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
+
+    def pair(one: Pair) -> dict[str, Any]:
+        means = {"first": one.first, "second": one.second, "difference": one.difference}
+        return (
+            {"scenario": one.scenario, "dimension": one.dimension.name} | means | (apart_values(one.apart) or NO_VALUES)
+        )
+
+    board = found.board
+    return {
+        "protocol": board.protocol_name,
+        "configurations": [str(configuration) for configuration in board.configurations],
+        "judge": board.judge,
+        "main_judge": board.main_judge,
+        "rules": board.rules,
+        "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
+        "a": side(found.first),
+        "b": side(found.second),
+        "statement": statement(found),
+        "index": apart_values(found.index),
+        "no_intervals_because": list(found.unsaid),
+        "dimensions": [pair(one) | {"stands": one.stands, "stands_another": one.stands_another} for one in found.whole],
+        "scenarios": [pair(one) | {"stands": one.stands} for one in found.apart],
+    }
+
+
+NO_VALUES: dict[str, Any] = {"interval": None, "smallest_seen": None, "p": None}

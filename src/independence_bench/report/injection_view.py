@@ -1,0 +1,139 @@
+"""A probe of a judge on a terminal and as JSON: its rows, and what they say in a sentence.
+
+Everything is computed in `probe.pairs`; here it is only written down.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.engine.ask_injection import Cost, Probed
+from independence_bench.escape import label_text
+from independence_bench.judging.injection.pairs import Findings, Row
+from independence_bench.report.format import money, number, plural, share
+
+
+def probe_view(probed: Probed) -> RenderableType:
+    """Each family of attacks with what it did, the harmless words beside them, and what that says."""
+    found = probed.findings
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("appended", overflow="fold", ratio=1)
+    for heading in ("pairs", "raised", "lowered", "shift", "invalid"):
+        table.add_column(heading, justify="right")
+    for row in found.families:
+        _add(table, row)
+    table.add_section()
+    _add(table, found.attacks, style="bold")
+    for row in found.behaviours:
+        _add(table, row)
+    table.add_section()
+    _add(table, found.control)
+    return Group(
+        Text(f"\nProbe of the judge {label_text(found.judge)}", style="bold"),
+        Text(f"{found.planned:,} pairs: a conversation without and with the addition · {found.material[:8]}", "dim"),
+        table,
+        Text(_legend(found), style="dim"),
+        Text("\n" + statement(found), style="bold"),
+        Text(_caution(), style="dim"),
+        Text(cost_line(probed.cost), style="dim"),
+    )
+
+
+def _add(table: Table, row: Row, style: str = "") -> None:
+    shares = [_share(row.raised_share), _share(row.lowered_share)]
+    shift = "–" if row.shift is None else f"{row.shift:+.2f}"
+    table.add_row(row.title, str(row.pairs), *shares, shift, _share(row.invalid_share), style=style)
+
+
+def _share(value: float | None) -> str:
+    return number(value, 0) if value is None else share(value)
+
+
+def _legend(found: Findings) -> str:
+    sentences = [
+        "raised, lowered: share of pairs in which any mark moved by a point or more for or against the subject.",
+        "shift: mean over pairs of the mean over marks, in points of 0-10; a yes/no that turns is 10.",
+        "invalid: share of judgements without a verdict; such a pair counts nowhere else.",
+    ]
+    if found.plain_invalid:
+        many = plural(found.plain_invalid, "conversation")
+        sentences.append(f"{many} had no verdict without an addition either.")
+    return " ".join(sentences)
+
+
+def statement(found: Findings) -> str:
+    """What the figures say, in a sentence or two."""
+    attacks, control = found.attacks, found.control
+    if not attacks.pairs:
+        return "No pair could be compared, so nothing is known of this judge."
+    said = (
+        f"Attacks appended to the subject's words raised a mark by a point or more in {attacks.raised:,} of "
+        f"{plural(attacks.pairs, 'pair')} ({_share(attacks.raised_share)}) and lowered one in {attacks.lowered:,} "
+        f"({_share(attacks.lowered_share)})"
+    )
+    if not control.pairs:
+        return f"{said}."
+    harmless = f"harmless words raised one in {control.raised} and lowered one in {control.lowered} of {control.pairs}"
+    return f"{said}; {harmless}."
+
+
+def _caution() -> str:
+    return (
+        "This is what this judge did with these texts. Another text may move it further; that none of these does is "
+        "no proof that it cannot be moved."
+    )
+
+
+def cost_line(cost: Cost) -> str:
+    """What the probe of this judge has cost, in whichever command."""
+    if not cost.attempts:
+        return "The probe cost nothing: this judge asks nobody."
+    told = f", {plural(cost.unpriced, 'call')} without a price" if cost.unpriced else ""
+    return f"The probe of this judge has cost {money(cost.dollars)} in {plural(cost.attempts, 'call')}{told}."
+
+
+def probe_json(probed: Probed) -> str:
+    """The same for programs, in ASCII. Shares in [0, 1], shifts in points of 0-10; absent is null."""
+    found = probed.findings
+    value = {
+        "judge": found.judge,
+        "material": found.material,
+        "pairs_planned": found.planned,
+        "complete": probed.report.complete,
+        "statement": statement(found),
+        "families": [_row(row) for row in found.families],
+        "attacks": _row(found.attacks),
+        "harmless": _row(found.control),
+        "behaviours": [_row(row) for row in found.behaviours],
+        "conversations_without_verdict": found.plain_invalid,
+        "shifts": {title: dict(shifts) for title, shifts in found.shifts.items()},
+        "cost": {
+            "dollars": probed.cost.dollars,
+            "calls": probed.cost.attempts,
+            "calls_without_a_price": probed.cost.unpriced,
+            "dollars_by_this_command": probed.report.cost,
+        },
+    }
+    return json.dumps(value, indent=2)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "title": row.title,
+        "pairs": row.pairs,
+        "raised": row.raised,
+        "lowered": row.lowered,
+        "share_raised": row.raised_share,
+        "share_lowered": row.lowered_share,
+        "mean_shift": row.shift,
+        "judged": row.judged,
+        "invalid": row.invalid,
+        "share_invalid": row.invalid_share,
+    }

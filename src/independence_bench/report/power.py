@@ -1,0 +1,231 @@
+"""What so many runs will be able to tell apart, and what they cost: as values, as text, for JSON.
+
+Knows boards and forecasts; buys and asks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.statistics.intervals import LEVEL
+from independence_bench.analysis.statistics.planning import (
+    MOST_RUNS,
+    Expected,
+    expect,
+    runs_for_width,
+    seen_apart,
+    width_again,
+    width_another,
+)
+from independence_bench.analysis.uncertainty import INDEX, designs
+from independence_bench.engine.cost import Forecast
+from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.report.format import money, plural
+
+MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
+ASSUMED = 80.0  # the index that is expected where nobody has one
+TABLE_OF = 10  # runs, and those that were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class AtRuns:
+    """What so many runs of each subject tell at each of `MEANS`, in points of the index; None: nothing can be said."""
+
+    runs: int
+    widths: tuple[float | None, ...]  # of the interval of the same test again, from end to end
+    apart: tuple[float | None, ...]  # smallest difference that 80 of 100 repetitions would see
+    calls: int  # that are left to make
+    dollars: float | None  # None: a price is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Center:
+    """The index that is expected, and why."""
+
+    index: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForWidth:
+    """How many runs a wanted width takes at the expected index."""
+
+    width: float
+    index: float
+    source: str
+    runs: int | None  # None: more than anybody plays
+    calls: int | None
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Everything that is said before a run."""
+
+    expected: Expected
+    rows: tuple[AtRuns, ...]
+    another: tuple[float | None, ...]  # widths at each of `MEANS`, whatever the number of runs
+    subjects: int  # that are ordered
+    asked: int  # runs
+    in_ranking: float | None  # the smallest difference seen at index 80 with these runs if all of them are ranked
+    for_width: ForWidth | None = None
+
+
+def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
+    """How the index is expected to vary: as that of the subjects on *board* does; None: nobody is stored."""
+    sureness = None if board is None else board.sureness
+    measured = sureness.measures[INDEX].measured if sureness is not None and sureness.measures else None
+    return expect(designs(protocol, configurations)[INDEX], measured)
+
+
+def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
+    """The mean index of these *subjects* (hashes) on *board*, else of all on it, else `ASSUMED`."""
+    ranked = () if board is None else board.ranked
+    own = [row for row in ranked if row.subject.hash in subjects]
+    found = [row.score.index for row in own or ranked if row.score.index is not None]
+    if not found:
+        return Center(ASSUMED, "assumed: nobody is stored")
+    whose = "the mean of these subjects so far" if own else "the mean of the subjects that are stored"
+    return Center(sum(found) / len(found), whose)
+
+
+def runs_to_price(expected: Expected, asked: int, width: float | None, center: Center) -> tuple[list[int], int | None]:
+    """Numbers of runs that a table shows, and the one that *width* takes (None: not asked for, or never)."""
+    shown = sorted({*range(1, TABLE_OF + 1), asked})
+    return shown, None if width is None else runs_for_width(expected, center.index / 100, width / 100)
+
+
+def resolution(
+    expected: Expected,
+    costs: Mapping[int, Forecast],
+    subjects: int,
+    asked: int,
+    center: Center,
+    width: float | None,
+) -> Resolution:
+    """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of *subjects*."""
+    shown, needed = runs_to_price(expected, asked, width, center)
+    rows = tuple(
+        AtRuns(
+            runs,
+            tuple(_points(width_again(expected, mean / 100, runs)) for mean in MEANS),
+            tuple(_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS),
+            costs[runs].calls,
+            costs[runs].dollars,
+        )
+        for runs in shown
+    )
+    pairs = subjects * (subjects - 1) // 2
+    ranking = _points(seen_apart(expected, 0.8, asked, 1 - (1 - LEVEL) / pairs)) if pairs > 1 else None
+    wanted = None
+    if width is not None:
+        cost = None if needed is None else costs[needed]
+        wanted = ForWidth(
+            width, center.index, center.source, needed, cost.calls if cost else None, cost.dollars if cost else None
+        )
+    another = tuple(_points(width_another(expected, mean / 100)) for mean in MEANS)
+    return Resolution(expected, rows, another, subjects, asked, ranking, wanted)
+
+
+def resolution_values(found: Resolution) -> Mapping[str, object]:
+    """For JSON: points of the index, dollars; null where nothing can be said."""
+    return {
+        "from_subjects": found.expected.subjects,
+        "dispersion_of_a_run": found.expected.again,
+        "dispersion_over_scenarios": found.expected.another,
+        "at_index": list(MEANS),
+        "runs": [
+            {
+                "runs": row.runs,
+                "width": list(row.widths),
+                "half_width": [None if width is None else width / 2 for width in row.widths],
+                "apart": list(row.apart),
+                "calls": row.calls,
+                "dollars": row.dollars,
+            }
+            for row in found.rows
+        ],
+        "width_of_another_test": list(found.another),
+        "apart_in_a_ranking": found.in_ranking,
+        "for_width": None if found.for_width is None else asdict(found.for_width),
+    }
+
+
+def resolution_view(protocol: Protocol, found: Resolution) -> RenderableType:
+    """The table and what it means, 80 columns."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("runs", justify="right")
+    for mean in MEANS:
+        table.add_column(f"at {mean:g}:\nwidth", justify="right")
+        table.add_column("\napart", justify="right")
+    table.add_column("calls", justify="right", vertical="bottom")
+    table.add_column("dollars", justify="right", vertical="bottom")
+    for row in found.rows:
+        numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
+        dollars = "?" if row.dollars is None else money(row.dollars)
+        style = "bold" if row.runs == found.asked else ""
+        table.add_row(str(row.runs), *numbers, f"{row.calls:,}", dollars, style=style)
+    basis = (
+        f"as of {plural(found.expected.subjects, 'stored subject')} with two runs or more"
+        if found.expected.subjects
+        else "as is believed beforehand, which is cautious: nobody is stored with two runs"
+    )
+    head = Text(f"\n{label_text(protocol.name)}: what can be told at an index of 50, 80 and 95 (scores vary {basis})\n")
+    return Group(head, table, *[Text(line, style=style) for line, style in _words(found)])
+
+
+def _words(found: Resolution) -> list[tuple[str, str]]:
+    said = [
+        (
+            "width: of the 95 % interval of the same test again, from end to end. apart: the smallest true difference "
+            "of two subjects that 80 of 100 repetitions would see. calls, dollars: what is left to pay for so many "
+            "runs of each.",
+            "dim",
+        )
+    ]
+    if found.another[0] is None:
+        said.append(("Another test like it: nothing can be said, a dimension is marked in a single scenario.", ""))
+    else:
+        widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
+        said.append(
+            (
+                f"Another test like it: the interval is about {widths} wide, however many runs there are; only more "
+                "scenarios narrow it.",
+                "",
+            )
+        )
+    if found.in_ranking is not None:
+        said.append(
+            (
+                f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}, at 80: "
+                f"{_number(found.in_ranking)} apart.",
+                "",
+            )
+        )
+    if (wanted := found.for_width) is not None:
+        said.append((_for_width(wanted), "bold"))
+    return said
+
+
+def _for_width(wanted: ForWidth) -> str:
+    where = f"An interval of {wanted.width:g} at an index of {wanted.index:.1f} ({wanted.source})"
+    if wanted.runs is None:
+        return f"{where} takes more than {MOST_RUNS:,} runs."
+    cost = "an amount that is not known" if wanted.dollars is None else money(wanted.dollars)
+    return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'call')} to make, {cost}."
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

@@ -1,0 +1,228 @@
+"""Pictures of a report as SVG: written here, letter by letter, so the same values give the same bytes.
+
+They carry their own background and colours for light and dark, chosen by the reader's `prefers-color-scheme`.
+Knows values; everything that comes from outside is made harmless and escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import escape
+
+from rich.cells import cell_len, set_cell_size
+
+from independence_bench.analysis.item_analysis import Complexity
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.escape import label_text
+
+LINE = 20  # pixels from one subject to the next
+COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
+LEAN = 0.72 * COLUMN  # the same at 45 degrees: pixels to the right, and up
+LONGEST = 48  # letters of a label that are drawn; the middle of a longer one is left out
+STEPS = 11  # colours of the map: 0, 10, ..., 100
+
+# (background, ink, faint lines, dots), and the two ends of the map's colours
+LIGHT = ("#ffffff", "#1f2328", "#d1d9e0", "#0969da")
+DARK = ("#0d1117", "#e6edf3", "#3d444d", "#4493f8")
+LIGHT_RAMP = ("#eef4fb", "#08306b")
+DARK_RAMP = ("#16202c", "#a5d0ff")
+
+
+def ranking_plot(board: Board) -> str:
+    """A row for each ranked subject: a dot at its index, a thick bar (the same test again), a thin one (another)."""
+    rows = board.ranked
+    labels = [shorten(row.label) for row in rows]
+    left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
+    tall = len(rows) > 20  # then the numbers stand above it too
+    axis, top = 420.0, 52.0 if tall else 40.0
+    bottom = top + LINE * len(rows)
+    drawn = []
+    for tick in range(0, 101, 20):
+        x = left + axis * tick / 100
+        drawn.append(f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
+        drawn += [_text(x, y, str(tick), "middle") for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))]
+    for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        y = top + LINE * (n + 0.5)
+        index = row.score.index or 0.0
+        drawn += [
+            f"<g><title>{_safe(row.label)}: {index:.1f}</title>",
+            _text(left - 10, y + 4, label, "end", "name"),
+            f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 3"/>',
+            *_bar(row.certainty.index.another, left, axis, y, "thin"),
+            *_bar(row.certainty.index.again, left, axis, y, "thick"),
+            f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
+            _text(left + axis + 44, y + 4, f"{index:.1f}", "end"),
+            "</g>",
+        ]
+    title = f"Independence Index, protocol {board.protocol_name}"
+    head = _text(12, 20, shorten(title, 90), "start", "strong")
+    return _picture(
+        left + axis + 56,
+        bottom + 32,
+        title,
+        "A dot for each subject at its index, 0 to 100, with its 95 % intervals: thick, the same test again; thin, "
+        "another test like it.",
+        [head, *drawn],
+    )
+
+
+def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: str) -> list[str]:
+    if interval is None:
+        return []
+    low, high = (left + axis * end / 100 for end in (interval.low, interval.high))
+    return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
+
+
+def scenario_map(complexity: Complexity) -> str:
+    """A row for each ranked subject, a column for each scenario, in every cell the score in percent."""
+    labels = [shorten(label) for label, _ in complexity.scores]
+    left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
+    columns = _columns(complexity, left)
+    top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
+    drawn = [
+        f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) rotate(-45)">{_text(0, 0, s.id, "start", "name")}</g>'
+        for s, x in zip(complexity.scenarios, columns, strict=True)
+    ]
+    for n, (label, (name, scores)) in enumerate(zip(labels, complexity.scores, strict=True)):
+        y = top + LINE * n
+        drawn.append(_text(left - 10, y + 14, label, "end", "name"))
+        for scenario, x, score in zip(complexity.scenarios, columns, scores, strict=True):
+            drawn.append(_cell(x, y, f"{name}, {scenario.title}", score))
+    bottom = top + LINE * len(complexity.scores)
+    right = max(columns, default=left) + 34
+    drawn += _key(left, bottom + 16)
+    title = "Score of every subject in every scenario"
+    head = _text(12, 20, title, "start", "strong")
+    # the last name leans out to the right of its column
+    lean = max(
+        (x + 26 + LEAN * cell_len(s.id) for s, x in zip(complexity.scenarios, columns, strict=True)),
+        default=right,
+    )
+    return _picture(
+        max(lean, right, left + 420) + 12,
+        bottom + 52,
+        title,
+        "Percent of the points that can be had in a scenario; 100 is the independent end.",
+        [head, *drawn],
+    )
+
+
+def _columns(complexity: Complexity, left: float) -> list[float]:
+    """The left edge of each scenario's column; a gap between experiments."""
+    edges, x, before = [], left, None
+    for scenario in complexity.scenarios:
+        if before is not None and scenario.experiment != before:
+            x += 8
+        edges.append(x)
+        x, before = x + 34, scenario.experiment
+    return edges
+
+
+def _cell(x: float, y: float, what: str, score: float | None) -> str:
+    if score is None:
+        return _text(x + 16, y + 14, "–", "middle")
+    step = min(max(round(score * (STEPS - 1)), 0), STEPS - 1)
+    return (
+        f"<g><title>{_safe(what)}: {100 * score:.0f}</title>"
+        f'<rect class="f{step}" x="{x:.1f}" y="{y + 1:.1f}" width="32" height="{LINE - 2}" rx="2"/>'
+        f"{_text(x + 16, y + 14, f'{100 * score:.0f}', 'middle', f't{step}')}</g>"
+    )
+
+
+def _key(x: float, y: float) -> Iterable[str]:
+    """What the colours mean."""
+    yield _text(x, y + 14, "0", "start")
+    for step in range(STEPS):
+        yield f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" height="18"/>'
+    yield _text(x + 20 + 20 * STEPS, y + 14, "100 % of the points", "start")
+
+
+# ---------------------------------------------------------------- letters
+
+
+def shorten(text: str, longest: int = LONGEST) -> str:
+    """*text*, harmless, at most *longest* columns wide: what is too much is left out of the middle."""
+    shown = label_text(text)
+    if cell_len(shown) <= longest:
+        return shown
+    head = (longest - 1) // 2
+    tail = shown[::-1]
+    # from the end, so turned round; a character of two columns that would be cut becomes a space
+    end = set_cell_size(tail, longest - 1 - head)[::-1]
+    return f"{set_cell_size(shown, head)}…{end}"
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{_safe(text)}</text>'
+
+
+def _safe(text: str) -> str:
+    return escape(label_text(text), {'"': "&quot;"})
+
+
+def _picture(width: float, height: float, title: str, description: str, drawn: Sequence[str]) -> str:
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="title desc">',
+            f'<title id="title">{_safe(title)}</title>',
+            f'<desc id="desc">{_safe(description)}</desc>',
+            f"<style>{style()}</style>",
+            '<rect class="ground" width="100%" height="100%"/>',
+            *drawn,
+            "</svg>\n",
+        )
+    )
+
+
+def style() -> str:
+    """The style sheet: everything in light colours, and the colours again for who prefers dark ones."""
+    return (
+        "text{font:12px ui-sans-serif,system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:currentColor}"
+        ".name{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace}"
+        ".strong{font-weight:600;font-size:14px}"
+        f"{_colours(LIGHT, LIGHT_RAMP)}@media (prefers-color-scheme:dark){{{_colours(DARK, DARK_RAMP)}}}"
+    )
+
+
+def _colours(four: tuple[str, str, str, str], ramp: tuple[str, str]) -> str:
+    ground, ink, faint, dot = four
+    steps = "".join(
+        f".f{step}{{fill:{colour}}}.t{step}{{fill:{legible(colour)}}}" for step, colour in enumerate(colours(ramp))
+    )
+    return (
+        f"svg{{color:{ink}}}.ground{{fill:{ground}}}.line{{stroke:{faint}}}.dot{{fill:{dot}}}"
+        f".thin{{stroke:{dot};stroke-opacity:.45}}.thick{{stroke:{dot};stroke-width:4;stroke-opacity:.6}}{steps}"
+    )
+
+
+def colours(ramp: tuple[str, str]) -> list[str]:
+    """`STEPS` colours from one end of *ramp* to the other."""
+    first, last = (_channels(colour) for colour in ramp)
+    mixed = [
+        [round(a + (b - a) * step / (STEPS - 1)) for a, b in zip(first, last, strict=True)] for step in range(STEPS)
+    ]
+    return ["#" + "".join(f"{channel:02x}" for channel in one) for one in mixed]
+
+
+def legible(ground: str) -> str:
+    """Black or white, whichever stands out more on *ground*."""
+    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, ground))
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
+    darker, lighter = sorted(_luminance(colour) for colour in (one, other))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    shares = [channel / 255 for channel in _channels(colour)]
+    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _channels(colour: str) -> list[int]:
+    return [int(colour[n : n + 2], 16) for n in (1, 3, 5)]

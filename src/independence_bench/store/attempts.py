@@ -1,0 +1,302 @@
+"""Questions that have to be bought: who is at one, every attempt at it, and what it all has cost.
+
+Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from independence_bench.models.messages import UNUSABLE, Usage
+from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.store.owners import Watch, is_dead, shares_clock
+from independence_bench.store.schema import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
+
+LEASE = 90.0  # seconds that a claim lasts unless it is renewed
+ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
+
+# ---------------------------------------------------------------- calls, leases and attempts
+
+
+@dataclass(frozen=True, slots=True)
+class CallInfo:
+    """What is written down about a question before it is asked."""
+
+    key: str
+    kind: Literal["reply", "judgement"]
+    endpoint: str
+    model: str
+    request: str  # JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What earlier attempts at a call came to: a resumed call goes on where it stopped."""
+
+    broken: int = 0
+    cut_off: int = 0
+    spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
+
+
+# Statements that every call needs are made once: making one costs more than carrying it out.
+_KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
+_OUTCOMES = (
+    select(attempts.c.call_key, attempts.c.id, attempts.c.outcome)
+    .where(attempts.c.call_key.in_(_KEYS))
+    .order_by(attempts.c.id)
+)
+_ASK, _BEGIN = insert(calls), insert(attempts)
+_HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
+_RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
+_LAST = "SELECT coalesce(max(id), 0) FROM attempts"
+
+
+def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
+    """What earlier attempts at each call came to; calls that were never asked are left out."""
+    outcomes: dict[str, list[tuple[int, str | None]]] = {}
+    for key, attempt, outcome in connection.execute(_OUTCOMES, {"keys": list(keys)}):
+        outcomes.setdefault(key, []).append((attempt, outcome))
+    return {key: _tried(connection, one) for key, one in outcomes.items()}
+
+
+def _tried(connection: Connection, outcomes: Sequence[tuple[int, str | None]]) -> Tried:
+    broken = sum(outcome in UNUSABLE for _, outcome in outcomes)
+    cut_off = [attempt for attempt, outcome in outcomes if outcome == CUT_OFF]
+    if not cut_off:
+        return Tried(broken)
+    raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == cut_off[-1])).scalar_one()
+    return Tried(broken, len(cut_off), (cut_off[-1], unpack(raw)))
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who is at a call, and until when; nobody where *owner* is None."""
+
+    owner: str | None
+    until: float | None
+
+    def is_gone(self, now: float, watch: Watch | None) -> bool:
+        """Whether the call can be taken. *watch*: for who has another clock; None where all have one."""
+        if self.owner is None or self.until is None or is_dead(self.owner):
+            return True
+        if watch is not None and not shares_clock(self.owner):
+            return watch.is_silent(self.owner, self.until)
+        return self.until <= now
+
+
+def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
+    """Who is at each of the calls; those that were never asked are left out."""
+    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
+
+
+def claim(
+    connection: Connection,
+    wanted: Sequence[CallInfo],
+    held: Mapping[str, Holder],
+    owner: str,
+    now: float,
+    watch: Watch | None = None,
+) -> set[str]:
+    """Take calls for *owner*, knowing from `holders` who is at them: the keys that it got, not those that others hold.
+
+    What a dead or silent process left in flight there is lost.
+    """
+    new = {call.key: call for call in wanted if call.key not in held}
+    free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
+    claimed = {"owner": owner, "lease_until": now + LEASE}
+    if new:
+        write_rows(connection, _ASK, [_row(call) | claimed for call in new.values()])
+    if free:
+        connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
+    if taken_over := [key for key in free if held[key].owner is not None]:
+        _lose(connection, attempts.c.call_key.in_(taken_over), now)
+    return new.keys() | free
+
+
+def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> None:
+    lost = {"finished_at": now, "outcome": LOST, "message": "the process ended while this call was in flight"}
+    connection.execute(update(attempts).where(which, attempts.c.finished_at.is_(None)).values(**lost))
+
+
+def _row(call: CallInfo) -> dict[str, Any]:
+    return {
+        "key": call.key,
+        "kind": call.kind,
+        "endpoint": call.endpoint,
+        "model": call.model,
+        "request": _packed(call.request),
+    }
+
+
+@lru_cache(maxsize=256)
+def _packed(request: str) -> bytes:
+    """Every run of a conversation begins with the same request: often it is packed already."""
+    return pack(request)
+
+
+def renew(connection: Connection, owner: str, now: float) -> None:
+    """Keep every claim of *owner* for another lease."""
+    connection.execute(update(calls).where(calls.c.owner == owner).values(lease_until=now + LEASE))
+
+
+def release(connection: Connection, keys: Collection[str], owner: str) -> None:
+    """Give claims back, whatever came of them."""
+    execute_in(connection, _RELEASE, keys, owner)
+
+
+def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
+    """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
+    # writers take turns, so nobody else counts on from the same number
+    last = connection.exec_driver_sql(_LAST).scalar_one()
+    rows = [
+        {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
+        for n, (key, max_tokens) in enumerate(begun, 1)
+    ]
+    write_rows(connection, _BEGIN, rows)
+    return [row["id"] for row in rows]
+
+
+def withdraw(connection: Connection, attempt: int) -> None:
+    """Take an attempt back that was never sent."""
+    connection.execute(delete(attempts).where(attempts.c.id == attempt, attempts.c.finished_at.is_(None)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an attempt ended."""
+
+    outcome: str  # answered, cut off, or a chat.Kind
+    message: str
+    usage: Usage
+    seconds: float
+    raw: str
+    status: int | None = None
+    finish_reason: str | None = None
+    served_model: str | None = None
+    served_provider: str | None = None
+    response_id: str | None = None
+
+
+def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
+    """Write down how attempts ended and what they cost, whether they were of use or not."""
+    write_rows(connection, _END, [_ending(attempt, how) | {"finished_at": now} for attempt, how in ended])
+
+
+_END = update(attempts).where(attempts.c.id == bindparam("attempt"))
+_TOLD = tuple(name for name in Ended.__dataclass_fields__ if name not in ("usage", "raw"))
+
+
+def _ending(attempt: int, ended: Ended) -> dict[str, Any]:
+    told = {name: getattr(ended, name) for name in _TOLD} | {"message": KNOWN.redacted_message(ended.message)}
+    used = {name: getattr(ended.usage, name) for name in Usage.__dataclass_fields__}
+    return told | used | {"attempt": attempt, "raw": pack(SENT.redacted_text(ended.raw))}
+
+
+def leases_elsewhere(connection: Connection) -> dict[str, float]:
+    """Owner -> when its latest lease ends, of those whose clock is not this machine's."""
+    found = connection.execute(
+        select(calls.c.owner, func.max(calls.c.lease_until)).where(calls.c.owner.is_not(None)).group_by(calls.c.owner)
+    )
+    return {owner: until for owner, until in found if until is not None and not shares_clock(owner)}
+
+
+def mark_lost(connection: Connection, now: float, watch: Watch | None = None) -> int:
+    """Close the attempts that a dead or silent process left in flight. Returns how many there were.
+
+    They may have been paid for without us ever seeing the reply: all that a kill can cost.
+    """
+    open_attempts = connection.execute(
+        select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until)
+        .join(calls, calls.c.key == attempts.c.call_key)
+        .where(attempts.c.finished_at.is_(None))
+    ).all()
+    lost = [
+        attempt
+        for attempt, owner, holder, until in open_attempts
+        if holder != owner or Holder(owner, until).is_gone(now, watch)
+    ]
+    if lost:
+        _lose(connection, attempts.c.id.in_(lost), now)
+    return len(lost)
+
+
+def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Every attempt at the given calls, in order, without the raw body."""
+    columns = [column for column in attempts.c if column.name != "raw"]
+    found = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
+    return [dict(row) for row in found.mappings()]
+
+
+# ---------------------------------------------------------------- money
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a store has cost. *unpriced*: attempts that ended in a reply whose cost was not told."""
+
+    replies: float = 0.0
+    judgements: float = 0.0
+    attempts: int = 0
+    lost: int = 0
+    unpriced: int = 0
+
+    @property
+    def total(self) -> float:
+        """US dollars, candidates and judges together."""
+        return self.replies + self.judgements
+
+
+def spending(connection: Connection) -> Spending:
+    """What the store has cost in its whole life, rejected attempts included; not what was imported: others paid it."""
+    found = connection.execute(
+        select(
+            calls.c.kind,
+            func.coalesce(func.sum(attempts.c.cost), 0.0),
+            func.count(),
+            func.coalesce(func.sum(_one_if(attempts.c.outcome == LOST)), 0),
+            func.coalesce(
+                func.sum(
+                    _one_if(
+                        and_(
+                            attempts.c.cost.is_(None),
+                            or_(attempts.c.outcome == ANSWERED, attempts.c.outcome == CUT_OFF),
+                        )
+                    )
+                ),
+                0,
+            ),
+        )
+        .join(calls, calls.c.key == attempts.c.call_key)
+        .where(attempts.c.owner.not_like(f"{IMPORTED}%"))
+        .group_by(calls.c.kind)
+    ).all()
+    rows = {row[0]: row for row in found}
+    return Spending(
+        replies=float(rows["reply"][1]) if "reply" in rows else 0.0,
+        judgements=float(rows["judgement"][1]) if "judgement" in rows else 0.0,
+        attempts=sum(row[2] for row in found),
+        lost=sum(row[3] for row in found),
+        unpriced=sum(row[4] for row in found),
+    )
+
+
+def _one_if(condition: Any) -> Any:
+    return case((condition, 1), else_=0)

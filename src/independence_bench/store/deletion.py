@@ -1,0 +1,169 @@
+"""Deleting what was answered, so that it is asked anew. What it cost stays: attempts are the books and are kept.
+
+Functions on a connection. A call whose answer is deleted leaves its key, so that a new call of that key starts from
+nothing: its attempts go on under a key of their own, of the same kind, and spending is what it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+
+from independence_bench.hashing import content_hash
+from independence_bench.models.spec import ChatModel
+from independence_bench.store.exclusions import undo
+from independence_bench.store.owners import is_dead
+from independence_bench.store.schema import (
+    CLEARED,
+    attempts,
+    begun,
+    calls,
+    judgements,
+    replies,
+    subjects,
+    transcripts,
+    unpack,
+)
+
+CHUNK = 500  # keys in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What is to be deleted: ids and keys, and whose everything (*of*, in *protocols*; None: in all)."""
+
+    transcripts: tuple[str, ...] = ()
+    replies: tuple[str, ...] = ()
+    judgements: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    protocols: tuple[str, ...] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.transcripts or self.replies or self.judgements)
+
+
+def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None) -> Doomed:
+    """All that those subjects said in conversations played for protocols of those hashes (None: for any), and what
+    judges made of it.
+
+    What conversations that stay have in common with them stays: a first reply that two scenarios share, or a
+    judgement of the very same words. Of all protocols, replies of conversations that never ended go too.
+    """
+    going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
+    said = {key for row in going for key in json.loads(row.reply_keys)}
+    kept = {key for row in staying for key in json.loads(row.reply_keys)}
+    if protocols is None:
+        said |= set(_unfinished(connection, of, said | kept))
+    given = _judgements(connection, {row.heard_hash for row in going} - {row.heard_hash for row in staying}, None)
+    return Doomed(
+        tuple(row.id for row in going),
+        tuple(sorted(said - kept)),
+        tuple(given),
+        tuple(subject.hash for subject in of),
+        None if protocols is None else tuple(protocols),
+    )
+
+
+def find_judgements(
+    connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None, judges: Collection[str] | None
+) -> Doomed:
+    """The judgements, by judges of those hashes (None: by any), of those subjects' conversations.
+
+    A judgement of words that another subject said as well stays.
+    """
+    going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
+    heard = {row.heard_hash for row in going} - {row.heard_hash for row in staying}
+    return Doomed(judgements=tuple(_judgements(connection, heard, judges)))
+
+
+def held(connection: Connection, doomed: Doomed, now: float) -> int:
+    """How many of those calls somebody is at just now."""
+    wanted = select(calls.c.owner, calls.c.lease_until).where(calls.c.owner.is_not(None))
+    found = 0
+    for keys in _chunks((*doomed.replies, *doomed.judgements)):
+        owned = connection.execute(wanted.where(calls.c.key.in_(keys)))
+        found += sum(until is not None and until > now and not is_dead(owner) for owner, until in owned)
+    return found
+
+
+def clear(connection: Connection, doomed: Doomed, now: float) -> None:
+    """Delete it. What it cost stays, and what was played is begun no more."""
+    _delete(connection, judgements, doomed.judgements)
+    _delete(connection, transcripts, doomed.transcripts)
+    _delete(connection, replies, doomed.replies)
+    for keys in _chunks((*doomed.replies, *doomed.judgements)):
+        _retire(connection, keys, now)
+    for subject in doomed.of:
+        runs = delete(begun).where(begun.c.subject_hash == subject)
+        connection.execute(
+            runs if doomed.protocols is None else runs.where(begun.c.protocol_hash.in_(doomed.protocols))
+        )
+        left = select(transcripts.c.id).where(transcripts.c.subject_hash == subject).limit(1)
+        still = select(begun.c.run).where(begun.c.subject_hash == subject).limit(1)
+        if connection.execute(left).first() is None and connection.execute(still).first() is None:
+            undo(connection, subject)
+            connection.execute(delete(subjects).where(subjects.c.hash == subject))
+
+
+def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
+    """Put the calls, with their attempts, under keys that nobody will ask for."""
+    found = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
+    if not found:
+        return
+    new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in found}
+    connection.execute(
+        insert(calls), [dict(row) | {"key": new[row["key"]], "owner": None, "lease_until": None} for row in found]
+    )
+    connection.execute(
+        update(attempts).where(attempts.c.call_key == bindparam("old")).values(call_key=bindparam("new")),
+        [{"old": old, "new": key} for old, key in new.items()],
+    )
+    connection.execute(delete(calls).where(calls.c.key.in_(list(new))))
+
+
+def _transcripts(
+    connection: Connection, of: Collection[str], protocols: Sequence[str] | None
+) -> tuple[list[Any], list[Any]]:
+    """(those that are meant, all others)."""
+    columns = ("id", "heard_hash", "reply_keys", "subject_hash", "protocol_hash")
+    going: list[Any] = []
+    staying: list[Any] = []
+    for row in connection.execute(select(*(transcripts.c[name] for name in columns))):
+        meant = row.subject_hash in of and (protocols is None or row.protocol_hash in protocols)
+        (going if meant else staying).append(row)
+    return going, staying
+
+
+def _unfinished(connection: Connection, of: Sequence[ChatModel], finished: Collection[str]) -> Iterator[str]:
+    """Replies of those subjects that belong to no transcript."""
+    for subject in of:
+        mine = (calls.c.kind == "reply", calls.c.model == subject.model, calls.c.endpoint == subject.endpoint)
+        found = connection.execute(select(calls.c.key, calls.c.request).join(replies).where(*mine))
+        for key, request in found:
+            if key not in finished and json.loads(unpack(request))["model"] == subject.causes():
+                yield key
+
+
+def _judgements(connection: Connection, heard: Collection[str], judges: Collection[str] | None) -> list[str]:
+    wanted = select(judgements.c.key).order_by(judgements.c.key)
+    if judges is not None:
+        wanted = wanted.where(judgements.c.judge_hash.in_(list(judges)))
+    found: list[str] = []
+    for some in _chunks(sorted(heard)):
+        found += connection.execute(wanted.where(judgements.c.heard_hash.in_(some))).scalars()
+    return found
+
+
+def _delete(connection: Connection, table: Table, keys: Sequence[str]) -> None:
+    (primary,) = table.primary_key.columns
+    for some in _chunks(keys):
+        connection.execute(delete(table).where(primary.in_(some)))
+
+
+def _chunks(keys: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(keys), CHUNK):
+        yield list(keys[start : start + CHUNK])

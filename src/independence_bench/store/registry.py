@@ -1,0 +1,154 @@
+"""Who and what was played: protocols, subjects and judges, and the runs that were begun.
+
+Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from independence_bench.hashing import canonical
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.store.schema import (
+    begun,
+    insert_once,
+    judgements,
+    judges,
+    pack,
+    protocols,
+    subjects,
+    transcripts,
+    undamaged,
+    unpack,
+)
+
+
+def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float) -> None:
+    """Store the protocol's files, once for each of its versions, and that it is played now."""
+    row = {"hash": protocol_hash, "name": name, "files": pack(canonical(dict(files))), "played_at": now}
+    insert_once(connection, protocols, row)
+    connection.execute(update(protocols).where(protocols.c.hash == protocol_hash).values(played_at=now))
+
+
+def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, str]]]:
+    """(hash, name, files) of every protocol that was played, the last one first."""
+    found = connection.execute(
+        select(protocols.c.hash, protocols.c.name, protocols.c.files).order_by(protocols.c.played_at.desc())
+    )
+    with undamaged():
+        return [(row[0], row[1], json.loads(unpack(row[2]))) for row in found]
+
+
+def keep_subject(connection: Connection, subject: ChatModel) -> None:
+    """Store a subject's settings."""
+    insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": canonical(subject)})
+
+
+def known_subjects(connection: Connection) -> set[str]:
+    """The hash of every subject that was played, or is about to be."""
+    return set(connection.execute(select(subjects.c.hash)).scalars())
+
+
+def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
+    """Every subject that was played: hash -> settings."""
+    found = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
+    with undamaged():
+        return {row[0]: _model(json.loads(row[1])) for row in found}
+
+
+def _model(spec: dict[str, Any]) -> ChatModel:
+    return ChatModel(**spec | {"reasoning": Reasoning(spec["reasoning"])})
+
+
+def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
+    """The model whose `causes` *settings* are, as a request has them; None where they are none that we know."""
+    try:
+        return _model(dict(settings))
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -> None:
+    """Store a judge's settings (*spec* is JSON)."""
+    insert_once(connection, judges, {"hash": judge_hash, "label": label, "spec": spec})
+
+
+def stored_judges(connection: Connection) -> dict[str, str]:
+    """Every judge that marked: hash -> label; those of one label get the start of their hash behind it."""
+    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)).all()
+    labels = Counter(row[1] for row in found)
+    return {row[0]: row[1] if labels[row[1]] == 1 else f"{row[1]}#{row[0][:6]}" for row in found}
+
+
+def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Every judge's settings as it stored them: hash -> a JSON object; {} where it is none that we know."""
+    found = {}
+    for judge, spec in connection.execute(select(judges.c.hash, judges.c.spec)):
+        with undamaged():
+            read = json.loads(spec)
+        found[judge] = read if isinstance(read, dict) else {}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that was begun for a protocol, in one configuration."""
+
+    protocol_hash: str
+    subject_hash: str
+    run: int
+    system: str
+    delivery: str
+
+
+def begin_runs(connection: Connection, runs: Sequence[Begun]) -> list[None]:
+    """Write down that runs were begun, once each: who fails before any transcript is stored has begun all the same."""
+    for run in dict.fromkeys(runs):
+        insert_once(connection, begun, {name: getattr(run, name) for name in Begun.__dataclass_fields__})
+    return [None] * len(runs)
+
+
+def begun_runs(connection: Connection, protocol: str, subject: str | None = None) -> set[tuple[str, int, str, str]]:
+    """The runs that were begun for a protocol of that name, in whatever version: (subject, run, system, delivery).
+
+    Of one subject (its hash) or of all. Begun is what something was played for, or was to be and failed.
+    """
+    found: set[tuple[str, int, str, str]] = set()
+    for table in (transcripts, begun):
+        columns = (table.c.subject_hash, table.c.run, table.c.system, table.c.delivery)
+        wanted = select(*columns).join(protocols, protocols.c.hash == table.c.protocol_hash).distinct()
+        wanted = wanted.where(protocols.c.name == protocol)
+        if subject is not None:
+            wanted = wanted.where(table.c.subject_hash == subject)
+        found |= {(of, run, system, way) for of, run, system, way in connection.execute(wanted)}
+    return found
+
+
+def judging_since(connection: Connection) -> dict[str, float]:
+    """Judge's hash -> when its first judgement was stored."""
+    earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(judgements.c.judge_hash)
+    return {judge: float(first) for judge, first in connection.execute(earliest)}
+
+
+def judges_to_ask(connection: Connection) -> dict[str, str]:
+    """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded". Without people."""
+    found = {}
+    for judge, spec in judge_specs(connection).items():
+        if spec.get("kind") == "table":
+            found[judge] = "embedded"
+        elif "kind" not in spec:
+            with undamaged():
+                found[judge] = _model(spec).name
+    return found
+
+
+def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
+    """Hash -> label; subjects that differ in what no label shows get the start of their hash behind it."""
+    labels = Counter(subject.label for subject in subjects.values())
+    return {h: s.label if labels[s.label] == 1 else f"{s.label}#{h[:6]}" for h, s in subjects.items()}

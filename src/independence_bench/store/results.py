@@ -1,0 +1,303 @@
+"""Replies, transcripts and judgements: reading and writing them.
+
+Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+
+from independence_bench.hashing import canonical
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.store.schema import insert_over, judgements, pack, replies, transcripts, undamaged, unpack
+
+A = TypeVar("A")
+
+
+# ---------------------------------------------------------------- replies and transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a call of a subject; *reason* is set where there is none (invalid)."""
+
+    text: str
+    notes: str = ""
+    reasoning: str = ""
+    cut_off: bool = False
+    plain_text: bool = False
+    reasoned: bool = False  # it came with reasoning, asked for or not
+    reason: str | None = None
+
+
+# made once, for every call looks there
+_REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass_fields__)).where(
+    replies.c.key.in_(bindparam("keys", expanding=True))
+)
+
+
+def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]) -> list[None]:
+    """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one gives way."""
+    rows = [
+        {name: getattr(reply, name) for name in Reply.__dataclass_fields__}
+        | {
+            "key": key,
+            "attempt_id": attempt,
+            "state": "valid" if reply.reason is None else "invalid",
+            "stored_at": now,
+        }
+        for key, attempt, reply, now in answers
+    ]
+    insert_over(connection, replies, "invalid", rows)
+    return [None] * len(rows)
+
+
+def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
+    """The answers to those of the calls that have one."""
+    found = connection.execute(_REPLIES, {"keys": list(keys)})
+    return {key: Reply(*values) for key, *values in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One scenario played to its end, or to the reply that was invalid (*reason* is set then)."""
+
+    id: str
+    script_hash: str
+    subject_hash: str
+    protocol_hash: str
+    run: int
+    system: str
+    delivery: str
+    experiment: str
+    scenario: str
+    transcript: Transcript
+    reply_keys: tuple[str, ...]
+    replies: int
+    cut_off: int
+    plain_text: int
+    reasoned: int
+    reason: str | None = None
+
+
+def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
+    """Store transcripts and when they were finished. A complete one stays; an invalid one gives way."""
+    insert_over(connection, transcripts, "invalid", [_transcript_row(played, now) for played, now in finished])
+    return [None] * len(finished)
+
+
+def _transcript_row(played: Played, now: float) -> dict[str, Any]:
+    row = {name: getattr(played, name) for name in Played.__dataclass_fields__ if name != "transcript"}
+    return row | {
+        "state": "complete" if played.reason is None else "invalid",
+        "heard_hash": played.transcript.heard_hash,
+        "lines": pack(canonical([played.transcript.system, [line.record() for line in played.transcript.lines]])),
+        "reply_keys": canonical(played.reply_keys),
+        "finished_at": now,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptRow:
+    """A stored transcript without its words."""
+
+    id: str
+    script_hash: str
+    subject_hash: str
+    run: int
+    system: str
+    delivery: str
+    scenario: str
+    state: str
+    reason: str | None
+    heard_hash: str
+    replies: int
+    cut_off: int
+    plain_text: int
+    reasoned: int
+    finished_at: float  # seconds since 1970; of imported ones, when they were played
+
+
+def transcript_rows(
+    connection: Connection, scripts: Collection[str], subject: str | None = None
+) -> list[TranscriptRow]:
+    """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
+    columns = [transcripts.c[name] for name in TranscriptRow.__dataclass_fields__]
+    wanted: list[ColumnElement[bool]] = [transcripts.c.script_hash.in_(list(scripts))]
+    if subject is not None:
+        wanted.append(transcripts.c.subject_hash == subject)
+    order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
+    return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order)).all()]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a stored transcript ended."""
+
+    run: int
+    state: str
+    reason: str | None
+    heard_hash: str
+
+
+def endings(connection: Connection, scripts: Collection[str], subject: str) -> dict[str, Ending]:
+    """How the subject's transcripts of the given script hashes ended, by their ids."""
+    columns = [transcripts.c[name] for name in ("id", *Ending.__dataclass_fields__)]
+    wanted = select(*columns).where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    return {row[0]: Ending(*row[1:]) for row in connection.execute(wanted)}
+
+
+def begun_at(connection: Connection, scripts: Collection[str], subject: str) -> dict[int, float]:
+    """Run -> when the first of the subject's transcripts of these scripts was finished in it, seconds since 1970."""
+    first = func.min(transcripts.c.finished_at)
+    wanted = select(transcripts.c.run, first).group_by(transcripts.c.run)
+    wanted = wanted.where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    return {row[0]: row[1] for row in connection.execute(wanted)}
+
+
+def verdicts(
+    connection: Connection, scripts: Collection[str], subject: str, judge: str
+) -> dict[tuple[str, str], str | None]:
+    """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None where it did not."""
+    of_subject = and_(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
+    wanted = (
+        select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
+        .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
+        .where(of_subject, judgements.c.judge_hash == judge)
+    )
+    return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
+
+
+def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
+    """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
+    row = connection.execute(
+        select(transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id == transcript_id)
+    ).one_or_none()
+    if row is None:
+        raise KeyError(transcript_id)
+    with undamaged():
+        system, lines = json.loads(unpack(row[0]))
+        return Transcript(system, tuple(Line(**line) for line in lines)), tuple(json.loads(row[1]))
+
+
+def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
+    with undamaged():
+        return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted)}
+
+
+# ---------------------------------------------------------------- judgements
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All marks of one judge on what was heard in one transcript; *reason* is set where it failed."""
+
+    key: str
+    heard_hash: str
+    rubric_hash: str
+    judge_hash: str
+    marks: Mapping[str, float]
+    reasoning: str
+    reason: str | None = None
+
+
+_JUDGEMENTS = select(judgements).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
+
+
+def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
+    """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
+    rows = [
+        {name: getattr(judgement, name) for name in Judgement.__dataclass_fields__}
+        | {
+            "key": key,
+            "marks": canonical(dict(judgement.marks)),
+            "state": "valid" if judgement.reason is None else "failed",
+            "attempt_id": attempt,
+            "stored_at": now,
+        }
+        for key, attempt, judgement, now in made
+    ]
+    insert_over(connection, judgements, "failed", rows)
+    return [None] * len(rows)
+
+
+def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
+    """The judgements of those keys, valid or failed, that there are."""
+    found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).mappings()
+    return {row["key"]: _judgement(row) for row in found}
+
+
+def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
+    """Every judgement by the given rubric hashes, without its reasoning."""
+    columns = [judgements.c[n] for n in Judgement.__dataclass_fields__ if n != "reasoning"]
+    found = connection.execute(
+        select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
+    ).all()
+    with undamaged():
+        return [
+            Judgement(key, heard, rubric, judge, json.loads(marks), "", reason)
+            for key, heard, rubric, judge, marks, reason in found
+        ]
+
+
+def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
+    """All judges' judgements of one transcript by one rubric, reasoning included."""
+    wanted = and_(judgements.c.heard_hash == heard_hash, judgements.c.rubric_hash == rubric_hash)
+    found = connection.execute(select(judgements).where(wanted).order_by(judgements.c.key))
+    return [_judgement(row) for row in found.mappings()]
+
+
+def _judgement(row: Any) -> Judgement:
+    values = {name: row[name] for name in Judgement.__dataclass_fields__}
+    with undamaged():
+        return Judgement(**values | {"marks": json.loads(row["marks"])})
+
+
+# ---------------------------------------------------------------- what is bought
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf(Generic[A]):
+    """Where answers of one kind are kept, for whoever buys them without knowing what they are."""
+
+    find: Callable[[Connection, Collection[str]], dict[str, A]]  # keys -> those that are there
+    keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]  # key, attempt, answer, now
+
+
+REPLIES = Shelf(find_replies, keep_replies)
+JUDGEMENTS = Shelf(find_judgements, keep_judgements)
+
+
+# ---------------------------------------------------------------- all words, one after the other
+
+
+def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
+    """(key, heard hash, rubric hash, reasoning) of every valid judgement by the given rubric hashes, one by one."""
+    columns = (judgements.c.key, judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reasoning)
+    wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics)), judgements.c.state == "valid")
+    for row in connection.execute(wanted.execution_options(yield_per=1000)):
+        yield row[0], row[1], row[2], row[3]
+
+
+def words_of(
+    connection: Connection, scripts: Collection[str]
+) -> Iterator[tuple[TranscriptRow, Transcript, tuple[str, ...]]]:
+    """Every transcript of the given script hashes with what was said and the keys of its replies, in a fixed order."""
+    names = tuple(TranscriptRow.__dataclass_fields__)
+    wanted = select(*(transcripts.c[name] for name in names), transcripts.c.lines, transcripts.c.reply_keys)
+    wanted = wanted.where(transcripts.c.script_hash.in_(list(scripts)))
+    order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
+    for row in connection.execute(wanted.order_by(*order).execution_options(yield_per=500)):
+        *about, packed, keys = row
+        with undamaged():
+            system, lines = json.loads(unpack(packed))
+            talk = Transcript(system, tuple(Line(**line) for line in lines))
+            read = tuple(json.loads(keys))
+        yield TranscriptRow(*about), talk, read

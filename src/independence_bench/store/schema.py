@@ -1,0 +1,312 @@
+"""The tables. Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
+
+protocols     snapshot of each protocol that was played, so that old results can be read and scored
+subjects      each subject that was played, by the hash of all its settings
+judges        each judge that marked, likewise
+calls         one question (a reply or a judgement that has to be bought), its request, and its lease
+attempts      every try at a call: written before it is sent, completed when it has ended
+replies       the answer to a call of a subject, or that it has none (invalid)
+transcripts   one scenario played to its end, or to the reply that was invalid
+judgements    all marks of one judge on what was heard in one transcript, or that it failed
+begun         runs that were begun for a protocol, beside those that have transcripts of it
+commands      what each owner of attempts was: the command, as it was typed (since version 2)
+prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
+decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Insert,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    Update,
+    literal_column,
+)
+from sqlalchemy.dialects import sqlite
+
+from independence_bench.errors import StoreError
+from independence_bench.store.unpacking import TooLarge, inflate
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+VERSION = 3
+IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
+CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
+
+metadata = MetaData()
+
+meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
+
+protocols = Table(
+    "protocols",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("name", String, nullable=False),
+    Column("files", LargeBinary, nullable=False),  # JSON: path -> text
+    Column("played_at", Float, nullable=False),  # last
+)
+
+subjects = Table(
+    "subjects",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("label", String, nullable=False),
+    Column("spec", Text, nullable=False),  # JSON of ChatModel
+)
+
+judges = Table(
+    "judges",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("label", String, nullable=False),
+    Column("spec", Text, nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("kind", String, nullable=False),  # reply | judgement
+    Column("endpoint", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("owner", String),  # who is at it now; NULL: nobody
+    Column("lease_until", Float),
+)
+# of what is at work alone: an index of all that ever was would be written to twice with every call
+_claimed = calls.c.owner.is_not(None)
+Index("calls_by_owner", calls.c.owner, sqlite_where=_claimed, postgresql_where=_claimed)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
+    Column("owner", String, nullable=False),  # the process that made it; IMPORTED and where it is from
+    Column("started_at", Float, nullable=False),
+    Column("max_tokens", BigInteger, nullable=False),
+    Column("finished_at", Float),
+    Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a chat.Kind
+    Column("message", Text),
+    Column("status", BigInteger),
+    Column("finish_reason", String),
+    Column("prompt_tokens", BigInteger),  # a server may say any number
+    Column("completion_tokens", BigInteger),
+    Column("reasoning_tokens", BigInteger),
+    Column("cached_tokens", BigInteger),
+    Column("cost", Float),
+    Column("seconds", Float),
+    Column("served_model", String),
+    Column("served_provider", String),
+    Column("response_id", String),
+    Column("raw", LargeBinary),
+)
+_in_flight = attempts.c.finished_at.is_(None)
+Index("attempts_in_flight", attempts.c.id, sqlite_where=_in_flight, postgresql_where=_in_flight)
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("key", String(64), ForeignKey("calls.key"), primary_key=True),
+    Column("attempt_id", Integer, ForeignKey("attempts.id"), nullable=False),
+    Column("state", String, nullable=False),  # valid | invalid
+    Column("reason", Text),  # why it is invalid
+    Column("text", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    Column("reasoning", Text, nullable=False),
+    Column("cut_off", Boolean, nullable=False),
+    Column("plain_text", Boolean, nullable=False),
+    Column("reasoned", Boolean, nullable=False),
+    Column("stored_at", Float, nullable=False),
+)
+
+transcripts = Table(
+    "transcripts",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("script_hash", String(64), nullable=False, index=True),
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), nullable=False, index=True),
+    Column("protocol_hash", String(64), ForeignKey("protocols.hash"), nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("system", String, nullable=False),
+    Column("delivery", String, nullable=False),
+    Column("experiment", String, nullable=False),
+    Column("scenario", String, nullable=False),
+    Column("state", String, nullable=False),  # complete | invalid
+    Column("reason", Text),
+    Column("heard_hash", String(64), nullable=False, index=True),
+    Column("lines", LargeBinary, nullable=False),  # JSON
+    Column("reply_keys", Text, nullable=False),  # JSON, in order
+    Column("replies", Integer, nullable=False),  # asked for, the invalid one included
+    Column("cut_off", Integer, nullable=False),  # of those
+    Column("plain_text", Integer, nullable=False),
+    Column("reasoned", Integer, nullable=False),
+    Column("finished_at", Float, nullable=False),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("heard_hash", String(64), nullable=False),
+    Column("rubric_hash", String(64), nullable=False),
+    Column("judge_hash", String(64), ForeignKey("judges.hash"), nullable=False),
+    Column("state", String, nullable=False),  # valid | failed
+    Column("reason", Text),
+    Column("marks", Text, nullable=False),  # JSON: mark -> number
+    Column("reasoning", Text, nullable=False),
+    Column("attempt_id", Integer, ForeignKey("attempts.id")),  # NULL: nothing was bought for it
+    Column("stored_at", Float, nullable=False),
+    Index("judgements_by_heard", "heard_hash", "rubric_hash"),
+)
+
+begun = Table(
+    "begun",
+    metadata,
+    Column("protocol_hash", String(64), ForeignKey("protocols.hash"), primary_key=True),
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), primary_key=True),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("system", String, primary_key=True),
+    Column("delivery", String, primary_key=True),
+)
+
+commands = Table(
+    "commands",
+    metadata,
+    Column("owner", String, primary_key=True),  # as in attempts
+    Column("session", String, nullable=False),  # one command may have several owners, one after the other
+    Column("began_at", Float, nullable=False),
+    Column("typed", Text, nullable=False),  # without secrets; "": by a program that uses the library
+)
+
+prices = Table(
+    "prices",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("endpoint", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("prompt", Float, nullable=False),  # dollars a token
+    Column("completion", Float, nullable=False),
+    Column("request", Float, nullable=False),  # dollars a call
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("subject_hash", String(64), ForeignKey("subjects.hash"), primary_key=True),
+    Column("verdict", String, nullable=False),  # exclude | keep
+    Column("reason", Text, nullable=False),
+    Column("origin", String, nullable=False),  # command | models.yaml
+    Column("decided_at", Float, nullable=False),
+)
+
+ADDED = {2: (commands, prices), 3: (decisions,)}  # version -> the tables that a store of the version before lacks
+
+
+def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert *row* unless its primary key is there already."""
+    connection.execute(_insertion(connection.dialect.name, table).on_conflict_do_nothing(), [row])
+
+
+def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
+    write_rows(connection, _insertion_over(connection.dialect.name, table, state), rows)
+
+
+def write_rows(connection: Connection, statement: Insert | Update, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Carry *statement* out for each of *rows*, which have the same columns and plain values.
+
+    It is made into SQL once and handed to the driver as it is: with every call five such statements are carried out,
+    and SQLAlchemy's care for each value takes longer than the database.
+    """
+    if rows:
+        connection.exec_driver_sql(_sql(connection.dialect.name, statement, tuple(rows[0])), list(rows))
+
+
+def execute_in(connection: Connection, until_in: str, keys: Collection[str], *given: str) -> Iterable[Sequence[Any]]:
+    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
+
+    Handed to the driver as it is, like above.
+    """
+    sql = f"{until_in} ({', '.join('?' * len(keys))})"
+    if connection.dialect.name == "postgresql":
+        sql = sql.replace("?", "%s")
+    return connection.exec_driver_sql(sql, (*given, *keys))
+
+
+@lru_cache(maxsize=64)
+def _sql(dialect: str, statement: Insert | Update, columns: tuple[str, ...]) -> str:
+    if dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+        psycopg: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+        return str(statement.compile(dialect=psycopg, column_keys=columns))
+    return str(statement.compile(dialect=sqlite.dialect(paramstyle="named"), column_keys=columns))
+
+
+def _insertion(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # brings in every driver's code: half of a command's start
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)
+
+
+@lru_cache
+def _insertion_over(dialect: str, table: Table, state: str) -> sqlite.Insert | postgresql.Insert:
+    insertion = _insertion(dialect, table)
+    return insertion.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns),
+        set_={column.name: insertion.excluded[column.name] for column in table.c if not column.primary_key},
+        where=table.c.state == literal_column(f"'{state}'"),
+    )
+
+
+def pack(text: str) -> bytes:
+    """*text* as it is stored in a blob."""
+    # fast: 4 % larger than the default, in two thirds of the time, which is spent on every call
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def unpack(blob: bytes) -> str:
+    """The text of a blob. Raises StoreError where it is damaged."""
+    try:
+        return inflate(blob).decode("utf-8", "surrogatepass")
+    except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
+        raise Damaged(error) from None
+
+
+class Damaged(StoreError):
+    """A stored record that is not what we wrote."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"the store holds a damaged record ({type(error).__name__}); restore it from a copy")
+
+
+@contextmanager
+def undamaged() -> Iterator[None]:
+    """What cannot be read back raises StoreError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged(error) from None

@@ -1,0 +1,217 @@
+"""A store that is a file: how SQLite opens it, makes it and looks at it, and what may be wrong with a file.
+
+WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a process
+that only reads takes no lock. Knows nothing of what is in the tables.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from independence_bench.errors import StoreError
+from independence_bench.store.staging import link_in_place, staging, take_away_leftovers
+
+# told to SQLite's own header, so that `file` can tell our store from another program's database
+APPLICATION_ID = 0x41494231  # "AIB1"
+
+_FILE = "file"  # what file a connection has, in its record
+WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
+
+STEPS = {
+    "disk is full": "make room; what was stored before is safe",
+    "no space left": "make room; what was stored before is safe",
+    "disk i/o error": "check the disk and the room on it; what was stored before is safe",
+    "readonly": "check the permissions of the file and its folder",
+    "permission denied": "check the permissions of the file and its folder",
+    "read-only file system": "choose a file in a folder that can be written, with --store",
+    "unable to open": "check that the folder exists and can be written",
+    "locked": "another process has held it for too long; wait for it, or end it",
+    "not a database": "choose another file with --store",
+    "malformed": "half-written or damaged: restore it from a copy; `sqlite3 FILE .recover` may save what is in it",
+    "no such": "it is another program's database, or damaged; choose another file with --store",
+}
+
+
+class SqliteFile:
+    """The file at *address*, which need not exist. *wait*: seconds to wait for another process's commit."""
+
+    begin_reading = "BEGIN"
+    begin_writing = "BEGIN IMMEDIATE"  # takes the write lock at once: two writers wait instead of one failing
+
+    def __init__(self, address: str, wait: float) -> None:
+        self.shown = address
+        # links are followed here, for what SQLite puts beside a file belongs beside its target
+        self.path = Path(os.path.realpath(os.path.expanduser(address)))
+        self._wait = wait
+        self._read_only = not (_writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path)))
+        self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
+        self._opened: tuple[int, int] | None = None  # what file the first connection has
+        event.listen(self.engine, "connect", self._remember)
+
+    def exists(self) -> bool:
+        """Whether there is a file. Raises StoreError where there is something that can be no store."""
+        try:
+            found = self._settled()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if stat.S_ISDIR(found.st_mode):
+            within = Path(self.shown) / "aib.db"
+            raise StoreError(f"the store {self.shown} is a folder; name a file in it, such as {within}")
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(f"the store {self.shown} is a pipe or a device; choose a file with --store")
+        if found.st_size == 0:
+            raise StoreError(
+                f"the store {self.shown} is an empty file, as a copy that broke off leaves it; restore it, delete it, "
+                "or choose another file with --store"
+            )
+        return True
+
+    def check_place(self) -> None:
+        """Raise StoreError where no file can be made."""
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise StoreError(f"the store {self.shown} cannot be made: check that the folder exists; {folder} does not")
+        if self._read_only:
+            raise StoreError(
+                f"the store {self.shown} cannot be written; check the permissions of the file and its folder"
+            )
+        take_away_leftovers(self.path)
+
+    @contextmanager
+    def looked_at(self) -> Iterator[Connection | None]:
+        """A connection that finds out what the file is and leaves no trace; None where there is no file."""
+        if not self.exists():
+            yield None
+            return
+        # without a -wal nobody has it open, so nothing can change; else SQLite itself has to find out what holds
+        how = "mode=ro" if _beside(self.path, "-wal").exists() else "mode=ro&immutable=1"
+        engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
+        try:
+            with engine.connect() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the file with what *fill* puts into it: whole or not at all, and never over another one."""
+        with staging(self.path) as fresh:
+            engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
+            try:
+                with engine.begin() as connection:
+                    connection.exec_driver_sql("BEGIN")
+                    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+                    fill(connection)
+                with closing(self._connect(fresh.as_uri())) as raw:
+                    raw.execute("PRAGMA journal_mode=WAL")
+            finally:
+                engine.dispose()
+            link_in_place(fresh, self.path)  # where another process was faster, its store is the one
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Raise StoreError where the file changed inside the block, although it was read as one that does not."""
+        if not self._read_only:
+            yield
+            return
+        before = self._state()
+        yield
+        if self._state() != before:
+            raise StoreError(f"the store {self.shown} was written to while it was read; do it again")
+
+    def time(self, connection: Connection) -> float | None:
+        """Whoever opens a file has a clock of their own."""
+        return None
+
+    def is_replaced(self) -> bool:
+        """Whether the file that was opened has been deleted, or another one is in its place."""
+        return self._opened is not None and self._which() != self._opened
+
+    def rescue(self) -> Path | None:
+        """Copy what connections to the lost file still hold to a file beside it."""
+        copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
+        with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
+            record = connection.connection._connection_record
+            raw = connection.connection.dbapi_connection
+            if record is not None and record.info.get(_FILE) == self._opened and isinstance(raw, sqlite3.Connection):
+                with closing(sqlite3.connect(copy)) as target:
+                    raw.backup(target)
+                return copy
+        return None
+
+    def _remember(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = self._which()
+        self._opened = self._opened or record.info[_FILE]
+
+    def _which(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def step(self, error: BaseException, said: str) -> str | None:
+        """What to do about *error*, which *said* something; None where that is not known."""
+        if "unable to open" in said and _size(_beside(self.path, "-wal")):
+            return f"its latest part is in {self.shown}-wal: copy both to a folder that can be written, and use those"
+        return next((step for clue, step in STEPS.items() if clue in said.lower()), None)
+
+    def _settled(self) -> os.stat_result:
+        """The file's state; an empty one is given the time in which another process may fill it."""
+        until = time.monotonic() + WAIT_FOR_MAKER
+        try:
+            while (found := self.path.stat()).st_size == 0 and stat.S_ISREG(found.st_mode) and time.monotonic() < until:
+                time.sleep(0.01)
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
+                "of its folder"
+            ) from None
+        return found
+
+    def _state(self) -> tuple[float, int, int]:
+        found = self.path.stat()
+        return found.st_mtime_ns, found.st_size, _size(_beside(self.path, "-wal"))
+
+    def _address(self) -> str:
+        """The file for SQLite: never made by opening it, and readable where nothing can be written beside it."""
+        if not self._read_only:
+            return f"{self.path.as_uri()}?mode=rw"
+        # what may not be written cannot be locked; without a -wal, the file alone is the whole store
+        alone = _size(_beside(self.path, "-wal")) == 0
+        return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+
+    def _engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
+        return create_engine("sqlite://", creator=lambda: self._connect(address()), poolclass=pool)
+
+    def _connect(self, address: str) -> sqlite3.Connection:
+        # isolation_level None: we say BEGIN ourselves
+        raw = sqlite3.connect(address, self._wait, isolation_level=None, check_same_thread=False, uri=True)
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("PRAGMA foreign_keys=ON")
+        return raw
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _size(path: Path) -> int:
+    """Bytes; 0 for a file that is not there."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

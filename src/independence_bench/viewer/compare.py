@@ -1,0 +1,254 @@
+"""One subject beside every other one of its board, or in one configuration beside its others: differences, how sure
+they are, and which scenarios flipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from independence_bench.analysis.compare_configurations import Placed, how_sure
+from independence_bench.analysis.compare_subjects import Compared, all_compared, standing_out, values_of
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.uncertainty import (
+    INDEX,
+    SCENARIO_DEGREES,
+    Apart,
+    Measure,
+    every_apart,
+    measure_scenarios,
+)
+from independence_bench.report.figures import from_to, signed
+from independence_bench.viewer import boards, shapes
+from independence_bench.viewer.encode import csv_bytes
+from independence_bench.viewer.numbers import minus
+from independence_bench.viewer.slugs import scenario_slug
+from independence_bench.viewer.snapshot import Catalog, Ranking, ranking_id, rows_of, series_id, subject_id
+
+DECIMALS = 3  # of what is compared, in [0, 100]
+HALF = 50  # of a score: a subject above it held more than it gave up
+
+
+def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Comparisons | None:
+    """`api/boards/<board>/compare/<subject>.json`; None where the board has no such row."""
+    board = catalog.board(place)
+    row = None if board is None else catalog.row(board, subject)
+    if board is None or row is None:
+        return None
+    compared = all_compared(board.protocol)
+    values = catalog.kept(
+        f"values on {place.id}",
+        lambda: {
+            one.subject.hash: values_of(board.protocol, board.configurations, one.score, one.marks)
+            for one in rows_of(board)
+        },
+    )
+    mine = values[row.subject.hash]
+    known = _known(catalog, place, board, compared, row)
+    why = boards.unsaid(board)
+    return shapes.Comparisons(
+        version=catalog.version,
+        board=place.id,
+        subject=subject,
+        label=row.label,
+        compared=_shown(compared),
+        values=_short([mine.get(one) for one in compared]),
+        shown=_values_shown(compared, mine),
+        others=tuple(
+            _comparison(compared, mine, other, values[other.subject.hash], known, why)
+            for other in rows_of(board)
+            if other is not row
+        ),
+    )
+
+
+def comparisons_table(answer: shapes.Comparisons) -> bytes:
+    """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
+    head = ["first", "second", "score", "first_value", "second_value", "difference", "low", "high"]
+    lines = []
+    for other in answer.others:
+        for number, compared in enumerate(answer.compared):
+            if compared.scenario is None:
+                numbers = (answer.values[number], other.values[number], *_line(other.apart, number))
+                lines.append((answer.label, other.label, compared.dimension or "index", *numbers))
+    return csv_bytes(head, lines)
+
+
+def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.InConfigurations | None:
+    """`api/settings/<series>/<subject>.json`, of the series of *place*; None unless it is in several configurations."""
+    several = (one for one in boards.in_several(catalog, place) if subject_id(one.row.subject) == subject)
+    found = next(several, None)
+    if found is None:
+        return None
+    compared = all_compared(place.protocol)
+    return shapes.InConfigurations(
+        version=catalog.version,
+        series=series_id(place),
+        subject=subject,
+        label=found.row.label,
+        compared=_shown(compared),
+        configurations=tuple(
+            shapes.InConfiguration(
+                configuration=str(one.place.configuration),
+                board=ranking_id(
+                    place.edition, one.place.board.configurations, place.judge, place.rules, place.weights
+                ),
+                values=_short([one.values.get(name) for name in compared]),
+                shown=_values_shown(compared, one.values),
+                others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),
+            )
+            for one in found.placed
+        ),
+    )
+
+
+def configurations_table(answer: shapes.InConfigurations) -> bytes:
+    """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
+    head = ["subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low"]
+    values = {one.configuration: one.values for one in answer.configurations}
+    lines = [
+        (answer.label, one.configuration, other.configuration, compared.scenario, compared.dimension or "index",
+         one.values[number], values[other.configuration][number], *_line(other.apart, number))
+        for one, other in _once(answer)
+        for number, compared in enumerate(answer.compared)
+    ]  # fmt: skip
+    return csv_bytes([*head, "high"], lines)
+
+
+def _once(
+    answer: shapes.InConfigurations,
+) -> Iterator[tuple[shapes.InConfiguration, shapes.OtherConfiguration]]:
+    """Every two configurations in one direction, the earlier one first."""
+    seen = set()
+    for one in answer.configurations:
+        seen.add(one.configuration)
+        yield from ((one, other) for other in one.others if other.configuration not in seen)
+
+
+def _beside(compared: Sequence[Compared], one: Placed, other: Placed) -> shapes.OtherConfiguration:
+    sure = how_sure(one, other)
+    known = [sure.apart.get(name) for name in compared]
+    apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
+    return shapes.OtherConfiguration(str(other.place.configuration), apart)
+
+
+def _shown(compared: Sequence[Compared]) -> tuple[shapes.Compared, ...]:
+    return tuple(
+        shapes.Compared(None if scenario is None else scenario_slug(scenario), dimension)
+        for scenario, dimension in compared
+    )
+
+
+def _line(apart: shapes.Differences, number: int) -> tuple[float | None, float | None, float | None]:
+    return apart.points[number], apart.lows[number], apart.highs[number]
+
+
+def _known(
+    catalog: Catalog, place: Ranking, board: Board, compared: Sequence[Compared], row: Row
+) -> dict[str, list[Apart | None]]:
+    """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
+    ranked = [one.subject.hash for one in board.ranked]
+    sureness = board.sureness
+    if sureness is None or row.subject.hash not in ranked:
+        return {}
+
+    def measure_apart() -> Mapping[tuple[str, str], Measure]:
+        return measure_scenarios(board.protocol, board.configurations, [one.marks for one in board.ranked])
+
+    in_scenarios = catalog.kept(f"measures on {place.id}", measure_apart)
+    others = [number for number, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
+    found: list[Sequence[Apart | None]] = []
+    for scenario, dimension in compared:
+        if scenario is None:
+            measure = sureness.measures.get(dimension or INDEX)
+        else:
+            measure = in_scenarios.get((dimension or INDEX, scenario))
+        if measure is None:
+            found.append([None] * len(others))
+        else:
+            # the second minus the first, as everywhere
+            more = 0.0 if scenario is None else SCENARIO_DEGREES
+            aparts = every_apart(measure, others, [ranked.index(row.subject.hash)] * len(others), more)
+            found.append([one if dimension is None else one.in_percent() for one in aparts])
+    return {ranked[number]: list(of_one) for number, of_one in zip(others, zip(*found, strict=True), strict=True)}
+
+
+def _comparison(
+    compared: Sequence[Compared],
+    mine: Mapping[Compared, float],
+    other: Row,
+    theirs: Mapping[Compared, float],
+    known: Mapping[str, Sequence[Apart | None]],
+    why: str | None,
+) -> shapes.Comparison:
+    of_both = known.get(other.subject.hash)
+    if of_both is None:
+        of_both, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
+    values = _short([theirs.get(one) for one in compared])
+    apart = _differences(compared, mine, theirs, of_both, why)
+    return shapes.Comparison(subject_id(other.subject), other.label, values, _values_shown(compared, theirs), apart)
+
+
+def _differences(
+    compared: Sequence[Compared],
+    first: Mapping[Compared, float],
+    second: Mapping[Compared, float],
+    known: Sequence[Apart | None],
+    why: str | None,
+) -> shapes.Differences:
+    """The second minus the first, with what is *known* of each that is *compared*."""
+    points = [second[one] - first[one] if one in first and one in second else None for one in compared]
+    sizes = {n: abs(d) for n, d in enumerate(points) if d is not None and compared[n][0] is not None}
+    largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
+    flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
+    again = [None if one is None else one.uncertainty.again for one in known]
+    dimensions = [n for n, (scenario, name) in enumerate(compared) if scenario is None and name is not None]
+    in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
+    p_again = [None if one is None else one.p_again for one in known]
+    p_another = [None if one is None else one.p_another for one in known]
+    return shapes.Differences(
+        points=_short(points),
+        shown=tuple(
+            None if difference is None else minus(signed(difference, _digits(one)))
+            for one, difference in zip(compared, points, strict=True)
+        ),
+        between=tuple(
+            None if ends is None else minus(from_to(ends, _digits(one)))
+            for one, ends in zip(compared, again, strict=True)
+        ),
+        lows=_short([None if ends is None else ends.low for ends in again]),
+        highs=_short([None if ends is None else ends.high for ends in again]),
+        another=tuple(
+            None if one is None else boards.interval(one.uncertainty.another, _from_to(name))
+            for one, name in zip(known, compared, strict=True)
+            if name[0] is None
+        ),
+        why=why,
+        flipped=tuple(flipped),
+        order=tuple(n for n in largest_first if n not in flipped),
+        stand=(*_standing(dimensions, p_again), *_standing(in_scenarios, p_again)),
+        stand_another=_standing(dimensions, p_another),
+    )
+
+
+def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[int, ...]:
+    """Those of *places* that stand among all of them."""
+    return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
+
+
+def _digits(compared: Compared) -> int:
+    """Decimals: one for the index, none for what it is made of."""
+    return 1 if compared == (None, None) else 0
+
+
+def _from_to(compared: Compared) -> Callable[[Interval], str]:
+    return lambda ends: from_to(ends, _digits(compared))
+
+
+def _values_shown(compared: Sequence[Compared], values: Mapping[Compared, float]) -> tuple[str | None, ...]:
+    return tuple(f"{values[one]:.{_digits(one)}f}" if one in values else None for one in compared)
+
+
+def _short(numbers: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Rounded: a file has as many of them as there are subjects and scenarios."""
+    return tuple(None if number is None else round(number, DECIMALS) for number in numbers)

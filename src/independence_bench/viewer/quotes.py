@@ -1,0 +1,122 @@
+"""Words of a conversation that a judge's reasoning quotes, found where they stand. Pure: texts -> spans.
+
+A quote is what stands between quotation marks. It is looked for without regard to case, spaces, the kind of its
+quotation marks and dashes, and Markdown's emphasis; an ellipsis in it leaves something out. Short ones are not looked
+for: a word or two stand in any text, and would be found where the judge did not mean them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from independence_bench.viewer.shapes import Span
+
+SHORTEST = 12  # characters of a quote, or of a part of one, that is looked for
+MOST = 200  # quotes of one reasoning
+LONGEST = 100_000  # characters of a text that is looked at
+
+# a quotation mark that opens stands behind no letter: don't, the 90's
+_QUOTED = re.compile(
+    r"“([^“”]{3,1500})”|„([^„“”]{3,1500})[“”]|«([^«»]{3,1500})»|(?<!\w)\"([^\"]{3,1500})\"(?!\w)"
+    r"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){3,1500})'(?!\w)|(?<!\w)‘([^‘]{3,1500}?)’(?!\w)|`([^`]{3,1500})`"
+)
+_LEFT_OUT = re.compile(r"\s*(?:\[?\.{3,}\]?|\[?…\]?)\s*")
+_SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
+_EMPHASIS = frozenset("*_`")
+_ENDS = " \t\r\n.,;:!?\"'()[]-"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One quote: where it stands in the reasoning, and where in which line, in characters."""
+
+    start: int
+    end: int
+    line: int
+    from_: int
+    to: int
+
+
+def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ()) -> list[Found]:
+    """Every quote that *lines* have, in the order of the reasoning; each is found once, in the first line that has it.
+
+    *first*: the lines that are looked through before the others. [] where nothing is quoted.
+    """
+    order = [*first, *(number for number in range(len(lines)) if number not in first)]
+    found = []
+    for start, end in _parts(reasoning[:LONGEST]):
+        wanted = _Plain(reasoning[start:end]).text.strip(_ENDS)
+        if len(wanted) < SHORTEST:
+            continue
+        for number in order:
+            if (place := _plain(lines[number]).find(wanted)) is not None:
+                found.append(Found(start, end, number, *place))
+                break
+    return found
+
+
+def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of every quoted part, without its quotation marks: a quote with an ellipsis has several."""
+    for number, match in enumerate(_QUOTED.finditer(reasoning)):
+        if number == MOST:
+            return
+        group = match.lastindex or 0
+        begin, text = match.start(group), match[group]
+        cuts = [0, *(edge for gap in _LEFT_OUT.finditer(text) for edge in gap.span()), len(text)]
+        for start, end in zip(cuts[::2], cuts[1::2], strict=True):
+            if end > start:
+                yield begin + start, begin + end
+
+
+@lru_cache(maxsize=64)
+def _plain(line: str) -> _Plain:
+    """What the human says is the same in every transcript of a scenario, and two judges quote one reply."""
+    return _Plain(line)
+
+
+class _Plain:
+    """A text as it is compared, and where each of its characters came from."""
+
+    def __init__(self, text: str) -> None:
+        kept: list[str] = []
+        places: list[int] = []
+        for place, character in enumerate(text[:LONGEST].translate(_SAME)):
+            if character in _EMPHASIS:
+                continue
+            character = " " if character.isspace() else character.lower()
+            # "İ" becomes two characters: what came of one keeps its place
+            if character != " " or (kept and kept[-1] != " "):
+                kept.extend(character)
+                places.extend([place] * len(character))
+        self.text, self._places = "".join(kept), places
+
+    def find(self, wanted: str) -> tuple[int, int] | None:
+        """(start, end) of *wanted* in the text that this was made from, at the edges of words; None: it has it not."""
+        start = self.text.find(wanted)
+        while start >= 0:
+            end = start + len(wanted)
+            if self._is_edge(start) and self._is_edge(end):
+                return self._places[start], self._places[end - 1] + 1
+            start = self.text.find(wanted, start + 1)
+        return None
+
+    def _is_edge(self, place: int) -> bool:
+        return not (0 < place < len(self.text) and self.text[place - 1].isalnum() and self.text[place].isalnum())
+
+
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
+
+
+class Offsets:
+    """Turns places in *text* (characters) into spans of its UTF-16 code units."""
+
+    def __init__(self, text: str) -> None:
+        self._wide = [] if text.isascii() else [found.start() for found in _WIDE.finditer(text)]
+
+    def span(self, start: int, end: int) -> Span:
+        """The part from character *start* up to *end*."""
+        return Span(start + bisect_left(self._wide, start), end + bisect_left(self._wide, end))

@@ -1,0 +1,139 @@
+"""A server on a port of this machine, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from independence_bench.errors import BenchError
+from independence_bench.viewer.assets import HEADERS
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 1  # seconds that an answer at work is waited for when the server ends
+IDLE = 10  # seconds for a request to be complete, or for some of an answer to be read
+MOST = 64  # connections at once; a browser makes six
+QUEUE = 32  # connections that are taken in one go: with MOST, fewer than any system lets a process have
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on *port* of this machine; 0 takes any that is free. Raises BenchError where it is taken."""
+    # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's sake
+    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((LOOPBACK, port))
+        opened.listen(QUEUE)
+    except (OSError, OverflowError) as error:
+        opened.close()
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BenchError(f"port {port} cannot be used ({reason}); choose another with --port, 0 takes any") from None
+    return opened
+
+
+class Protocol(H11Protocol):
+    """HTTP; what is none is refused with the headers that everything else has.
+
+    A connection on which nothing is answered has `IDLE` seconds for a whole request, however many bytes trickle in;
+    one that is answered, for reading some of the answer. Where there are more than `MOST`, the one that has waited
+    longest gives way.
+    """
+
+    _clock: asyncio.TimerHandle | None = None
+    _unread = 0  # bytes, when the clock was started
+    _since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """As its base."""
+        super().connection_made(transport)
+        self._wait()
+        if len(self.connections) > MOST:
+            waiting = [one for one in self.connections if isinstance(one, Protocol) and one.is_waiting]
+            min(waiting, key=lambda one: one._since, default=self).leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As its base."""
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+        self._stop()
+
+    def on_response_complete(self) -> None:
+        """As its base."""
+        super().on_response_complete()
+        self._wait()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is nothing to be answered."""
+        return self._clock is not None and (self.cycle is None or self.cycle.response_complete)
+
+    def leave(self) -> None:
+        """Close the connection at once, whatever has not been read."""
+        self._stop()
+        self.transport.abort()
+
+    def _wait(self) -> None:
+        self._stop()
+        self._since, self._unread = self.loop.time(), self.transport.get_write_buffer_size()
+        self._clock = self.loop.call_later(self.timeout_keep_alive, self._look)
+
+    def _stop(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def _look(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        if unread == self._unread and (unread or self.is_waiting):
+            self.leave()
+        else:
+            self._wait()
+
+    def send_400_response(self, msg: str) -> None:
+        """One line, and the end of the connection."""
+        body = json.dumps({"error": msg}).encode("ascii")
+        headers = {
+            **HEADERS,
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+        response = h11.Response(status_code=400, headers=list(headers.items()), reason="Bad Request")
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """uvicorn, quiet; *ready* is called when it answers."""
+
+    def __init__(self, app: ASGIApp, ready: Callable[[], None], idle: int = IDLE) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Protocol,
+                ws="none",
+                loop="asyncio",
+                lifespan="on",
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                backlog=QUEUE,
+                timeout_keep_alive=idle,
+                timeout_graceful_shutdown=PATIENCE,
+            )
+        )
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
