@@ -299,7 +299,7 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
     """A parent that gets no chance to clean up takes its server with it all the same."""
     script = (
         "import asyncio, subprocess, os\n"
-        "from independence_bench.embedded import server, weights\n"
+        "from independence_bench.models.local import server, weights\n"
         "async def main():\n"
         "    async with server.serve(weights.require(), context_per_slot=512) as base:\n"
         "        pid = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())],"
@@ -559,7 +559,7 @@ def test_an_interrupted_install_leaves_no_half_file(data: Path, tmp_path: Path, 
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from independence_bench.embedded import weights\n"
+        "from independence_bench.models.local import weights\n"
         "weights.install(lambda line: print(line, flush=True), Path(sys.argv[1]))\n"
     )
     command = [sys.executable, "-c", script, str(never_ending)]

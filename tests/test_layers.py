@@ -17,6 +17,7 @@ ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 TOO_LONG = {
     "viewer.shapes",
     "report.markdown",
+    "report.terminal",
     "analysis.judge_agreement",
     "protocol.loader",
     "dataset.import_own",

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from independence_bench.dataset.export import export
+from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.staging import link_in_place, put_in_place, staging, take_away_leftovers
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from independence_bench.staging import staging
+from independence_bench.store.staging import staging
 
 with staging(Path(sys.argv[1])) as fresh:
     fresh.mkdir()
@@ -123,3 +125,16 @@ def test_a_store_that_a_killed_process_was_making_is_made_by_the_next(tmp_path: 
         with opened.writing():
             pass
     assert names(tmp_path) == ["aib.db"]
+
+
+def test_a_refused_export_takes_away_what_a_killed_one_left(tmp_path: Path) -> None:
+    """Killed after the folder was put in its place: the next command makes nothing, and cleans up all the same."""
+    target = tmp_path / "out"
+    killed(target)
+    make(target.with_name("elsewhere"), "kept")
+    target.with_name("elsewhere").rename(target)
+
+    with open_store(tmp_path / "aib.db") as store, pytest.raises(WrongUse, match="not empty"):
+        export(store, target, "jsonl", True, "MIT")
+
+    assert names(tmp_path) == ["out"]

@@ -93,7 +93,7 @@ def test_sparse_members_of_a_tar_are_not_written(tmp_path: Path, data: Published
 READING = """
 import resource, sys
 from pathlib import Path
-from independence_bench.dataset.sheets import in_batches, read_file
+from independence_bench.dataset.files_io import in_batches, read_file
 
 found = 0
 for batch in in_batches((one.size, one) for one in read_file(Path(sys.argv[1]))):

@@ -98,7 +98,7 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "models": lambda text: read_models({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
         "shown": harmless,
-        "one line": one_line,
+        "one line": lambda text: one_line(text, 200),
     }
 
 

@@ -7,7 +7,7 @@ every reply, and fits for every mark how much each short phrase of a reply weigh
     python training/train.py
 
 The same data give the same bytes. It takes some ten minutes on one core. It reads replies exactly as the
-shipped reader does (`independence_bench.embedded.table.read`), and writes nothing of them but runs of one or
+shipped reader does (`independence_bench.judging.embedded.table.read`), and writes nothing of them but runs of one or
 two words.
 
 The method: for a reply and a mark, the log odds of holding are the sum over the reply's phrases of

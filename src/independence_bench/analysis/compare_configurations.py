@@ -1,8 +1,8 @@
 """One subject in two configurations side by side, scenario by scenario. Pure: from boards to values.
 
 What is compared is what `compare_subjects.py` compares of two subjects. A configuration is measured by itself, over all
-that are ranked in it, whether it has a board of its own or is one of a pool. Its runs have nothing in common with those of
-another one, so two intervals are joined as the report joins those of an index (`configurations.py`).
+that are ranked in it, whether it has a board of its own or is one of a pool. Its runs have nothing in common with those
+of another one, so two intervals are joined as the report joins those of an index (`configurations.py`).
 
 There is an interval for *the same test again* only. How much of a difference between two prompts would be found on
 other scenarios has not been measured, so of another test like it nothing is said.

@@ -26,7 +26,7 @@ from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.staging import staging
+from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
 R = TypeVar("R")
@@ -49,9 +49,10 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
     """
     write = _writers(form)
     try:
+        target = folder.resolve()
+        take_away_leftovers(target)  # of an export that was killed, although this one may be refused
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise WrongUse(f"{folder} is not empty; name another folder for the export, or delete it")
-        target = folder.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         with staging(target) as building:
             building.mkdir()
