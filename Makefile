@@ -7,6 +7,10 @@ DEMO_STORE := demo.db
 PAGE := src/independence_bench/viewer/page/index.html
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' 2>/dev/null)
 
+# The page's tools ask for Node 22; where the system's is older, npm's own package of it is installed in .node/
+NODE_VERSION := 22.23.3
+export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
+
 .PHONY: demo test setup docs lint types unit coverage web page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and ranked, offline
@@ -74,6 +78,8 @@ postgres:  ## PostgreSQL's server for the tests
 
 node:  ## to build the page, and for its tests
 	@command -v npm >/dev/null || $(call debian,nodejs npm)
+	@node -e '[a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2212 ? 1 : 0)' || \
+	  npm install --silent --no-save --prefix .node node@$(NODE_VERSION) npm@10
 
 chromium:  ## the browser that the page is tested in
 	@command -v chromium >/dev/null || $(call debian,chromium)
@@ -82,4 +88,4 @@ weights: $(VENV)/.ready
 	$(BIN)/aib embedded install
 
 clean:
-	rm -rf $(VENV) $(DEMO_STORE)* web/node_modules $(dir $(PAGE))
+	rm -rf $(VENV) $(DEMO_STORE)* .node web/node_modules $(dir $(PAGE))

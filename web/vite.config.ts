@@ -17,5 +17,5 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: { proxy: { "/api": api } },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node" },
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node", isolate: false },
 });

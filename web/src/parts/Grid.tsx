@@ -1,8 +1,8 @@
 import {
-  flexRender,
-  getCoreRowModel,
-  getSortedRowModel,
-  useReactTable,
+  createSortedRowModel,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
   type ColumnDef,
   type Row,
 } from "@tanstack/react-table";
@@ -10,7 +10,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Sort } from "../addresses";
 import { useTop } from "./useTop";
-import { compareCells, type Cell } from "./sorting";
+import { compareCells, present, type Cell } from "./sorting";
 
 export interface Column<T> {
   id: string;
@@ -39,27 +39,20 @@ interface Props<T> {
   sticky?: boolean;
 }
 
+const FEATURES = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
+type Features = typeof FEATURES;
+
 const MANY = 150; // rows; more are drawn only where they are seen
 
 /** A table that can be sorted and holds any number of rows. */
-export function Grid<T>(props: Props<T>) {
+export function Grid<T extends object>(props: Props<T>) {
   const { rows, columns, onSort, keyOf, caption, rowClass, height = 36, className = "", sticky = true } = props;
   // an address may name any column: one that is not there sorts nothing
   const known = columns.some((column) => column.id === props.sort?.by && !column.fixed);
   const sort = known ? props.sort : null;
-  const data = useMemo(() => [...rows], [rows]);
-  const down = sort?.down ?? false;
-  const defs = useMemo(() => columns.map((column) => define(column, down)), [columns, down]);
+  const defs = useMemo(() => columns.map(define), [columns]);
   const state = useMemo(() => ({ sorting: sort ? [{ id: sort.by, desc: sort.down }] : [] }), [sort]);
-  const table = useReactTable<T>({
-    data,
-    columns: defs,
-    state,
-    autoResetAll: false, // there are no pages; resetting them would draw the table again and again
-    getRowId: keyOf,
-    getCoreRowModel: getCoreRowModel(),
-    getSortedRowModel: getSortedRowModel(),
-  });
+  const table = useTable<Features, T>({ features: FEATURES, data: rows, columns: defs, state, getRowId: keyOf });
   const sorted = table.getRowModel().rows;
   const { at, items, before, after, virtual } = useSeen(sorted.length, height);
 
@@ -125,29 +118,26 @@ export function Grid<T>(props: Props<T>) {
   );
 }
 
-interface LineProps<T> {
-  row: Row<T>;
+interface LineProps<T extends object> {
+  row: Row<Features, T>;
   place: number;
   columns: readonly Column<T>[];
   virtual: boolean;
   className?: string | undefined;
 }
 
-function Line<T>({ row, place, columns, virtual, className }: LineProps<T>) {
+function Line<T extends object>({ row, place, columns, virtual, className }: LineProps<T>) {
   return (
     <tr className={className} aria-rowindex={virtual ? place + 2 : undefined}>
-      {row.getVisibleCells().map((cell, number) => {
-        const column = columns[number];
-        const looks = `${column?.align === "right" ? "num" : ""} ${column?.className ?? ""} ${column?.cell ?? ""}`;
-        const shown = column
-          ? column.show(row.original, place)
-          : flexRender(cell.column.columnDef.cell, cell.getContext());
-        return column?.head ? (
-          <th key={cell.id} scope="row" className={`font-normal ${looks}`}>
+      {columns.map((column) => {
+        const looks = `${column.align === "right" ? "num" : ""} ${column.className ?? ""} ${column.cell ?? ""}`;
+        const shown = column.show(row.original, place);
+        return column.head ? (
+          <th key={column.id} scope="row" className={`font-normal ${looks}`}>
             {shown}
           </th>
         ) : (
-          <td key={cell.id} className={looks}>
+          <td key={column.id} className={looks}>
             {shown}
           </td>
         );
@@ -164,17 +154,13 @@ function Gap({ height, across }: { height: number; across: number }) {
   );
 }
 
-function define<T>(column: Column<T>, down: boolean): ColumnDef<T> {
+function define<T extends object>(column: Column<T>): ColumnDef<Features, T> {
   return {
     id: column.id,
-    accessorFn: (row) => column.value(row),
+    accessorFn: (row) => present(column.value(row)),
     enableSorting: !column.fixed,
-    sortUndefined: false,
-    sortingFn: (one, other, id) => {
-      // TanStack turns the sign for descending; absent ones are to be last all the same
-      const order = compareCells(one.getValue<Cell>(id), other.getValue<Cell>(id), down);
-      return down ? -order : order;
-    },
+    sortUndefined: "last",
+    sortFn: (one, other, id) => compareCells(one.getValue<Cell>(id), other.getValue<Cell>(id), false),
   };
 }
 

@@ -6,15 +6,16 @@ const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /** Compare two cells; *down*: highest first. Absent ones (null, NaN) are last in both directions. */
 export function compareCells(one: Cell, other: Cell, down: boolean): number {
-  const [gone, otherGone] = [absent(one), absent(other)];
+  const [gone, otherGone] = [present(one) === undefined, present(other) === undefined];
   if (gone || otherGone) return Number(gone) - Number(otherGone);
   const order =
     typeof one === "number" && typeof other === "number" ? one - other : WORDS.compare(String(one), String(other));
   return down ? -order : order;
 }
 
-function absent(cell: Cell): boolean {
-  return cell == null || cell === "" || (typeof cell === "number" && Number.isNaN(cell));
+/** *cell*; undefined where it holds nothing. */
+export function present(cell: Cell): Cell {
+  return cell === null || cell === "" || Number.isNaN(cell) ? undefined : cell;
 }
 
 /** *rows* sorted by *cell*; equal ones keep their order. The given list stays as it is. */

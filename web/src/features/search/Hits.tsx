@@ -138,9 +138,6 @@ function useBlocks(index: SearchIndex, blocks: readonly number[]): ReadonlyMap<n
   const wanted = blocks.filter((block) => !known.has(block)).join(" ");
   const { build } = index;
   useEffect(() => {
-    setKnown(new Map());
-  }, [build]);
-  useEffect(() => {
     if (!wanted) return;
     const leaving = new AbortController();
     for (const block of wanted.split(" ").map(Number)) {

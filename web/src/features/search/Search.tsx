@@ -148,7 +148,7 @@ function Found({ index, part, find }: { index: SearchIndex; part: SearchPart; fi
         {plural(found.documents.length, "conversation")} of {count(index.documents)}
       </p>
       {found.documents.length ? (
-        <Hits index={index} documents={found.documents} find={find} of={part.of} />
+        <Hits key={index.build} index={index} documents={found.documents} find={find} of={part.of} />
       ) : (
         <Empty title={part.of === "said" ? "Nobody said all of these words." : "No judge wrote all of these words."}>
           Take one away, or write the beginning of the last one.
