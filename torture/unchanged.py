@@ -42,17 +42,18 @@ ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
 FEW = "google--gemini-3-flash|google--gemma-3|z-ai--glm-4.6|qwen--qwen3-8b|mistralai--mistral-small"
 PREFIX = "aib-unchanged-"
+DEMO = "run embedded --judge embedded --protocol lite --runs 1"
 SAID = {"COLUMNS": "120", "TZ": "UTC", "LANG": "C.UTF-8", "NO_COLOR": "1"}
 
-# ---------------------------------------------------------------- what may differ by nature
 
+# what may differ by nature
 Norm = tuple[re.Pattern[bytes], bytes]
 ALWAYS: tuple[Norm, ...] = (
     (re.compile(rb"[^\s\"']*/" + PREFIX.encode() + rb"[^/\s\"']*"), b"FOLDER"),  # each command has a folder of its own
     (re.compile(rb"127\.0\.0\.1:\d+"), b"127.0.0.1:PORT"),  # the simulated endpoint takes a free one
     (re.compile(rb"(?<![\w.])\d+\.\d+\.\d+(?![\w.]*\d)"), b"VERSION"),  # of the program, on citations and sites
 )
-# only where calls are made: when they were, how long they took
+# and only where calls are made: when they were, how long they took
 OF_CALLS: tuple[Norm, ...] = (
     (re.compile(rb"^.* so far(?:, .*)?\n", re.MULTILINE), b""),  # progress, a line every ten seconds
     (re.compile(rb'"(\w+_at|seconds)": *[0-9.e+-]+'), rb'"\1": TIME'),
@@ -62,23 +63,9 @@ OF_CALLS: tuple[Norm, ...] = (
 )
 # Beside these: of a site only api/ is compared, since the rest is the page, which is built from web/.
 
-# ---------------------------------------------------------------- what is read
+HEADED = re.findall(r"^\[(.*)\]\n((?:.+\n)*)", Path(__file__).with_suffix(".txt").read_text(), re.MULTILINE)
+COMMANDS: dict[str, list[str]] = {heading: lines.splitlines() for heading, lines in HEADED}
 
-
-def sections() -> dict[str, list[str]]:
-    """The commands of unchanged.txt, by the heading that they stand below."""
-    found: dict[str, list[str]] = {}
-    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            commands = found[line[1:-1]] = []
-        elif line and not line.startswith("#"):
-            commands.append(line)
-    return found
-
-
-COMMANDS = sections()
-
-# ---------------------------------------------------------------- commands and what they answer
 
 Answer = dict[str, bytes]  # part (exit code, stdout, stderr, the path of a file that was written) -> content
 
@@ -97,16 +84,12 @@ class Checkout:
         none, pipe = subprocess.DEVNULL, subprocess.PIPE
         return subprocess.Popen(words, cwd=work, env=environment, stdin=none, stdout=pipe, stderr=pipe)
 
-    def run(self, work: Path, command: str) -> Answer:
-        """What the command came to, files excepted."""
+    def run(self, work: Path, command: str, has_to: bool = False) -> Answer:
+        """What the command came to, files excepted; whether it *has_to* do what it says."""
         process = self.start(work, command)
         out, err = process.communicate(timeout=3600)
+        assert process.returncode == 0 or not has_to, (command, err)
         return {"exit code": str(process.returncode).encode(), "stdout": out, "stderr": err}
-
-    def make(self, work: Path, command: str) -> None:
-        """Run a command that has to do what it says."""
-        done = self.run(work, command)
-        assert done["exit code"] == b"0", (command, done)
 
     @contextmanager
     def simulating(self, work: Path, options: str) -> Iterator[None]:
@@ -131,7 +114,7 @@ def answer(program: Checkout, given: Path, store: Path | None, command: str) -> 
             shutil.copy(store, work / "aib.db")
         before = set(work.rglob("*")) | {work / f"aib.db{end}" for end in ("", "-wal", "-shm")}
         if command.startswith("import results"):
-            program.make(work, "export results")
+            program.run(work, "export results", has_to=True)
         parts = program.run(work, command)
         for path in sorted(set(work.rglob("*")) - before):
             if path.is_file() and (work / "public" not in path.parents or work / "public/api" in path.parents):
@@ -141,10 +124,8 @@ def answer(program: Checkout, given: Path, store: Path | None, command: str) -> 
 
 def normal(parts: Answer, calls: bool) -> Answer:
     """The answer without what differs by nature."""
-    for part, content in parts.items():
-        for pattern, instead in (*ALWAYS, *(OF_CALLS if calls else ())):
-            content = pattern.sub(instead, content)
-        parts[part] = content
+    for pattern, instead in (*ALWAYS, *(OF_CALLS if calls else ())):
+        parts = {part: pattern.sub(instead, content) for part, content in parts.items()}
     return parts
 
 
@@ -162,37 +143,29 @@ def play(program: Checkout, work: Path) -> Answer:
     return {n: b"".join(sorted(c.splitlines(True))) if n.endswith(".jsonl") else c for n, c in parts.items()}
 
 
-# ---------------------------------------------------------------- stores
-
-
 def published(before: Checkout, work: Path, wanted: str = "") -> None:
     """The published data, or of it what matches *wanted*."""
     with tarfile.open(PUBLISHED) as whole, tarfile.open(work / "some.tar", "w") as some:
         for member in whole:
             if member.isfile() and re.search(wanted, member.name):
                 some.addfile(member, whole.extractfile(member))
-    before.make(work, "import some.tar")
+    before.run(work, "import some.tar", has_to=True)
 
 
 def first(before: Checkout, work: Path) -> None:
     """The store that f7ce088 left, opened by BEFORE."""
     restored(work / "aib.db")
-    before.make(work, "costs")
+    before.run(work, "costs", has_to=True)
 
 
 def again(before: Checkout, work: Path, empty: bool = False) -> None:
     """The export of that one in a store of its own; or, *empty*, a store in which nothing was played."""
     first(before, work)
-    before.make(work, "export whole")
+    before.run(work, "export whole", has_to=True)
     (work / "aib.db").unlink()
     for path in (work / "whole").glob("*.jsonl") if empty else ():
         path.write_bytes(b"")
-    before.make(work, "import whole")
-
-
-def embedded(before: Checkout, work: Path) -> None:
-    """The demo's, in short."""
-    before.make(work, "run embedded --judge embedded --protocol lite --runs 1")
+    before.run(work, "import whole", has_to=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +184,10 @@ class Kind:
         """All that is read of it."""
         told = {"a": self.a, "b": self.b, "judge": self.judge, "jury": self.jury}
         for protocol in self.protocols:
-            weights = "later" if protocol == "v1" else "none"
-            for command in COMMANDS["protocol"]:
-                if self.site or not command.startswith("site "):
-                    yield command.format(p=protocol, weights=weights, **told)
+            weights = "--weights later" if protocol == "v1" else ""
+            asked = (command.format(p=protocol, weights=weights, **told) for command in COMMANDS["protocol"])
+            kept = (" ".join(command.split()) for command in asked if self.site or not command.startswith("site "))
+            yield from dict.fromkeys(kept)
         yield from (command.format(**told) for command in COMMANDS["store"])
 
 
@@ -225,32 +198,26 @@ KINDS = {
     "first": Kind(first, ("v1", "v2", "lite", "published-v2")),
     "fresh": Kind(play, ("v1", "v2", "lite")),
     "imported": Kind(again, ("v2",)),
-    "embedded": Kind(embedded, ("lite",), "embedded", "smollm2"),
+    "embedded": Kind(partial(Checkout.run, command=DEMO, has_to=True), ("lite",), "embedded", "smollm2"),
     "empty": Kind(partial(again, empty=True), ("lite",)),
 }
 NOTHING, SCRATCH = "no store", "scratch"
 
 
-def is_here(name: str, data: Path) -> bool:
-    """Whether this machine has what that store is made of."""
-    here = PUBLISHED.exists() if name.startswith("published") else name != "embedded" or any(data.glob("*.gguf"))
-    if not here:
-        print(f"{name}: left out, {PUBLISHED if name != 'embedded' else 'the embedded model'} is not here", flush=True)
-    return here
-
-
-def make(before: Checkout, kept: Path, name: str) -> None:
-    """Make the store if it is not there."""
-    if not (store := kept / "stores" / f"{name}.db").exists():
+def make(before: Checkout, kept: Path, name: str) -> bool:
+    """Make the store if it is not there; False where this machine has not what it is made of."""
+    store, of = kept / "stores" / f"{name}.db", PUBLISHED if name.startswith("published") else before.folder
+    if not of.exists() or (name == "embedded" and not any(before.data.iterdir())):
+        print(f"{name}: left out; the {'embedded model' if of.exists() else 'published data'} is not here", flush=True)
+        return False
+    if not store.exists():
         with tempfile.TemporaryDirectory(prefix=PREFIX) as work:
             KINDS[name].make(before, Path(work))
             part = store.with_suffix(".part")
             with closing(sqlite3.connect(Path(work, "aib.db"))) as made, closing(sqlite3.connect(part)) as whole:
                 made.backup(whole)
             part.rename(store)
-
-
-# ---------------------------------------------------------------- comparing
+    return True
 
 
 def differences(command: str, before: Answer, after: Answer) -> Iterator[tuple[bool, str]]:
@@ -357,7 +324,7 @@ def prepare(folder: Path, kept: Path) -> Checkout:
         damaged = Path(shutil.copytree(lite, given / "damaged"), "protocol.yaml")
         damaged.write_text(damaged.read_text().replace("\nruns: ", "\nruns: many", 1))
         with before.simulating(given, "--seed 1 --fault http-500=0.2 --ledger ledger.jsonl"):
-            before.make(given, "run sim:sim/rock --protocol lite --runs 1 --judge sim:sim/judge --store ledger.db")
+            before.run(given, "run sim:sim/rock --protocol lite --runs 1 --no-judge --store ledger.db", has_to=True)
     return before
 
 
@@ -379,9 +346,10 @@ def main() -> int:
         shutil.rmtree(different := kept / f"different-{after.folder.name}", ignore_errors=True)
         comparison = Comparison(before, after, kept, given, different)
         names = [name for name in (*KINDS, NOTHING, SCRATCH) if not wanted.store or name in wanted.store]
-        stores = [name for name in names if name in KINDS and is_here(name, before.data)]
-        list(pool.map(partial(make, before, kept), stores))
-        items = [(name, command) for name in stores for command in KINDS[name].commands()]
+        stores = [name for name in names if name in KINDS]
+        made = pool.map(partial(make, before, kept), stores)
+        there = [name for name, is_made in zip(stores, made, strict=True) if is_made]
+        items = [(name, command) for name in there for command in KINDS[name].commands()]
         items += [(NOTHING, command) for command in COMMANDS["nothing"] if NOTHING in names]
         items += [(SCRATCH, "everything")] if SCRATCH in names else []
         with before.simulating(given, "--seed 5"):
