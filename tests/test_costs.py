@@ -20,7 +20,7 @@ from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
-from independence_bench.store.schema import ADDED, VERSION
+from independence_bench.store.migrations import MIGRATIONS, VERSION
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -172,8 +172,8 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
     made = bench(steady())
     made.play()
     with open_store(made.store) as store, store.writing() as connection:
-        for table in chain.from_iterable(ADDED.values()):
-            table.drop(connection)
+        for table in chain.from_iterable(step.makes for step in MIGRATIONS.values()):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
     old = costs_of(made)

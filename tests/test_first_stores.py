@@ -47,9 +47,12 @@ def from_sqlite(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def from_postgresql(postgres: Server) -> Iterator[str]:
-    """The dump, restored into a new database."""
+    """The dump, restored into a new database and upgraded by a command that wrote something."""
     with postgres.database() as name:
-        yield restored_database(postgres, name)
+        address = restored_database(postgres, name)
+        with open_store(address) as store, store.writing():
+            pass
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ class _Upkeep:
         return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
 
     async def _set_clock(self) -> float | None:
-        told = await self._commits.do(self._store.place.time)
+        told = await self._commits.do(self._store.backend.time)
         self._behind = 0.0 if told is None else told - self._clocks.now()
         return told
 
@@ -142,7 +142,7 @@ class _Upkeep:
         """Stop everything as soon as the store is not ours alone, or not there."""
         for second in itertools.count():
             await asyncio.sleep(LOOK)
-            if self._store.place.is_replaced():
+            if self._store.backend.is_replaced():
                 self._trouble = REPLACED
             elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
                 with contextlib.suppress(StoreError):
@@ -163,7 +163,7 @@ class _Upkeep:
     def conclude(self) -> None:
         """Raise StoreError for what `look` has found, once everything that was in flight is stored."""
         if self._trouble is REPLACED:
-            copy = self._store.place.rescue()
+            copy = self._store.backend.rescue()
             saved = f"what was in it, with all that was bought since, is in {copy}" if copy else "it could not be saved"
             raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
         if self._trouble:

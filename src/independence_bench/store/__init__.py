@@ -1,7 +1,7 @@
-"""The ledger: one database that holds every reply, attempt and judgement ever paid for.
+"""The store: one database that holds every reply, attempt and judgement ever paid for.
 
-database.py   opening it: SQLite or a URL, versions, durability
-tables.py     what is in it
-records.py    reading and writing it, as functions on a connection
-commits.py    many writers, one durable commit
+database       opening it: a file (`sqlite`) or an address (`postgres`)
+schema         its tables; `migrations` from those of older versions
+attempts       calls, their leases, every attempt; `results` what they came to; `registry` who took part
+group_commit   many writers, one durable commit
 """

@@ -15,13 +15,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, select, update
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
 from independence_bench.store.integrity import check
+from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
 from independence_bench.store.postgres import PostgresDatabase
-from independence_bench.store.schema import ADDED, VERSION, meta, metadata
 from independence_bench.store.sqlite import SqliteFile
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
@@ -31,8 +31,8 @@ WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-class Place(Protocol):
-    """Where a store is: what differs between a file and a server."""
+class Backend(Protocol):
+    """Where a store is kept: what differs between a file and a server."""
 
     shown: str  # for messages, without a password
     engine: Engine
@@ -42,7 +42,7 @@ class Place(Protocol):
     def begin_reading(self) -> str:
         """SQL that begins a transaction which sees one moment."""
 
-    def check_place(self) -> None:
+    def check_writable(self) -> None:
         """Raise StoreError where no store can be made."""
 
     def looked_at(self) -> AbstractContextManager[Connection | None]:
@@ -70,12 +70,12 @@ class Place(Protocol):
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
-    def __init__(self, place: Place, typed: str = "") -> None:
-        """*typed*: the command that opens it, for the books."""
-        self.place, self.engine, self.shown = place, place.engine, place.shown
+    def __init__(self, backend: Backend, typed: str = "") -> None:
+        """*typed*: the command that opens it, for the record of attempts."""
+        self.backend, self.engine, self.shown = backend, backend.engine, backend.shown
         self.session, self.typed = uuid.uuid4().hex[:12], typed
         self._version: int | None = None  # None: it is not known to be there
-        _say_begin(self.engine, place.begin_reading, place.begin_writing)
+        _say_begin(self.engine, backend.begin_reading, backend.begin_writing)
 
     def __enter__(self) -> Store:
         return self
@@ -106,8 +106,8 @@ class Store:
         """Whether it is made already. Raises StoreError where something else is in its place."""
         if self._version is None:
             try:
-                with self.place.looked_at() as connection:
-                    self._version = None if connection is None else _version_of(connection, self.shown)
+                with self.backend.looked_at() as connection:
+                    self._version = None if connection is None else version_of(connection, self.shown)
             except SQLAlchemyError as error:
                 raise self.failed("opened", error) from error
         return self._version is not None
@@ -117,7 +117,7 @@ class Store:
         """A connection that sees one moment of the store and blocks nobody."""
         engine = self.engine if self.is_there() else _nothing()
         try:
-            with self.place.steady(), engine.connect().execution_options(reading=True) as connection:
+            with self.backend.steady(), engine.connect().execution_options(reading=True) as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise self.failed("read", error) from error
@@ -133,7 +133,7 @@ class Store:
         try:
             with self.engine.begin() as connection:
                 if self._version != VERSION:
-                    _upgrade(connection)
+                    upgrade(connection, self.shown)
                 yield connection
             self._version = VERSION
         except SQLAlchemyError as error:
@@ -141,7 +141,7 @@ class Store:
 
     def _make(self) -> None:
         try:
-            self.place.make(_fill)
+            self.backend.make(make_tables)
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise self.failed("made", error) from error
         self.is_there()  # it may be another process's, and of another version
@@ -153,29 +153,29 @@ class Store:
         if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
             said = "the connection was lost"
         said = said.strip().partition("\n")[0] or type(cause).__name__
-        step = self.place.step(cause, said) or "see what the database says"
+        step = self.backend.step(cause, said) or "see what the database says"
         return StoreError(f"the store {self.shown} cannot be {verb}: {said}; {step}")
 
 
 def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = "") -> Store:
     """The store at *where*, a path or a database URL; where there is none, *create* lets it be made by writing.
 
-    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, for the books.
+    *wait*: seconds to wait for another process's commit. *typed*: the command that opens it, kept with its attempts.
     Raises StoreError where it cannot be opened, is not a store, or is of a newer version.
     """
-    store = Store(_place(str(where), wait), typed)
+    store = Store(_backend(str(where), wait), typed)
     try:
         if not store.is_there() and not create:
             raise StoreError(f"there is no store at {store.shown}; `aib run` makes one, --store or AIB_STORE names one")
         if create:
-            store.place.check_place()
+            store.backend.check_writable()
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _place(address: str, wait: float) -> Place:
+def _backend(address: str, wait: float) -> Backend:
     scheme, divided, rest = address.partition("://")
     kind = scheme.partition("+")[0]
     if divided and kind in ("postgresql", "postgres"):
@@ -203,50 +203,8 @@ def _nothing() -> Engine:
     """A store that holds nothing and is nowhere."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.begin() as connection:
-        _fill(connection)
+        make_tables(connection)
     return engine
-
-
-def _version_of(connection: Connection, shown: str) -> int | None:
-    """The version of the tables; None where there are none.
-
-    Raises StoreError where they are another program's or a newer version's.
-    """
-    tables = inspect(connection).get_table_names()
-    if "meta" not in tables:
-        if tables or connection.dialect.name == "sqlite":
-            raise StoreError(
-                f"the store {shown} is a database of another program, or half-written; choose another with --store"
-            )
-        return None
-    found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
-    if found is None or not re.fullmatch("[0-9]{1,9}", str(found)):
-        raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
-    if int(found) > VERSION:
-        raise StoreError(
-            f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
-            "nothing was changed"
-        )
-    later = {table.name for version, added in ADDED.items() if version > int(found) for table in added}
-    if missing := sorted(metadata.tables.keys() - later - set(tables)):
-        raise StoreError(f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy")
-    return int(found)
-
-
-def _upgrade(connection: Connection) -> None:
-    """Bring the tables of an older version up to ours, where another process has not done so just now."""
-    found = int(connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar_one())
-    for version in range(found + 1, VERSION + 1):
-        for table in ADDED[version]:
-            table.create(connection)
-    connection.execute(update(meta).where(meta.c.name == "version").values(value=str(max(found, VERSION))))
-
-
-def _fill(connection: Connection) -> None:
-    """Make the tables, where another process has not made them just now."""
-    metadata.create_all(connection)
-    if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
-        connection.execute(insert(meta).values(name="version", value=str(VERSION)))
 
 
 def default_store() -> str:

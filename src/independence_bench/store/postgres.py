@@ -105,7 +105,7 @@ class PostgresDatabase:
                 "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
             ) from None
 
-    def check_place(self) -> None:
+    def check_writable(self) -> None:
         """Whether tables can be made is found out by making them."""
 
     @contextmanager

@@ -1,4 +1,6 @@
-"""The tables. Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
+"""The tables as they are now; `migrations` leads there from those of older versions.
+
+Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compressed UTF-8.
 
 protocols     snapshot of each protocol that was played, so that old results can be read and scored
 subjects      each subject that was played, by the hash of all its settings
@@ -49,7 +51,6 @@ from independence_bench.store.unpacking import TooLarge, inflate
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-VERSION = 3
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
@@ -219,8 +220,6 @@ decisions = Table(
     Column("origin", String, nullable=False),  # command | models.yaml
     Column("decided_at", Float, nullable=False),
 )
-
-ADDED = {2: (commands, prices), 3: (decisions,)}  # version -> the tables that a store of the version before lacks
 
 
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:

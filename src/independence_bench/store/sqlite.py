@@ -77,7 +77,7 @@ class SqliteFile:
             )
         return True
 
-    def check_place(self) -> None:
+    def check_writable(self) -> None:
         """Raise StoreError where no file can be made."""
         folder = self.path.parent
         if not folder.is_dir():

@@ -1,0 +1,96 @@
+"""The version of a store's tables, and the numbered steps from the tables of one version to those of the next.
+
+A step is SQL that SQLite and PostgreSQL both understand, and says how the tables were to be then: it is never edited,
+and does not look at `schema`, which has them as they are now. All missing steps are carried out in the transaction of
+the command that writes first, while nobody else can write: they are done together or not at all, and only once. A
+command that only reads leaves an older store as it is, so what reads a later table first asks whether it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, inspect, select, update
+
+from independence_bench.errors import StoreError
+from independence_bench.store.schema import meta, metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step. *makes*: the tables that a store of the version before lacks."""
+
+    sql: tuple[str, ...]
+    makes: tuple[str, ...] = ()
+
+
+MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
+    2: Migration(
+        (
+            "CREATE TABLE commands (owner VARCHAR NOT NULL, session VARCHAR NOT NULL, began_at FLOAT NOT NULL, "
+            "typed TEXT NOT NULL, PRIMARY KEY (owner))",
+            "CREATE TABLE prices (owner VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, "
+            "prompt FLOAT NOT NULL, completion FLOAT NOT NULL, request FLOAT NOT NULL, "
+            "PRIMARY KEY (owner, endpoint, model))",
+        ),
+        makes=("commands", "prices"),
+    ),
+    3: Migration(
+        (
+            "CREATE TABLE decisions (subject_hash VARCHAR(64) NOT NULL, verdict VARCHAR NOT NULL, "
+            "reason TEXT NOT NULL, origin VARCHAR NOT NULL, decided_at FLOAT NOT NULL, PRIMARY KEY (subject_hash), "
+            "FOREIGN KEY(subject_hash) REFERENCES subjects (hash))",
+        ),
+        makes=("decisions",),
+    ),
+}
+VERSION = max(MIGRATIONS)
+
+
+def version_of(connection: Connection, shown: str) -> int | None:
+    """The version of the tables of the store called *shown*; None where there are none.
+
+    Raises StoreError where they are another program's, damaged, or a newer version's.
+    """
+    tables = inspect(connection).get_table_names()
+    if "meta" not in tables:
+        if tables or connection.dialect.name == "sqlite":
+            raise StoreError(
+                f"the store {shown} is a database of another program, or half-written; choose another with --store"
+            )
+        return None
+    found = _written(connection, shown)
+    later = {table for version, step in MIGRATIONS.items() if version > found for table in step.makes}
+    if missing := sorted(metadata.tables.keys() - later - set(tables)):
+        raise StoreError(f"the store {shown} is damaged: it has no table {missing[0]}; restore it from a copy")
+    return found
+
+
+def _written(connection: Connection, shown: str) -> int:
+    found = connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar()
+    if found is None or not re.fullmatch("[0-9]{1,9}", str(found)):
+        raise StoreError(f"the store {shown} has no version; it is not one of ours, or damaged")
+    if int(found) > VERSION:
+        raise StoreError(
+            f"the store {shown} was written by a newer aib (version {found}, this one knows {VERSION}); update aib, "
+            "nothing was changed"
+        )
+    return int(found)
+
+
+def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] = MIGRATIONS) -> None:
+    """Carry out those *steps* that the store lacks; another process may have done so just now, or gone further."""
+    found = _written(connection, shown)
+    for version in range(found + 1, max(steps) + 1):
+        for statement in steps[version].sql:
+            connection.exec_driver_sql(statement)
+        connection.execute(update(meta).where(meta.c.name == "version").values(value=str(version)))
+
+
+def make_tables(connection: Connection) -> None:
+    """Make the tables of the newest version, where another process has not made them just now."""
+    metadata.create_all(connection)
+    if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
+        connection.execute(insert(meta).values(name="version", value=str(VERSION)))
