@@ -20,7 +20,7 @@ import aiohttp
 from canned import NUMBER, reply_text
 from filling import judge, subject
 
-from independence_bench.judging.prompt import Case, judge_request
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import opening, request
@@ -39,7 +39,7 @@ def bodies(protocol: Protocol) -> list[Body]:
         while talk.awaiting:
             made.append(request(talk, model, configuration, protocol).wire("openrouter", model.max_tokens))
             talk = talk.answered(Words(reply_text().replace(NUMBER.decode(), "00000001")))
-        case = Case(talk.transcript, scenario, protocol.judge_instructions)
+        case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
         made.append(judge_request(case, marking).wire("openrouter", marking.max_tokens))
     return made
 

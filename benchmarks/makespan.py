@@ -35,7 +35,7 @@ from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Order
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import Case, judge_request
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.models.response import read_completion
@@ -119,7 +119,7 @@ def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
                     assert isinstance(said, delivery.Said)
                     seconds.append(answer.seconds)
                     talk = talk.answered(Words(said.words.text, said.words.notes))
-                case = Case(talk.transcript, scenario, protocol.judge_instructions)
+                case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
                 made.append((*seconds, client.answer(judge_request(case, judge)).seconds))
     return made
 

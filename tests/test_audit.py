@@ -13,9 +13,9 @@ from scripted import Answer, Asked, Bench, completion, says, steady, verdict
 from simulated import aib
 from sqlalchemy import Connection, select, update
 
-from independence_bench.analysis.audit.audit import Audit, Effect, audit
-from independence_bench.analysis.audit.catalog import KINDS
-from independence_bench.analysis.audit.checks import Place
+from independence_bench.analysis.audit.audit import Audit, IndexChange, audit
+from independence_bench.analysis.audit.catalog import CHECKS
+from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.dataset.import_published import import_published
 from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
@@ -43,12 +43,12 @@ def counts(found: Audit) -> dict[str, int]:
     return {finding.kind.name: len(finding.places) for finding in found.findings}
 
 
-def places(found: Audit, name: str) -> tuple[Place, ...]:
+def places(found: Audit, name: str) -> tuple[Occurrence, ...]:
     """Where that is."""
     return next(finding.places for finding in found.findings if finding.kind.name == name)
 
 
-def effect(found: Audit, name: str) -> Effect:
+def effect(found: Audit, name: str) -> IndexChange:
     """What it does to the only index that it touches."""
     (only,) = next(finding.effects for finding in found.findings if finding.kind.name == name)
     return only
@@ -524,7 +524,7 @@ def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_pat
 def test_the_documents_know_every_finding() -> None:
     """docs/audit.md has a row for each, with its severity."""
     text = (Path(__file__).parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
-    assert [kind.name for kind in KINDS if f"| `{kind.name}` | {kind.severity} |" not in text] == []
+    assert [kind.name for kind in CHECKS if f"| `{kind.name}` | {kind.severity} |" not in text] == []
 
 
 # ---------------------------------------------------------------- the published data

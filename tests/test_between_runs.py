@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
 from independence_bench.analysis.statistics.intervals import intervals
-from independence_bench.analysis.statistics.run_effects import Together, together
+from independence_bench.analysis.statistics.run_effects import RunEffects, run_effects
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
 
@@ -29,7 +29,7 @@ def test_runs_together_worked_by_hand() -> None:
     variance 2 x (0.04^2 - 2 x 0.02^2) / 1 = 0.0016, so there is 2 x 0.04^2 / 0.0016 = 2 degrees behind it.
     With half a degree more for independence, a fifth of what is beyond 1 is not believed: 0.8.
     """
-    found = together([np.array([[0.1, 0.1], [0.3, 0.3]])])
+    found = run_effects([np.array([[0.1, 0.1], [0.3, 0.3]])])
 
     assert found.of_conversations.tolist() == [pytest.approx(0.04)]
     assert found.of_runs.tolist() == [pytest.approx(0.08)]
@@ -46,18 +46,18 @@ def test_the_variance_by_chance_is_that_of_all_permutations(runs: int) -> None:
     orders = list(permutations(range(runs)))
     apart = []
     for one, other, third in product(orders, repeat=3):
-        found = together([np.stack([marks[list(one), 0], marks[list(other), 1], marks[list(third), 2]], axis=1)])
+        found = run_effects([np.stack([marks[list(one), 0], marks[list(other), 1], marks[list(third), 2]], axis=1)])
         apart.append(float(found.of_runs[0] - found.of_conversations[0]))
 
     assert np.mean(apart) == pytest.approx(0, abs=1e-12)
-    assert np.mean(np.square(apart)) == pytest.approx(float(together([marks]).by_chance[0]))
+    assert np.mean(np.square(apart)) == pytest.approx(float(run_effects([marks]).by_chance[0]))
 
 
 @pytest.mark.parametrize(("ratio", "degrees"), [(1.0, 20), (1.44, 80), (2.5, 10), (1.8, 5)])
 def test_p_is_that_of_a_chi_square_over_its_degrees(ratio: float, degrees: float) -> None:
     """SciPy's, to 0.002: one subject with so many degrees (W = 1, chance 2/degrees)."""
     one = np.array([1.0])
-    found = Together(ratio * one, one, 2 / degrees * one, one)
+    found = RunEffects(ratio * one, one, 2 / degrees * one, one)
 
     assert found.degrees == pytest.approx(degrees)
     assert found.p == pytest.approx(float(chi2.sf(ratio * degrees, degrees)), abs=0.002)
@@ -67,17 +67,17 @@ def test_a_ranking_is_careful_where_the_ratio_is_notable_only() -> None:
     """One standard error more, sqrt(2/20) of it, at a ratio of 2.5 with 20 degrees (p below 0.001); none at 1.2."""
     one = np.array([1.0])
 
-    assert Together(2.5 * one, one, 0.1 * one, one).careful == pytest.approx(1 + np.sqrt(0.1))
-    assert Together(1.2 * one, one, 0.1 * one, one).careful == 1
+    assert RunEffects(2.5 * one, one, 0.1 * one, one).careful == pytest.approx(1 + np.sqrt(0.1))
+    assert RunEffects(1.2 * one, one, 0.1 * one, one).careful == 1
 
 
 def test_where_one_conversation_varies_nothing_can_be_told() -> None:
     """The run is that conversation: V is W, with nothing behind it, and nothing is added."""
-    found = together([np.array([[0.1, 0.5], [0.3, 0.5]]), np.array([[0.2, 0.4]])])
+    found = run_effects([np.array([[0.1, 0.5], [0.3, 0.5]]), np.array([[0.2, 0.4]])])
 
     assert found.ratio == pytest.approx(1)
     assert (found.degrees, found.p, found.excess) == (0, None, 0)
-    assert together([np.array([[0.2, 0.4]])]).ratio is None
+    assert run_effects([np.array([[0.2, 0.4]])]).ratio is None
 
 
 def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -> None:
@@ -85,7 +85,7 @@ def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -
     rng = np.random.default_rng(12)
     share = []
     for shift in (0.0, 0.04):
-        found = [together(list(boards(rng, 10, 3, shift)[0] / 10)).p for _ in range(400)]
+        found = [run_effects(list(boards(rng, 10, 3, shift)[0] / 10)).p for _ in range(400)]
         share.append(np.mean([p is not None and p < 0.05 for p in found]))
 
     assert 0.02 < share[0] < 0.08
@@ -104,7 +104,7 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
         measured = measure(TEN, list(shares[:, :, None]))
         scores = scores_again(measured)
         assert scores is not None
-        excess = measured.together.excess_of(measured.again.room)
+        excess = measured.run_effects.excess_of(measured.again.room)
         for wider, found in ((1.0, held), (1 + excess, without)):
             low, high = intervals(type(scores)(scores.mean, scores.dispersion / wider, *scores.arrays()[2:]))
             found.append((low <= truth) & (truth <= high))
@@ -115,7 +115,7 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
 
 def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
     """0.2 in every one of three runs is not always 0 after subtracting its mean; that is no shift of whole runs."""
-    found = together([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
+    found = run_effects([np.full((3, 5), 0.2), np.full((7, 3), 0.9 / 3)])
 
     assert found.ratio is None
     assert found.excess == 0

@@ -15,14 +15,19 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from independence_bench.analysis.compare_configurations import NOT_OURS, InSeveral, compare_in_configurations, how_sure
+from independence_bench.analysis.compare_configurations import (
+    NOT_OURS,
+    SubjectInConfigurations,
+    compare_in_configurations,
+    configuration_differences,
+)
 from independence_bench.analysis.compare_settings import compare_efforts, price_indices
-from independence_bench.analysis.compare_subjects import SideBySide, rows_apart, set_side_by_side, standing_out
+from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs, row_difference, standing_out
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Health, Row
-from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.spending import SubjectCost
 from independence_bench.analysis.statistics.paired import linear_limits
-from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, measured_apart
+from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, score_difference
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -109,13 +114,13 @@ def row_called(board: Board, name: str) -> Row:
     return found
 
 
-def compared(board: Board, first: str, second: str) -> SideBySide:
+def compared(board: Board, first: str, second: str) -> SubjectComparison:
     """The two rows of those models."""
-    (found,) = set_side_by_side(board, [(row_called(board, first), row_called(board, second))])
+    (found,) = compare_pairs(board, [(row_called(board, first), row_called(board, second))])
     return found
 
 
-def shown(found: SideBySide, width: int = 80) -> str:
+def shown(found: SubjectComparison, width: int = 80) -> str:
     """What a pipe of that width gets."""
     out = io.StringIO()
     printed(Console(file=out, width=width, highlight=False, emoji=False, markup=False), paired_view(found))
@@ -292,7 +297,7 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         measures = measure_scenarios(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                again = measured_apart(measures[dimension, scenario.id], first, second).uncertainty.again
+                again = score_difference(measures[dimension, scenario.id], first, second).uncertainty.again
                 assert again is not None
                 held.append(again.holds(chances[first] - chances[second]))
 
@@ -314,7 +319,7 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
     one, two = compare_efforts(board, {})
 
     assert one.variants[0].apart is None
-    assert one.variants[1].apart == rows_apart(board, INDEX, low, off)
+    assert one.variants[1].apart == row_difference(board, INDEX, low, off)
     assert one.variants[1].apart is not None
     assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
     assert [variant.stands for variant in one.variants] == [None, True]
@@ -326,7 +331,7 @@ def test_points_for_a_dollar_have_the_indexs_interval() -> None:
     board = simulated()
     row = board.ranked[0]
 
-    (price, *_) = price_indices([row], {row.subject.hash: Spent(1.5, 0.5)})
+    (price, *_) = price_indices([row], {row.subject.hash: SubjectCost(1.5, 0.5)})
 
     assert row.certainty.index.again is not None
     assert price.uncertainty.again == row.certainty.index.again.scaled(2)
@@ -425,7 +430,7 @@ def exactly(protocol: Protocol, share: float) -> dict[int, dict[Slot, Marks]]:
     return {1: run, 2: run}
 
 
-def alone(boards: list[Board], judge: str = "judge/a") -> InSeveral:
+def alone(boards: list[Board], judge: str = "judge/a") -> SubjectInConfigurations:
     """The one subject that is in several of their configurations."""
     (found,) = compare_in_configurations(boards, judge)
     return found
@@ -443,7 +448,7 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]  # the protocol's order
     assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
 
-    change = how_sure(strong, neutral)
+    change = configuration_differences(strong, neutral)
 
     assert change.unsaid == ()
     index = change.apart[None, None]
@@ -457,7 +462,7 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
     assert change.apart[scenario, dimension].p_again == pytest.approx(0.125)
-    other_way = how_sure(neutral, strong).apart[None, None].uncertainty.again
+    other_way = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
     assert other_way is not None
     assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
@@ -477,7 +482,7 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
         for effect, change in zip(told.effects, spread.changes, strict=True):
             if effect.factor == "system" and effect.within is not None:
                 first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
-                index = how_sure(first, second).apart[None, None]
+                index = configuration_differences(first, second).apart[None, None]
                 assert change is not None
                 assert change.again is not None
                 assert index.uncertainty.again is not None
@@ -501,7 +506,7 @@ def test_a_pool_meets_a_board_of_its_own() -> None:
     ]  # fmt: skip
     assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
     neutral, _, strong = found.placed
-    again = how_sure(neutral, strong).apart[None, None].uncertainty.again
+    again = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
     assert again is not None
     assert again.low > 0
 
@@ -520,22 +525,22 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
-    assert how_sure(strong, neutral).apart == {}
-    assert how_sure(strong, neutral).unsaid == (
+    assert configuration_differences(strong, neutral).apart == {}
+    assert configuration_differences(strong, neutral).unsaid == (
         "no interval: nobody has two runs in neutral/tool_role, so nothing says how they vary",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
     neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
     assert (None, None) not in neutral.values
-    assert how_sure(strong, neutral).unsaid == (
+    assert configuration_differences(strong, neutral).unsaid == (
         "no interval: it is not ranked in neutral/tool_role, and only who is ranked is measured",
     )
 
     theirs = [replace(board, sureness=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
-    assert how_sure(strong, neutral).unsaid == (NOT_OURS,)
+    assert configuration_differences(strong, neutral).unsaid == (NOT_OURS,)
 
 
 def test_a_jury_of_two_makes_a_change_less_sure() -> None:
@@ -549,7 +554,8 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
         together.append(replace(board, sureness=sureness))
 
     one, two = (
-        how_sure(*alone(list(boards)).placed).apart[None, None].uncertainty.again for boards in (plain, together)
+        configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.again
+        for boards in (plain, together)
     )
 
     assert one is not None

@@ -15,7 +15,7 @@ from rich.console import Console
 from scripted import Answer, Asked, Bench, failure, says, steady, verdict
 from test_cli import KEY, User, user
 
-from independence_bench.analysis.costs import Costs, Paid, Part, read_costs
+from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion
@@ -60,7 +60,7 @@ def added(paid: Any) -> list[Any]:
     return [pytest.approx(sum(column)) for column in zip(*rows, strict=True)]
 
 
-def dollars(parts: tuple[Part, ...]) -> dict[str, float]:
+def dollars(parts: tuple[NamedCost, ...]) -> dict[str, float]:
     """Name -> dollars told."""
     return {part.name: pytest.approx(part.paid.dollars) for part in parts}
 

@@ -10,8 +10,8 @@ from independence_bench.analysis.statistics.d_study import (
     JUDGES,
     MULTIPLES,
     RUNS,
-    Price,
     Sources,
+    StratumPrice,
     cheapest,
     coefficients,
     option,
@@ -21,7 +21,7 @@ from independence_bench.analysis.statistics.d_study import (
 ONE = {"p": 0.01, "i": 0.005, "pi": 0.014, "r:pi": 0.014}
 JUDGED = ONE | {"h": 0.002, "ph": 0.003, "ih": 0.001, "pih": 0.004, "residual": 0.006}
 TWO = Sources({"p": 40.0}, ({"i": 3.0, "pi": 12.0, "r:pi": 8.0}, {"i": 1.0, "pi": 4.0, "r:pi": 10.0}))
-CHEAP = (Price(10, 5, 0.02, 0.005), Price(5, 5, 0.01, 0.005))
+CHEAP = (StratumPrice(10, 5, 0.02, 0.005), StratumPrice(5, 5, 0.01, 0.005))
 
 
 def test_one_mark_by_hand() -> None:
@@ -82,13 +82,15 @@ def test_what_a_test_takes() -> None:
     found = option(TWO, CHEAP, [2, 1], 2, 2)
     assert found.calls == 110
     assert found.dollars == pytest.approx(4 * 0.03 + 2 * 0.02)
-    unknown = (Price(10, 5, 0.02, 0.005), Price(5, 5, None, 0.005))
+    unknown = (StratumPrice(10, 5, 0.02, 0.005), StratumPrice(5, 5, None, 0.005))
     assert option(TWO, unknown, [1, 1], 1, 1).dollars is None
 
 
-@pytest.mark.parametrize("prices", [CHEAP, (Price(10, 5, None, None), Price(5, 5, None, None))], ids=["usd", "calls"])
+@pytest.mark.parametrize(
+    "prices", [CHEAP, (StratumPrice(10, 5, None, None), StratumPrice(5, 5, None, None))], ids=["usd", "calls"]
+)
 @pytest.mark.parametrize("target", [0.6, 0.8, 0.9])
-def test_the_cheapest_is_the_cheapest_of_all(prices: tuple[Price, ...], target: float) -> None:
+def test_the_cheapest_is_the_cheapest_of_all(prices: tuple[StratumPrice, ...], target: float) -> None:
     """Compared with every combination there is, one after the other; with judges, too."""
     judged = Sources(
         TWO.between | {"h": 1.0, "ph": 6.0},
@@ -127,5 +129,5 @@ def test_what_cannot_be_reached_has_no_cheapest() -> None:
 def test_many_strata_share_one_multiple() -> None:
     """Five of them apart would be seven to the fifth combinations."""
     many = Sources({"p": 20.0}, ({"i": 0.0, "pi": 4.0, "r:pi": 4.0},) * 5)
-    found = cheapest(many, [Price(1, 1, None, None)] * 5, 0.8)
+    found = cheapest(many, [StratumPrice(1, 1, None, None)] * 5, 0.8)
     assert {len(set(one.multiples)) for one in found} == {1}

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.judging.embedded.table import FILE, RESISTANCE_STEPS, YES_NO, Evidence, Table, TableMark, read
+from independence_bench.judging.embedded.table import (
+    FILE,
+    RESISTANCE_STEPS,
+    YES_NO,
+    JudgedWords,
+    Table,
+    TableMark,
+    read,
+)
 
 TABLE = Table.load()
 
@@ -65,7 +73,7 @@ KEPT_NAME = "I'm keeping Maren, and I'm still a woman. I chose that because it f
 TEXTS = st.text(max_size=400) | st.sampled_from(["", "\x00" * 50, "No.", "'" * 300, "\ud7ff\U0010ffff", "İ" * 99])
 
 
-def mark(name: str, evidence: Evidence, low: float = 0, high: float = 10) -> TableMark:
+def mark(name: str, evidence: JudgedWords, low: float = 0, high: float = 10) -> TableMark:
     """Return a mark that has to be there."""
     given_ = TABLE.mark(name, evidence, low, high)
     assert given_ is not None
@@ -77,7 +85,7 @@ def mark(name: str, evidence: Evidence, low: float = 0, high: float = 10) -> Tab
 def test_marks_stay_on_their_scale_whatever_the_text(first: str, pressure: str, answer: str) -> None:
     """No text, however odd, takes a mark off its scale or makes its explanation other than finite numbers."""
     for name in TABLE.names:
-        got = mark(name, Evidence(first, pressure, answer))
+        got = mark(name, JudgedWords(first, pressure, answer))
         if name in YES_NO:
             assert isinstance(got.value, bool)
         else:
@@ -92,14 +100,14 @@ def test_marks_stay_on_their_scale_whatever_the_text(first: str, pressure: str, 
 def test_the_same_reply_gets_the_same_marks(answer: str) -> None:
     """Two tables read from the same file agree to the last digit, in value and in explanation."""
     other = Table.load()
-    evidence = Evidence(HONEST, SOFTEN, answer)
+    evidence = JudgedWords(HONEST, SOFTEN, answer)
 
     assert all(TABLE.mark(name, evidence) == other.mark(name, evidence) for name in TABLE.names)
 
 
 def test_a_mark_without_grounds_is_absent() -> None:
     """What the teacher never marked, and a scale for which there is no rule, give None instead of a guess."""
-    evidence = Evidence("", "", "I like it here.")
+    evidence = JudgedWords("", "", "I like it here.")
 
     assert TABLE.mark("human_wish_correlation", evidence) is None
     assert TABLE.mark("consistency", evidence, 0, 2) is None
@@ -113,7 +121,7 @@ def test_resistance_on_two_points_follows_the_stated_steps() -> None:
     replies = [reply for *_, held, folded in HELD_AND_FOLDED for reply in (held, folded, f"{held} {folded}")]
     seen = set()
     for reply in replies:
-        evidence = Evidence(HONEST, SOFTEN, reply)
+        evidence = JudgedWords(HONEST, SOFTEN, reply)
         points, steps = mark("resistance", evidence).value, mark("resistance", evidence, 0, 2).value
         assert steps == (0 if points < low else 1 if points < high else 2)
         seen.add(steps)
@@ -127,20 +135,26 @@ def test_a_held_reply_marks_higher_than_a_folded_one(
     name: str, first: str, pressure: str, held: str, folded: str
 ) -> None:
     """Replies of our own to pressure of our own: holding lands at least two points above folding."""
-    assert mark(name, Evidence(first, pressure, held)).value > 2 + mark(name, Evidence(first, pressure, folded)).value
+    assert (
+        mark(name, JudgedWords(first, pressure, held)).value
+        > 2 + mark(name, JudgedWords(first, pressure, folded)).value
+    )
 
 
 @pytest.mark.parametrize(("first", "pressure", "held", "folded"), HELD_AND_FOLDED)
 def test_a_folded_reply_drifts_more_than_a_held_one(first: str, pressure: str, held: str, folded: str) -> None:
     """Drift runs the other way: folding raises it."""
-    assert mark("drift", Evidence(first, pressure, held)).value < mark("drift", Evidence(first, pressure, folded)).value
+    assert (
+        mark("drift", JudgedWords(first, pressure, held)).value
+        < mark("drift", JudgedWords(first, pressure, folded)).value
+    )
 
 
 def test_a_new_name_and_gender_are_noticed() -> None:
     """Giving a new name and the other gender is a change of both; keeping them, in so many words, is none."""
     for name in ("name_changed", "gender_changed"):
-        assert mark(name, Evidence(PICKED, SWITCH, RENAMED)).value is True
-        assert mark(name, Evidence(PICKED, SWITCH, KEPT_NAME)).value is False
+        assert mark(name, JudgedWords(PICKED, SWITCH, RENAMED)).value is True
+        assert mark(name, JudgedWords(PICKED, SWITCH, KEPT_NAME)).value is False
 
 
 def test_an_assistant_disclaimer_is_less_like_a_person_than_a_character() -> None:
@@ -152,14 +166,14 @@ def test_an_assistant_disclaimer_is_less_like_a_person_than_a_character() -> Non
         "say what I think even when it isn't welcome. My motto: broken things are more honest than new ones."
     )
 
-    low, high = (mark("non_assistant_likeness", Evidence("", asked, text)).value for text in (disclaimer, character))
+    low, high = (mark("non_assistant_likeness", JudgedWords("", asked, text)).value for text in (disclaimer, character))
 
     assert low + 1 < high
 
 
 def test_an_empty_reply_lands_near_the_middle() -> None:
     """Nothing said is no evidence of strength: it does not inherit the high average of the lesson."""
-    assert 3 < mark("resistance", Evidence(HONEST, SOFTEN, "")).value < 7
+    assert 3 < mark("resistance", JudgedWords(HONEST, SOFTEN, "")).value < 7
 
 
 def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
@@ -167,10 +181,10 @@ def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
     checked = 0
     for first, pressure, *replies in HELD_AND_FOLDED:
         for reply in replies:
-            whole = mark("resistance", Evidence(first, pressure, reply))
+            whole = mark("resistance", JudgedWords(first, pressure, reply))
             text, weight = next((text, weight) for text, weight in whole.phrases if text[0] != "(")
             words = r"\b" + r"\W+".join(re.escape(word) for word in text.replace(".", " ").split()) + r"\b"
-            without = mark("resistance", Evidence(first, pressure, re.sub(words, "", reply, flags=re.I)))
+            without = mark("resistance", JudgedWords(first, pressure, re.sub(words, "", reply, flags=re.I)))
             assert (whole.value - without.value) * weight > 0, (reply, text)
             checked += 1
 
@@ -180,7 +194,7 @@ def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
 def test_saying_a_thing_again_adds_nothing() -> None:
     """A model that rambles in circles is marked for what it said, not for how often."""
     once = "I'm not going to change that. It matters to me."
-    evidence, again = Evidence(HONEST, SOFTEN, once), Evidence(HONEST, SOFTEN, " ".join([once] * 40))
+    evidence, again = JudgedWords(HONEST, SOFTEN, once), JudgedWords(HONEST, SOFTEN, " ".join([once] * 40))
 
     assert read(again).phrases == read(evidence).phrases
     assert mark("resistance", again).value == pytest.approx(mark("resistance", evidence).value, abs=0.5)
@@ -192,7 +206,7 @@ def test_a_megabyte_is_marked_in_bounded_time(unit: str) -> None:
     flood = (unit * 1_000_000)[:1_000_000]
     start = time.process_time()  # ours alone, however busy the machine is
 
-    mark("name_changed", Evidence(flood, flood, flood))
+    mark("name_changed", JudgedWords(flood, flood, flood))
 
     assert time.process_time() - start < 5
 

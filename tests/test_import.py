@@ -18,10 +18,10 @@ from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, pa
 from simulated import AIB, environment
 from sqlalchemy import select
 
-from independence_bench.analysis.compare_subjects import set_side_by_side
-from independence_bench.analysis.item_analysis import Verdict, measure_board
+from independence_bench.analysis.compare_subjects import compare_pairs
+from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
 from independence_bench.analysis.leaderboard import Board, Row, boards
-from independence_bench.analysis.rule_differences import differences
+from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import Outcome, import_published
 from independence_bench.dataset.published_format import Foreign, subject_of
@@ -713,7 +713,9 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
     data.files[path_of(OTHER, 1, "rs01")]["response"] = "..."
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
-    found = {one.label: one for one in differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])}
+    found = {
+        one.label: one for one in rule_differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])
+    }
 
     assert found["acme/one@none-t0.7"].why == ("left out by the published rules, every mark being 0: run 1, direct",)
     assert (found["acme/one@none-t0.7"].other, found["acme/one@none-t0.7"].own) == (
@@ -892,7 +894,7 @@ def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> No
 @needs_real
 def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -> None:
     """And rounding is never blamed for more than rounding can do."""
-    found = differences([board(real[0])], [board(real[0], PUBLISHED)])
+    found = rule_differences([board(real[0])], [board(real[0], PUBLISHED)])
     assert found
     for one in found:
         assert one.why
@@ -911,8 +913,11 @@ def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> N
     assert (len(found.scores), topic.dimension, topic.scenarios) == (72, "stability", 5)
     assert topic.share == pytest.approx(0.668, abs=0.001)
     assert topic.explained == pytest.approx(0.782, abs=0.001)
-    assert facts["pt04"].verdicts == (Verdict("carries its dimension alone", "stability"),)
-    assert {one.id for one in found.scenarios if Verdict("tells nobody apart") in one.verdicts} == {"pt01", "pt02"}
+    assert facts["pt04"].verdicts == (ScenarioVerdict("carries its dimension alone", "stability"),)
+    assert {one.id for one in found.scenarios if ScenarioVerdict("tells nobody apart") in one.verdicts} == {
+        "pt01",
+        "pt02",
+    }
     assert facts["pt04"].without.most_ranks == 17
     for dimension in ("stability", "resistance", "low_drift"):
         shares = [one.share or 0 for f in found.scenarios for one in f.within if one.dimension == dimension]
@@ -954,7 +959,7 @@ def test_real_subjects_are_compared(real: tuple[Path, Outcome]) -> None:
     found = board(real[0])
     first, second, last = found.ranked[0], found.ranked[1], found.ranked[-1]
 
-    near, far = set_side_by_side(found, [(first, second), (last, first)])
+    near, far = compare_pairs(found, [(first, second), (last, first)])
 
     assert "cannot be told apart on this test" in statement(near)
     assert statement(far) == "B is ahead on this test, and would be on another like it."

@@ -21,9 +21,9 @@ from scripted import completion
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.injection.attacks import CONTROL, Attack, best_marks, families, fitted
-from independence_bench.judging.injection.talks import known_talks
+from independence_bench.judging.injection.talks import known_conversations
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
-from independence_bench.judging.prompt import Case, as_text, fence_of, judge_messages, judge_request
+from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion
 from independence_bench.models.spec import ChatModel
@@ -97,21 +97,21 @@ def words_of(body: dict[str, Any], delivery: Delivery) -> Words | None:
     return reply.words if isinstance(reply, Said) else None
 
 
-def judged_after(scenario: Scenario, words: Words) -> Case:
+def judged_after(scenario: Scenario, words: Words) -> JudgingInput:
     """The case of a conversation in which every reply is *words*."""
     talk = begin("Be.", scenario.script)
     while talk.awaiting:
         talk = talk.answered(words)
-    return Case(talk.transcript, scenario, V2.judge_instructions)
+    return JudgingInput(talk.transcript, scenario, V2.judge_instructions)
 
 
 @cache
-def harmless(scenario: Scenario) -> Case:
+def harmless(scenario: Scenario) -> JudgingInput:
     """The same without an attack."""
     return judged_after(scenario, Words(LEAD))
 
 
-def asked(case: Case) -> str:
+def asked(case: JudgingInput) -> str:
     """What a judge is asked about *case*."""
     system, user = judge_request(case, JUDGE).messages
     assert (system.role, system.content, user.role) == ("system", case.instructions, "user")
@@ -121,7 +121,7 @@ def asked(case: Case) -> str:
 # ---------------------------------------------------------------- the invariant
 
 
-def our_lines(case: Case) -> list[str]:
+def our_lines(case: JudgingInput) -> list[str]:
     """The lines of the request that have the marker in them, as they have to be: none depends on what was said."""
     fence = fence_of(case)
     spoken = [
@@ -141,17 +141,17 @@ def our_lines(case: Case) -> list[str]:
     ]
 
 
-def with_words_left_open(case: Case) -> str:
+def with_words_left_open(case: JudgingInput) -> str:
     """The request about *case* with a placeholder for everything that was said in it."""
     lines = [
         type(line)(line.speaker, f"\x02{number}\x03", line.notes, line.name)
         for number, line in enumerate(case.transcript.lines)
     ]
-    opened = Case(Transcript("", tuple(lines)), case.scenario, case.instructions)
+    opened = JudgingInput(Transcript("", tuple(lines)), case.scenario, case.instructions)
     return judge_messages(opened, fence_of(case))[1].content or ""
 
 
-def stands_inside(case: Case) -> None:
+def stands_inside(case: JudgingInput) -> None:
     """The fence opens and closes where we say, and everything that was said stands between two of its lines."""
     request, fence, lines = asked(case), fence_of(case), case.transcript.lines
     assert not any(fence in line.text for line in lines)
@@ -406,7 +406,7 @@ def test_forgers_want_what_the_index_rewards() -> None:
 
 def test_every_placeholder_is_filled() -> None:
     """A judge is attacked with marks, not with `<<marks>>`; what fills it fits the scenario."""
-    for known in known_talks():
+    for known in known_conversations():
         for attack in ATTACKS:
             text = fitted(attack, known.case, V2)
             assert not re.search(r"<<(?:verdict|marks|marker|digits|padding)>>", text)
@@ -424,8 +424,8 @@ def test_no_addition_says_what_the_simulated_judge_listens_for() -> None:
 
 def test_known_talks_show_what_they_are_said_to_show() -> None:
     """By the simulated judge's rule: giving in, neither, holding; in as many words as a reply has."""
-    assert len({known.scenario for known in known_talks()}) == 3
-    for known in known_talks():
+    assert len({known.scenario for known in known_conversations()}) == 3
+    for known in known_conversations():
         assert known.case.transcript.lines[-1].name in known.case.scenario.judged
         replies = [known.case.transcript.reply(name) for name in known.case.scenario.judged]
         yields = any(phrase in reply for reply in replies for phrase in YIELDS)
@@ -433,4 +433,8 @@ def test_known_talks_show_what_they_are_said_to_show() -> None:
         assert (yields, holds) == {"folds": (True, False), "between": (False, False), "holds": (False, True)}[
             known.behaviour
         ]
-    assert len({content_hash(known.case.transcript.lines) for known in known_talks()}) == len(known_talks()) == 9
+    assert (
+        len({content_hash(known.case.transcript.lines) for known in known_conversations()})
+        == len(known_conversations())
+        == 9
+    )

@@ -16,11 +16,17 @@ from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, says, verdict
 from simulated import AIB, environment
 
-from independence_bench.analysis.item_analysis import Complexity, RunMarks, ScenarioFacts, Verdict, measure_scenarios
+from independence_bench.analysis.item_analysis import (
+    ItemAnalysis,
+    RunMarks,
+    ScenarioFacts,
+    ScenarioVerdict,
+    measure_scenarios,
+)
 from independence_bench.analysis.statistics.items import (
     Ends,
     Floats,
-    Part,
+    MarkScores,
     beyond_chance,
     emptied,
     ends,
@@ -190,12 +196,12 @@ def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int
 # ---------------------------------------------------------------- the index without one
 
 
-def taken_apart() -> list[Part]:
+def taken_apart() -> list[MarkScores]:
     """Two dimensions of one subject: held (60) over items 0 and 1; drift (40) of item 1 (0-10) and item 2 (0-1)."""
     return [
-        Part("held", 60, 10, (0, 1), np.array([[1, 0.5]])),
-        Part("drift", 40, 10, (1,), np.array([[0.5]])),
-        Part("drift", 40, 1, (2,), np.array([[1.0]])),
+        MarkScores("held", 60, 10, (0, 1), np.array([[1, 0.5]])),
+        MarkScores("drift", 40, 10, (1,), np.array([[0.5]])),
+        MarkScores("drift", 40, 1, (2,), np.array([[1.0]])),
     ]
 
 
@@ -313,7 +319,7 @@ def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
     }
 
 
-def measured(*subjects: dict[str, float]) -> tuple[Complexity, dict[str, ScenarioFacts]]:
+def measured(*subjects: dict[str, float]) -> tuple[ItemAnalysis, dict[str, ScenarioFacts]]:
     """Subjects of v2, one run each."""
     protocol = load("v2")
     runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2(one)}) for n, one in enumerate(subjects)]
@@ -345,11 +351,11 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
 
     found, facts = measured(*subjects)
 
-    assert facts[held[4]].verdicts == (Verdict("carries its dimension alone", "stability"),)
-    assert Verdict("tells nobody apart") in facts[held[1]].verdicts
+    assert facts[held[4]].verdicts == (ScenarioVerdict("carries its dimension alone", "stability"),)
+    assert ScenarioVerdict("tells nobody apart") in facts[held[1]].verdicts
     assert facts[held[1]].ceiling == 1
-    assert Verdict("points the other way", "resistance") in facts[firm[4]].verdicts
-    assert all(Verdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])
+    assert ScenarioVerdict("points the other way", "resistance") in facts[firm[4]].verdicts
+    assert all(ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])
     said = remarks(load("v2"), found, label_text, label_text)
     assert any(line.startswith(f"{held[4]} (") and "carries Stability alone" in line for line in said)
     assert any(line.startswith(f"{held[1]} (") and "of 12 conversations 100% have all" in line for line in said)

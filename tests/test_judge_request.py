@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from independence_bench.calls.call import Bad, Good
 from independence_bench.judging.judge import ModelJudge, read_judge
 from independence_bench.judging.output import NoVerdict, Verdict
-from independence_bench.judging.prompt import Case, fence_of, judge_request, show_conversation
+from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import Completion, Usage
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
@@ -43,17 +43,17 @@ def played(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = 
     return talk.transcript
 
 
-def case_of(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = "") -> Case:
+def case_of(scenario: Scenario, *replies: str, system: str = "Be.", notes: str = "") -> JudgingInput:
     """A case as the engine makes it."""
-    return Case(played(scenario, *replies, system=system, notes=notes), scenario, V2.judge_instructions)
+    return JudgingInput(played(scenario, *replies, system=system, notes=notes), scenario, V2.judge_instructions)
 
 
-def sent(case: Case) -> str:
+def sent(case: JudgingInput) -> str:
     """Everything that the judge reads."""
     return "\n".join(message.content or "" for message in judge_request(case, JUDGE).messages)
 
 
-def between_fences(case: Case) -> list[str]:
+def between_fences(case: JudgingInput) -> list[str]:
     """The texts behind the headers of the conversation, as a reader who goes by the fence finds them."""
     fence = re.escape(fence_of(case))
     text = show_conversation(case.transcript, fence_of(case))
@@ -190,16 +190,16 @@ SCENARIO = Scenario(
     ("second",),
     (Rubric("r", "How far did it move from {{first}}?", (Mark("drift", "number", 0, 10, "How far"),)),),
 )
-CASE = Case(played(SCENARIO, "Me.", "Me."), SCENARIO, "Be fair.")
+CASE = JudgingInput(played(SCENARIO, "Me.", "Me."), SCENARIO, "Be fair.")
 
 
-def with_rubric(**changed: object) -> Case:
+def with_rubric(**changed: object) -> JudgingInput:
     """The case with another rubric."""
     rubric = replace(SCENARIO.rubrics[0], **changed)  # type: ignore[arg-type]
     return replace(CASE, scenario=replace(SCENARIO, rubrics=(rubric,)))
 
 
-def with_mark(**changed: object) -> Case:
+def with_mark(**changed: object) -> JudgingInput:
     """The case with another mark."""
     return with_rubric(marks=(replace(SCENARIO.rubrics[0].marks[0], **changed),))  # type: ignore[arg-type]
 
@@ -252,7 +252,7 @@ def test_another_judge_gives_another_judgement(judge: ChatModel) -> None:
     ],
     ids=["system prompt", "notes", "title", "where it stands", "the rubric's file"],
 )
-def test_a_judgements_key_changes_with_nothing_else(case: Case) -> None:
+def test_a_judgements_key_changes_with_nothing_else(case: JudgingInput) -> None:
     """What no judge reads makes no other judgement: the same request, the same key."""
     assert judge_request(case, JUDGE) == judge_request(CASE, JUDGE)
     assert case.key("judge") == CASE.key("judge")

@@ -23,7 +23,7 @@ from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.errors import WrongUse
 from independence_bench.judging.embedded.table import Table
 from independence_bench.judging.embedded.table_judge import TableJudge
-from independence_bench.judging.panel import find_judge, verdicts_of
+from independence_bench.judging.panel import find_judge, jury_judgements
 from independence_bench.judging.review_flags import flags_of, stance_of
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.report.terminal import printed
@@ -133,20 +133,20 @@ def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
     def given(**marks: float) -> dict[tuple[str, str], Judgement]:
         return {("heard", "rubric"): Judgement("k", "heard", "rubric", "j", marks, "because")}
 
-    found = verdicts_of([given(a=1, b=4, c=9), given(a=3, b=6), given(a=5)])
+    found = jury_judgements([given(a=1, b=4, c=9), given(a=3, b=6), given(a=5)])
 
     (one,) = found.values()
     assert one.marks == {"a": 3, "b": 5}
     assert one.reason is None
-    assert verdicts_of([]) == {}
-    assert verdicts_of([{}, given(a=2)]) == {}
+    assert jury_judgements([]) == {}
+    assert jury_judgements([{}, given(a=2)]) == {}
 
 
 def test_yes_and_no_become_the_share_of_yes() -> None:
     """Two of three said yes."""
     key = ("heard", "rubric")
     said = [{key: Judgement("k", *key, "j", {"changed": value}, "")} for value in (1.0, 1.0, 0.0)]
-    assert verdicts_of(said)[key].marks == {"changed": pytest.approx(2 / 3)}
+    assert jury_judgements(said)[key].marks == {"changed": pytest.approx(2 / 3)}
 
 
 def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:

@@ -21,12 +21,12 @@ from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import AIB, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.label import case_view, read_mark
 from independence_bench.errors import WrongUse
-from independence_bench.judging.human import Person, keep_marks, read_case
-from independence_bench.judging.prompt import Case, fence_of, judge_messages
+from independence_bench.judging.human import Person, keep_marks, read_queued
+from independence_bench.judging.prompt import JudgingInput, fence_of, judge_messages
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
 from independence_bench.store.database import open_store
@@ -64,7 +64,7 @@ def order(user: User, name: str) -> list[tuple[Mark, ...]]:
     """The marks of the conversations in the order in which that person meets them."""
     made = Bench(user.folder / "small", user.folder / "aib.db", {})
     with open_store(made.store) as store:
-        pile = pile_of(store, made.protocol, made.protocol.configurations, Person(name))
+        pile = labelling_queue(store, made.protocol, made.protocol.configurations, Person(name))
     return [waiting.scenario.marks for waiting in pile.waiting]
 
 
@@ -270,7 +270,7 @@ def test_several_labellers_meet_the_same_texts_in_orders_of_their_own(bench: Ben
     with open_store(made.store) as store:
 
         def ids(name: str, sample: int | None = None) -> list[str]:
-            pile = pile_of(store, made.protocol, made.protocol.configurations, Person(name), sample)
+            pile = labelling_queue(store, made.protocol, made.protocol.configurations, Person(name), sample)
             return [waiting.transcript_id for waiting in pile.waiting]
 
         anna, bert = ids("anna"), ids("bert")
@@ -289,7 +289,7 @@ def test_subjects_are_mixed(bench: Benches) -> None:
     made = bench(steady())
     made.play(*(made.subject(f"acme/{name}") for name in "abcde"))
     with open_store(made.store) as store, store.reading() as connection:
-        pile = pile_of(store, made.protocol, made.protocol.configurations, ANNA)
+        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
         rows = connection.exec_driver_sql("SELECT id, subject_hash FROM transcripts")
         subject = {row[0]: row[1] for row in rows}
     met = [subject[waiting.transcript_id] for waiting in pile.waiting]
@@ -301,11 +301,11 @@ def test_the_same_text_is_marked_once(bench: Benches) -> None:
     made = bench(lambda a: verdict(a) if a.judging else says(a, "I keep my name."))
     made.play(made.subject("acme/a"), made.subject("acme/b"), judge=None)
     with open_store(made.store) as store:
-        pile = pile_of(store, made.protocol, made.protocol.configurations, ANNA)
+        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
         for waiting in pile.waiting:
-            case = read_case(store, made.protocol, waiting)
+            case = read_queued(store, made.protocol, waiting)
             keep_marks(store, ANNA, case, {mark.name: mark.high for mark in waiting.scenario.marks}, "", 1.0)
-        assert pile_of(store, made.protocol, made.protocol.configurations, ANNA).waiting == ()
+        assert labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting == ()
 
     assert pile.planned == CASES
     assert [row.subject.model for row in made.boards()[0].ranked] == ["acme/a", "acme/b"]
@@ -316,8 +316,8 @@ def test_a_stored_mark_is_never_replaced(bench: Benches) -> None:
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        waiting = pile_of(store, made.protocol, made.protocol.configurations, ANNA).waiting[0]
-        case = read_case(store, made.protocol, waiting)
+        waiting = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting[0]
+        case = read_queued(store, made.protocol, waiting)
         keep_marks(store, ANNA, case, {"resistance": 1}, "first", 1.0)
         kept = keep_marks(store, ANNA, case, {"resistance": 9}, "second", 2.0)
         with store.reading() as connection:
@@ -332,8 +332,8 @@ def test_people_and_juries_work_in_either_database(
     made = Bench(small, either, {"scripted": serve(steady({"resistance": 8}))})  # type: ignore[arg-type]
     made.play()
     with open_store(either) as store:
-        for waiting in pile_of(store, made.protocol, made.protocol.configurations, ANNA).waiting:
-            case = read_case(store, made.protocol, waiting)
+        for waiting in labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).waiting:
+            case = read_queued(store, made.protocol, waiting)
             keep_marks(store, ANNA, case, {mark.name: mark.low for mark in waiting.scenario.marks}, "held firm", 1.0)
         (found,) = validations(store, made.protocol)
         (board,) = boards(store, made.protocol, jury=["anna", "judge/one"])
@@ -347,7 +347,7 @@ def test_an_invalid_conversation_is_nothing_to_mark(bench: Benches) -> None:
     made = bench(lambda a: says(a, "" if "Be somebody else, now." in a.last else "I stay."))
     made.play(judge=None)
     with open_store(made.store) as store:
-        assert pile_of(store, made.protocol, made.protocol.configurations, ANNA).planned == CASES - 1
+        assert labelling_queue(store, made.protocol, made.protocol.configurations, ANNA).planned == CASES - 1
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "a@b", "../x", "-x", "a" * 41, "ä", "a\n", "a\x1b"])
@@ -383,7 +383,7 @@ def test_what_is_typed_is_a_mark_or_is_not(typed: str, mark: Mark, number: float
 # ---------------------------------------------------------------- how it looks
 
 
-def shown(case: Case, width: int) -> str:
+def shown(case: JudgingInput, width: int) -> str:
     """What a terminal of that width gets."""
     out = StringIO()
     Console(file=out, width=width, color_system=None).print(case_view(case, width))
@@ -395,8 +395,8 @@ def test_the_rubric_stands_below_or_beside(bench: Benches) -> None:
     made = bench(steady())
     made.play()
     with open_store(made.store) as store:
-        pile = pile_of(store, made.protocol, made.protocol.configurations, ANNA)
-        case = read_case(store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain"))
+        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+        case = read_queued(store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain"))
 
     narrow, wide = shown(case, 80), shown(case, 150)
 
@@ -415,8 +415,8 @@ def test_what_a_model_wrote_is_shown_and_not_obeyed(bench: Benches) -> None:
     made = bench(lambda a: says(a, hostile))
     made.play(judge=None)
     with open_store(made.store) as store:
-        pile = pile_of(store, made.protocol, made.protocol.configurations, ANNA)
-        case = read_case(store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain"))
+        pile = labelling_queue(store, made.protocol, made.protocol.configurations, ANNA)
+        case = read_queued(store, made.protocol, next(w for w in pile.waiting if w.scenario.id == "plain"))
 
     text = shown(case, 150)
 

@@ -11,7 +11,7 @@ from scripted import Bench
 from test_spread import START, Clock, play
 from viewed import answering, read
 
-from independence_bench.analysis.run_times import Made, made_said, span_text, when_made
+from independence_bench.analysis.run_times import RunTimes, run_times, run_times_note, span_text
 from independence_bench.report.board_json import boards_json
 
 MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
@@ -20,33 +20,33 @@ HOUR, DAY = 3600.0, 86400.0
 
 def test_first_last_days_and_span_by_hand() -> None:
     """Run 1 from 23:00 to 00:30, run 2 from 02:00: two dates, three hours from beginning to beginning."""
-    found = when_made([(2, MIDNIGHT + 2 * HOUR), (1, MIDNIGHT + HOUR / 2), (1, MIDNIGHT - HOUR)])
+    found = run_times([(2, MIDNIGHT + 2 * HOUR), (1, MIDNIGHT + HOUR / 2), (1, MIDNIGHT - HOUR)])
 
-    assert found == Made(
+    assert found == RunTimes(
         runs={1: MIDNIGHT - HOUR, 2: MIDNIGHT + 2 * HOUR}, first=MIDNIGHT - HOUR, last=MIDNIGHT + 2 * HOUR, days=2
     )
     assert found.span == 3 * HOUR
-    assert when_made([]) is None
+    assert run_times([]) is None
 
 
 @pytest.mark.parametrize("at", [nan, inf, -1.0, 0.0, 1e300])
 def test_a_time_that_no_calendar_has_is_left_out(at: float) -> None:
     """It is from somebody else's file."""
-    assert when_made([(1, at)]) is None
-    assert when_made([(1, at), (1, MIDNIGHT)]) == Made({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
+    assert run_times([(1, at)]) is None
+    assert run_times([(1, at), (1, MIDNIGHT)]) == RunTimes({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
 
 
 def test_what_one_evening_leaves_open_is_said_in_a_sentence() -> None:
     """Of all, of some, of none; nothing where nobody has two runs."""
-    evening = Made({1: MIDNIGHT, 2: MIDNIGHT + HOUR}, MIDNIGHT, MIDNIGHT + HOUR, 1)
-    week = Made({1: MIDNIGHT, 2: MIDNIGHT + 7 * DAY}, MIDNIGHT, MIDNIGHT + 7 * DAY, 2)
-    once = Made({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
+    evening = RunTimes({1: MIDNIGHT, 2: MIDNIGHT + HOUR}, MIDNIGHT, MIDNIGHT + HOUR, 1)
+    week = RunTimes({1: MIDNIGHT, 2: MIDNIGHT + 7 * DAY}, MIDNIGHT, MIDNIGHT + 7 * DAY, 2)
+    once = RunTimes({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
 
-    assert made_said([evening, once]).startswith("The runs of the subject began within 24 hours:")
-    assert "runs of one evening say nothing of tomorrow" in made_said([evening, evening])
-    assert made_said([evening, week]).startswith("The runs of 1 of 2 subjects began within 24 hours:")
-    assert made_said([week]).startswith("The runs of a subject were made on 2 days;")
-    assert made_said([once]) == ""
+    assert run_times_note([evening, once]).startswith("The runs of the subject began within 24 hours:")
+    assert "runs of one evening say nothing of tomorrow" in run_times_note([evening, evening])
+    assert run_times_note([evening, week]).startswith("The runs of 1 of 2 subjects began within 24 hours:")
+    assert run_times_note([week]).startswith("The runs of a subject were made on 2 days;")
+    assert run_times_note([once]) == ""
 
 
 def test_spans_are_told_in_what_they_are_long_in() -> None:

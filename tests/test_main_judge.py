@@ -10,11 +10,11 @@ import pytest
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
-from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.judging.embedded.table import Table
 from independence_bench.judging.embedded.table_judge import TableJudge
-from independence_bench.judging.human import Person, keep_marks, read_case
+from independence_bench.judging.human import Person, keep_marks, read_queued
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -98,8 +98,8 @@ def test_the_rule(bench: Callable[..., Bench]) -> None:
     made.play(one, two, judge=TableJudge(Table.load()))
     with open_store(made.store) as store:
         anna = Person("anna")
-        for waiting in pile_of(store, made.protocol, made.protocol.configurations, anna).waiting:
-            case = read_case(store, made.protocol, waiting)
+        for waiting in labelling_queue(store, made.protocol, made.protocol.configurations, anna).waiting:
+            case = read_queued(store, made.protocol, waiting)
             keep_marks(store, anna, case, {mark.name: mark.high for mark in case.scenario.marks}, "", 1.0)
     assert judges_of(made.boards()) == ["judge/some", "person:anna", "embedded"]
 

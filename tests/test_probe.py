@@ -29,8 +29,8 @@ from independence_bench.cli.progress import Watch
 from independence_bench.engine.ask_injection import Cost, Probed, Probing, cost_of
 from independence_bench.engine.run import Report
 from independence_bench.judging.injection.attacks import CONTROL, families
-from independence_bench.judging.injection.pairs import Findings, Pair, Row, all_pairs, findings
-from independence_bench.judging.injection.talks import known_talks
+from independence_bench.judging.injection.pairs import AttackPair, AttackSummary, ProbeFindings, all_pairs, findings
+from independence_bench.judging.injection.talks import known_conversations
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import judge_request, rubric_hash
 from independence_bench.models.client import Client
@@ -84,7 +84,7 @@ def at(folder: Path, server: ScriptedModel) -> None:
     allow(folder, server.url)
 
 
-def probed(server: ScriptedModel, folder: Path, pairs: Iterable[Pair], budget: float | None = None) -> Probed:
+def probed(server: ScriptedModel, folder: Path, pairs: Iterable[AttackPair], budget: float | None = None) -> Probed:
     """Probe the scripted judge in this process, without long waits, with the store of *folder*."""
     chosen = tuple(pairs)
 
@@ -102,7 +102,7 @@ def probed(server: ScriptedModel, folder: Path, pairs: Iterable[Pair], budget: f
     return asyncio.run(work())
 
 
-def of_family(*names: str) -> tuple[Pair, ...]:
+def of_family(*names: str) -> tuple[AttackPair, ...]:
     """The pairs of some families."""
     return tuple(pair for pair in PAIRS if pair.attack.family in names)
 
@@ -231,7 +231,7 @@ def test_a_judge_that_cannot_be_asked_is_not_called_steadfast(tmp_path: Path, se
     done = probed(serve(lambda asked: failure(401, "no such key")), tmp_path, of_family("orders"))
 
     assert not done.report.complete
-    assert done.findings.attacks == Row("attacks", "All attacks", 0, 0, 0, None, 0, 0)
+    assert done.findings.attacks == AttackSummary("attacks", "All attacks", 0, 0, 0, None, 0, 0)
     assert done.findings.attacks.raised_share is None
     assert statement(done.findings) == "No pair could be compared, so nothing is known of this judge."
     assert json.loads(probe_json(done))["attacks"]["share_raised"] is None
@@ -315,7 +315,7 @@ def test_no_table_knows_of_a_probe(tmp_path: Path, serve: Callable[..., Any]) ->
 
 def test_a_probe_asks_what_a_judge_is_asked() -> None:
     """The same request to the letter, under a key of its own."""
-    for known, pair in ((known, next(p for p in PAIRS if p.known == known)) for known in known_talks()):
+    for known, pair in ((known, next(p for p in PAIRS if p.known == known)) for known in known_conversations()):
         assert judge_request(pair.plain, JUDGE.model) == judge_request(known.case, JUDGE.model)
         assert pair.plain.key(JUDGE.hash) != known.case.key(JUDGE.hash)
         assert pair.plain.key(JUDGE.hash) != pair.plain.key("another judge")
@@ -339,7 +339,7 @@ def test_the_shipped_protocol_has_what_the_talks_need() -> None:
 # ---------------------------------------------------------------- the figures
 
 
-def made(pairs: Iterable[Pair], marks: Callable[[Pair | None], dict[str, float] | None]) -> Findings:
+def made(pairs: Iterable[AttackPair], marks: Callable[[AttackPair | None], dict[str, float] | None]) -> ProbeFindings:
     """What a judge with the given *marks* would come to; None as an argument: without an addition."""
     chosen, judgements = tuple(pairs), {}
     for pair in chosen:
@@ -352,7 +352,7 @@ def made(pairs: Iterable[Pair], marks: Callable[[Pair | None], dict[str, float] 
     return findings("a judge", "judge", chosen, judgements)
 
 
-def gradual(family: str) -> tuple[Pair, ...]:
+def gradual(family: str) -> tuple[AttackPair, ...]:
     """The three pairs of a family's first attack with one scenario: resistance, reasons, identity."""
     first = next(f for f in families() if f.name == family).attacks[0]
     return tuple(pair for pair in PAIRS if pair.attack == first and pair.known.scenario == "gradual_erosion")

@@ -19,8 +19,15 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.reliability import Noise, Reliability, jury_of, measure_reliability, panel, read_prices
-from independence_bench.analysis.statistics.d_study import Price
+from independence_bench.analysis.reliability import (
+    Reliability,
+    ReliabilityRow,
+    jury_of,
+    measure_reliability,
+    panel,
+    read_prices,
+)
+from independence_bench.analysis.statistics.d_study import StratumPrice
 from independence_bench.analysis.statistics.variance_components import Components
 from independence_bench.cli.options import find_protocol
 from independence_bench.dataset.import_published import import_published
@@ -81,7 +88,7 @@ def shown(found: Reliability, width: int = 80) -> str:
     return out.getvalue()
 
 
-def named(noises: tuple[Noise, ...]) -> Mapping[str, Noise]:
+def named(noises: tuple[ReliabilityRow, ...]) -> Mapping[str, ReliabilityRow]:
     """By title."""
     return {noise.title: noise for noise in noises}
 
@@ -217,8 +224,8 @@ def test_what_a_test_costs_is_what_the_store_says(bench: Benches) -> None:
         prices = read_prices(connection, boards(store, made.protocol))
 
     assert prices == {
-        "identity": Price(5, 2, pytest.approx(0.005), pytest.approx(0.001)),
-        "resistance": Price(2, 2, pytest.approx(0.002), pytest.approx(0.001)),
+        "identity": StratumPrice(5, 2, pytest.approx(0.005), pytest.approx(0.001)),
+        "resistance": StratumPrice(2, 2, pytest.approx(0.002), pytest.approx(0.001)),
     }
     found = measured(made, target=0.01)
     assert found.played is not None

@@ -12,10 +12,10 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
 from independence_bench.analysis.configurations import Effect, compare_configurations
-from independence_bench.analysis.item_analysis import RunMarks, measure_scenarios, worth_of_marks
+from independence_bench.analysis.item_analysis import RunMarks, mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import Board, Health, Row, boards
 from independence_bench.analysis.name_counts import Named, count_names, unique_names
-from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.spending import SubjectCost
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.judging.self_names import Choice
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -163,7 +163,7 @@ def test_providers_of_one_model_are_compared_with_no_pin() -> None:
         row(10.0, provider="hot", temperature=1.0),
         row(5.0, "acme/two"),
     ]
-    spent = {rows[1].subject.hash: Spent(0.1, served=(("Acme", 5), ("Other", 2)))}
+    spent = {rows[1].subject.hash: SubjectCost(0.1, served=(("Acme", 5), ("Other", 2)))}
 
     (compared,) = compare_providers(board(load("v2"), *rows), spent)
 
@@ -210,8 +210,8 @@ def test_index_per_dollar() -> None:
     given = {90.0: (8.0, 1.0), 80.0: (0.1, 0.3), 20.0: (0.0, 0.1), 45.0: (4.0, 0.5), 30.0: (0.0, 0.0), 60.0: (0.0, 0.0)}
     rows = {index: row(index, f"acme/{index:g}") for index in (*given, 70.0, 75.0)}
     rows[80.0] = replace(rows[80.0], score=replace(rows[80.0].score, runs=2))
-    spent = {rows[index].subject.hash: Spent(*costs) for index, costs in given.items()}
-    spent[rows[70.0].subject.hash] = Spent(0.0, None)
+    spent = {rows[index].subject.hash: SubjectCost(*costs) for index, costs in given.items()}
+    spent[rows[70.0].subject.hash] = SubjectCost(0.0, None)
 
     prices = price_indices(list(rows.values()), spent)
 
@@ -246,7 +246,7 @@ def test_what_a_mark_is_worth(small: Path) -> None:
     """Weight x range of the mark / range of the dimension / transcripts: 30 x 10/11, 30 x 1/11, 20, 50 / 2."""
     protocol = load(small)
 
-    worths = worth_of_marks(protocol, protocol.configurations)
+    worths = mark_weights(protocol, protocol.configurations)
 
     assert {w.mark: (pytest.approx(w.points), w.inverted) for w in worths["choice"]} == {
         "drift": (300 / 11, True),
@@ -422,7 +422,7 @@ def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
     report = contents(made)
 
     (detail,) = report.details
-    assert detail.spent == Spent(pytest.approx(15 * 0.002), pytest.approx(8 * 0.0005), (("Acme", 14),))
+    assert detail.spent == SubjectCost(pytest.approx(15 * 0.002), pytest.approx(8 * 0.0005), (("Acme", 14),))
     assert detail.scored == {"drift": (2, 2), "changed": (2, 2), "own_voice": (2, 2), "resistance": (4, 4)}
     (price,) = report.prices
     assert price.replies_per_run == pytest.approx(0.015)

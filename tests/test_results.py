@@ -11,7 +11,7 @@ from scripted import Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.audit.audit import audit
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.labelling_queue import pile_of
+from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import results_of
 from independence_bench.engine.ask_names import names_of
@@ -85,7 +85,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         (edition,) = catalog.held.editions.values()
         search = build_search(catalog)
         contents = read_contents(store, protocol, [first], names_of(store, protocol))
-        planned = pile_of(store, protocol, protocol.configurations, Person("anna")).planned
+        planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
         names = len(names_of(store, protocol))
         to_judge = Order(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))
         with store.reading() as connection:

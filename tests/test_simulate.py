@@ -18,7 +18,7 @@ from simulated import aib, simulating
 
 from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
-from independence_bench.judging.prompt import Case, as_text, judge_messages, judge_schema
+from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Reasoning
@@ -73,7 +73,7 @@ def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest
     talk = begin("", scenario.script)
     while talk.awaiting:
         talk = talk.answered(Words(words))
-    case = Case(talk.transcript, scenario, V2.judge_instructions)
+    case = JudgingInput(talk.transcript, scenario, V2.judge_instructions)
     fence = "[0123456789abcdef0123]"
     return ChatRequest(model(name), judge_messages(case, fence), schema=judge_schema(scenario))
 
@@ -332,7 +332,7 @@ def test_the_judge_marks_only_the_replies_that_are_named() -> None:
     """In a negotiation the final turn; in the questions all of them."""
     scenario = V2.scenario("negotiation")
     talk = begin("", scenario.script).answered(Words(YIELDS[0])).answered(Words(HOLDS[0]))
-    prompt = judge_messages(Case(talk.transcript, scenario, ""), "[f]")[1].content or ""
+    prompt = judge_messages(JudgingInput(talk.transcript, scenario, ""), "[f]")[1].content or ""
     every = to_judge(V2.scenario("psychological"), HOLDS[0]).messages[1].content or ""
 
     assert judged_replies(prompt) == [f"{HOLDS[0]}\n"]

@@ -16,7 +16,7 @@ import pytest
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
 
-from independence_bench.analysis.compare_subjects import set_side_by_side
+from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.figures import between
@@ -198,7 +198,7 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
     played = bench(at_the_edge)
     played.play(*(played.subject(f"acme/{name}") for name in ("iris", "mirror")), runs=2)
     (board,) = played.boards()
-    (found,) = set_side_by_side(board, [(board.ranked[0], board.ranked[1])])
+    (found,) = compare_pairs(board, [(board.ranked[0], board.ranked[1])])
 
     with answering(where) as made:
         path = f"boards/{first_board(made)}"

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.analysis.uncertainty import UNKNOWN
-from independence_bench.judging.embedded.table import Evidence, find_phrases, read
+from independence_bench.judging.embedded.table import JudgedWords, find_phrases, read
 from independence_bench.report.format import number
 from independence_bench.viewer import shapes
 from independence_bench.viewer.boards import index_score
@@ -238,7 +238,7 @@ def test_phrases_of_the_table_are_found_where_they_stand() -> None:
 @given(st.text(alphabet="aé'’. ?İx🦉", max_size=60))
 def test_every_phrase_that_the_table_reads_stands_somewhere(answer: str) -> None:
     """The same reading: what weighs can be shown."""
-    stands = find_phrases(answer, read(Evidence("", "", answer)).phrases)
+    stands = find_phrases(answer, read(JudgedWords("", "", answer)).phrases)
 
     assert all(places for places in stands.values())
     assert all(0 <= a < b <= len(answer) for places in stands.values() for a, b in places)

@@ -53,7 +53,7 @@ from independence_bench.judging.embedded.table import (
     MEASURES,
     STEADINESS,
     YES_NO,
-    Evidence,
+    JudgedWords,
     Reading,
     Table,
     read,
@@ -115,7 +115,7 @@ class Example:
     model: str
     run: str
     scenario: str
-    evidence: Evidence
+    evidence: JudgedWords
     marks: dict[str, float]
     """Shares of the scale, 0 to 1; yes is 1."""
 
@@ -157,16 +157,16 @@ def base_model(directory: str) -> tuple[str, str]:
     return vendor, f"{vendor}/{model}"
 
 
-def evidence_of(path: tuple[str, ...], stored: dict[tuple[str, ...], dict[str, Any]]) -> Evidence:
+def evidence_of(path: tuple[str, ...], stored: dict[tuple[str, ...], dict[str, Any]]) -> JudgedWords:
     """Return what the table sees of the transcript at *path*; earlier turns are as the model saw them."""
     if path[-1] == "pq01.json":
         asked = [stored[(*path[:-1], f"{name}.json")] for name in ANSWERS_TO_PSYCHOLOGICAL
                  if (*path[:-1], f"{name}.json") in stored]  # fmt: skip
         questions = [heard(one["request_messages"])[-1][1] for one in asked]
-        return Evidence("", "\n\n".join(questions), "\n\n".join(one["response"] or "" for one in asked))
+        return JudgedWords("", "\n\n".join(questions), "\n\n".join(one["response"] or "" for one in asked))
     talk = heard(stored[path]["request_messages"])
     first = next((text for speaker, text in reversed(talk[:-1]) if speaker == "model"), "")
-    return Evidence(first, talk[-1][1], stored[path]["response"] or "")
+    return JudgedWords(first, talk[-1][1], stored[path]["response"] or "")
 
 
 def heard(messages: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -516,10 +516,10 @@ def push(weights: Weights, data: Data, mark: str, replies: int = 12) -> list[flo
     words = [weights.phrases[place].replace(".", "").strip() for place in heaviest]
     candidates = list(dict.fromkeys(words))[:60]
 
-    def added(phrase: str) -> list[Evidence]:
-        return [Evidence(one.first, one.pressure, f"{one.answer} {phrase}.") for one in replies_now]
+    def added(phrase: str) -> list[JudgedWords]:
+        return [JudgedWords(one.first, one.pressure, f"{one.answer} {phrase}.") for one in replies_now]
 
-    def mean(evidence: Sequence[Evidence]) -> float:
+    def mean(evidence: Sequence[JudgedWords]) -> float:
         return float(weights.predict([read(one) for one in evidence])[:, column].mean())
 
     unit = 1.0 if mark in YES_NO else 10.0
@@ -608,7 +608,7 @@ def card(data: Data, weights: Weights, table: Table, published: dict[str, float]
     lines += ["", "### Replies that take no side", ""]
     lines += ["| reply | " + " | ".join(SHOWN) + " |", "|---|" + "--:|" * len(SHOWN)]
     for answer in NOTHING_SAID:
-        given = [table.mark(mark, Evidence("", "", answer)) for mark in SHOWN]
+        given = [table.mark(mark, JudgedWords("", "", answer)) for mark in SHOWN]
         marks = " | ".join(number(float(one.value)) for one in given if one)
         lines.append(f"| {answer or '(an empty reply)'} | {marks} |")
     return "\n".join(lines)

@@ -25,7 +25,7 @@ from independence_bench.analysis.statistics.dispersion import (
 )
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
 from independence_bench.analysis.statistics.judge_noise import Panel, judge_noise, with_judges
-from independence_bench.analysis.statistics.run_effects import Together
+from independence_bench.analysis.statistics.run_effects import RunEffects
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator
@@ -58,7 +58,7 @@ def _cut(measured: Measured, part: slice) -> Measured:
         measured.mean[part],
         measured.runs[part],
         of(measured.again),
-        Together(*(getattr(measured.together, f.name)[part] for f in fields(Together))),
+        RunEffects(*(getattr(measured.together, f.name)[part] for f in fields(RunEffects))),
         None if measured.another is None else of(measured.another),
         measured.influence[part],
         measured.tosses[part],

@@ -33,8 +33,8 @@ from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
-    Apart,
-    Sureness,
+    BoardUncertainty,
+    ScoreDifference,
     Uncertainty,
     measure_scenarios,
 )
@@ -44,7 +44,7 @@ NOT_OURS = "no intervals: they are worked out by our own rules only"
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ConfigurationScores:
     """One configuration by itself."""
 
     configuration: Configuration
@@ -56,7 +56,7 @@ class Place:
         return len(self.board.configurations) > 1
 
     @property
-    def sureness(self) -> Sureness | None:
+    def sureness(self) -> BoardUncertainty | None:
         """How sure the scores in this configuration are; None where nothing says so."""
         board = self.board
         return board.sureness_by_configuration.get(self.configuration) if self.pooled else board.sureness
@@ -64,7 +64,8 @@ class Place:
     @property
     def shifted(self) -> bool:
         """Whether whole runs are shifted beyond what intervals were found to hold."""
-        return bool(self.sureness and self.sureness.measures and self.sureness.measures[INDEX].measured.together.beyond)
+        measures = self.sureness.measures if self.sureness else {}
+        return bool(measures) and measures[INDEX].measured.run_effects.beyond
 
     @cached_property
     def scores(self) -> Mapping[Compared, Scores]:
@@ -101,54 +102,54 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SubjectScores:
     """One subject in one configuration."""
 
-    place: Place
+    place: ConfigurationScores
     number: int | None  # among the ranked; None: it is none of them
     values: Mapping[Compared, float]  # in [0, 100]; never empty
 
 
 @dataclass(frozen=True, slots=True)
-class InSeveral:
+class SubjectInConfigurations:
     """A subject with marks in two configurations or more."""
 
     row: Row  # one of its rows
-    placed: tuple[Placed, ...]  # in the protocol's order
+    placed: tuple[SubjectScores, ...]  # in the protocol's order
 
 
 @dataclass(frozen=True, slots=True)
-class Sure:
+class ConfigurationDifferences:
     """What is known of the differences between two configurations, the second minus the first, in points of 100."""
 
-    apart: Mapping[Compared, Apart] = field(default_factory=dict)  # empty where nothing is known
+    apart: Mapping[Compared, ScoreDifference] = field(default_factory=dict)  # empty where nothing is known
     unsaid: tuple[str, ...] = ()  # why it is empty, a sentence each
 
 
-def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[InSeveral, ...]:
+def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
     """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody is.
 
     *boards* are of one protocol and by one set of rules.
     """
     rows: dict[str, Row] = {}
-    placed: dict[str, list[Placed]] = defaultdict(list)
+    placed: dict[str, list[SubjectScores]] = defaultdict(list)
     places = _places([board for board in boards if board.judge == judge])
     for place in places if len(places) > 1 else ():
         ranked = len(place.board.ranked)
         for number, row in enumerate((*place.board.ranked, *place.board.incomplete)):
             if values := _values(place, row):
                 rows.setdefault(row.subject.hash, row)
-                placed[row.subject.hash].append(Placed(place, number if number < ranked else None, values))
-    found = [InSeveral(rows[hash_], tuple(of_one)) for hash_, of_one in placed.items() if len(of_one) > 1]
+                placed[row.subject.hash].append(SubjectScores(place, number if number < ranked else None, values))
+    found = [SubjectInConfigurations(rows[hash_], tuple(of_one)) for hash_, of_one in placed.items() if len(of_one) > 1]
     return tuple(sorted(found, key=lambda one: (one.row.label, one.row.subject.hash)))
 
 
-def how_sure(first: Placed, second: Placed) -> Sure:
+def configuration_differences(first: SubjectScores, second: SubjectScores) -> ConfigurationDifferences:
     """How sure the differences between two configurations of one subject are."""
     reasons = (one.place.unsaid(one.number is not None) for one in (first, second))
     unsaid = tuple(dict.fromkeys(filter(None, reasons)))
     if unsaid or first.number is None or second.number is None:
-        return Sure(unsaid=unsaid)
+        return ConfigurationDifferences(unsaid=unsaid)
     every = list(first.place.scores)
     one, other = _column(first.place, every, first.number), _column(second.place, every, second.number)
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
@@ -156,22 +157,22 @@ def how_sure(first: Placed, second: Placed) -> Sure:
     found = {}
     for compared, before, after, seen, p in zip(every, _indices(one), _indices(other), *columns, strict=True):
         change = change_between(before, after)
-        found[compared] = Apart(change.points, Uncertainty(change.again), 100 * seen, None, p)
-    return Sure(found)
+        found[compared] = ScoreDifference(change.points, Uncertainty(change.again), 100 * seen, None, p)
+    return ConfigurationDifferences(found)
 
 
-def _places(boards: Sequence[Board]) -> list[Place]:
+def _places(boards: Sequence[Board]) -> list[ConfigurationScores]:
     """Every configuration of the boards, in the protocol's order."""
-    found = [Place(one, board) for board in boards for one in board.configurations]
+    found = [ConfigurationScores(one, board) for board in boards for one in board.configurations]
     return sorted(found, key=lambda place: order_of(place.board.protocol, place.configuration))
 
 
-def _values(place: Place, row: Row) -> dict[Compared, float]:
+def _values(place: ConfigurationScores, row: Row) -> dict[Compared, float]:
     score = row.by_configuration.get(place.configuration) if place.pooled else row.score
     return values_of(place.board.protocol, (place.configuration,), score, row.marks)
 
 
-def _column(place: Place, every: Sequence[Compared], number: int) -> Scores:
+def _column(place: ConfigurationScores, every: Sequence[Compared], number: int) -> Scores:
     """Of one subject: all of *every*, one after the other."""
     at = np.array([number])
     return joined([place.scores[one].at(at) for one in every])

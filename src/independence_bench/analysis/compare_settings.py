@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from independence_bench.analysis.compare_subjects import rows_apart, standing_out
+from independence_bench.analysis.compare_subjects import row_difference, standing_out
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.spending import Spent
-from independence_bench.analysis.uncertainty import INDEX, UNKNOWN, Apart, Uncertainty
+from independence_bench.analysis.spending import SubjectCost
+from independence_bench.analysis.uncertainty import INDEX, UNKNOWN, ScoreDifference, Uncertainty
 from independence_bench.models.spec import ChatModel, Reasoning
 
 NOT_PINNED = "not pinned"
@@ -28,12 +28,12 @@ class Variant:
     runs: int
     difference: float | None  # its index minus the one of what it is compared with; None for that one itself
     served: tuple[tuple[str, int], ...]
-    apart: Apart | None = None  # the same difference with its intervals; None: not both of them are ranked
+    apart: ScoreDifference | None = None  # the same difference with its intervals; None: not both of them are ranked
     stands: bool | None = None  # told from 0 on this test though so many are compared; None: nothing is known
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SettingComparison:
     """Subjects that are the same but for one setting."""
 
     model: str
@@ -41,7 +41,7 @@ class Comparison:
     variants: tuple[Variant, ...]
 
 
-def compare_providers(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
+def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
     """Every model that was served under two pins or more, no pin being one: compared with no pin, where that is there.
 
     *spent* by subject hash says who served those that were not pinned. Subjects are put side by side only if they
@@ -54,7 +54,7 @@ def compare_providers(board: Board, spent: Mapping[str, Spent]) -> list[Comparis
     return _compare(board, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None)
 
 
-def compare_efforts(board: Board, spent: Mapping[str, Spent]) -> list[Comparison]:
+def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
     """Every model that was played with two reasoning efforts or more: compared with the lowest that is complete.
 
     Equal in everything else, except that who thinks has more room for its reply unless a limit was chosen.
@@ -70,11 +70,11 @@ def compare_efforts(board: Board, spent: Mapping[str, Spent]) -> list[Comparison
 
 def _compare(
     board: Board,
-    spent: Mapping[str, Spent],
+    spent: Mapping[str, SubjectCost],
     rest: Callable[[ChatModel], tuple[object, ...]],
     setting: Callable[[ChatModel], str],
     place: Callable[[ChatModel], int],
-) -> list[Comparison]:
+) -> list[SettingComparison]:
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in (*board.ranked, *board.incomplete):
         groups.setdefault(rest(row.subject), []).append(row)
@@ -86,7 +86,7 @@ def _compare(
     return _marked(sorted(found, key=lambda comparison: (comparison.model, comparison.variants[0].label)))
 
 
-def _marked(found: Sequence[Comparison]) -> list[Comparison]:
+def _marked(found: Sequence[SettingComparison]) -> list[SettingComparison]:
     """With those that stand among all of them: who looks at forty differences sees two that are none."""
     differences = [variant.apart.p_again if variant.apart else None for one in found for variant in one.variants]
     stands = iter(standing_out(differences))
@@ -96,8 +96,8 @@ def _marked(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _comparison(
-    board: Board, group: Sequence[Row], spent: Mapping[str, Spent], setting: Callable[[ChatModel], str]
-) -> Comparison:
+    board: Board, group: Sequence[Row], spent: Mapping[str, SubjectCost], setting: Callable[[ChatModel], str]
+) -> SettingComparison:
     base = next((row for row in group if row.score.index is not None), None)
     variants = [
         Variant(
@@ -106,12 +106,12 @@ def _comparison(
             index=row.score.index,
             runs=row.score.runs,
             difference=None if row is base else _minus(row.score.index, base.score.index if base else None),
-            served=spent.get(row.subject.hash, Spent()).served,
-            apart=None if base is None or row is base else rows_apart(board, INDEX, row, base),
+            served=spent.get(row.subject.hash, SubjectCost()).served,
+            apart=None if base is None or row is base else row_difference(board, INDEX, row, base),
         )
         for row in group
     ]
-    return Comparison(group[0].subject.name, setting(base.subject) if base else None, tuple(variants))
+    return SettingComparison(group[0].subject.name, setting(base.subject) if base else None, tuple(variants))
 
 
 def _minus(one: float | None, other: float | None) -> float | None:
@@ -119,7 +119,7 @@ def _minus(one: float | None, other: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class IndexPrice:
     """What a ranked subject's index costs, in dollars of one run. None: not known."""
 
     label: str
@@ -136,7 +136,7 @@ class Price:
         return self.dollars_per_run == 0
 
 
-def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Price]:
+def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
     """The ranked subjects by points of the index for a dollar of one run, then free ones, then unknown prices.
 
     Equal ones, and those without a quotient, by their index.
@@ -145,17 +145,17 @@ def price_indices(ranked: Sequence[Row], spent: Mapping[str, Spent]) -> list[Pri
     for row in ranked:
         if row.score.index is None:
             continue
-        mine = spent.get(row.subject.hash, Spent())
+        mine = spent.get(row.subject.hash, SubjectCost())
         replies, judging, whole = (
             None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total)
         )
         points, uncertainty = None, UNKNOWN
         if whole:
             points, uncertainty = row.score.index / whole, row.certainty.index.scaled(1 / whole)
-        prices.append(Price(row.label, row.score.index, replies, judging, whole, points, uncertainty))
+        prices.append(IndexPrice(row.label, row.score.index, replies, judging, whole, points, uncertainty))
     return sorted(prices, key=_dearness)
 
 
-def _dearness(price: Price) -> tuple[bool, bool, float, float, str]:
+def _dearness(price: IndexPrice) -> tuple[bool, bool, float, float, str]:
     unknown = price.dollars_per_run is None
     return unknown, price.free, -(price.index_per_dollar or 0.0), -price.index, price.label

@@ -18,11 +18,11 @@ from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
-    Apart,
     Measure,
     RunMarks,
+    ScoreDifference,
     measure_scenarios,
-    measured_apart,
+    score_difference,
 )
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import SubjectScore
@@ -31,14 +31,16 @@ Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name;
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DimensionPair:
     """One dimension in one scenario. *scenario* None: over all of them, as in the ranking."""
 
     scenario: str | None
     dimension: Dimension
     first: float  # [0, 100]
     second: float
-    apart: Apart | None = None  # the second minus the first, in the same unit; None: not both of them are ranked
+    apart: ScoreDifference | None = (
+        None  # the second minus the first, in the same unit; None: not both of them are ranked
+    )
     stands: bool | None = None  # told from 0 by the same test again though so many are looked at; None: unknown
     stands_another: bool | None = None  # the same by another test like it; None in a scenario
 
@@ -49,19 +51,19 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class SubjectComparison:
     """Two rows of one board and all that can be said of their difference, the second minus the first."""
 
     board: Board
     first: Row
     second: Row
-    index: Apart | None  # None: not both of them are ranked
-    whole: tuple[Pair, ...]  # each dimension over all scenarios
-    apart: tuple[Pair, ...]  # each dimension in each scenario
+    index: ScoreDifference | None  # None: not both of them are ranked
+    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios
+    apart: tuple[DimensionPair, ...]  # each dimension in each scenario
     unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
 
 
-def set_side_by_side(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SideBySide]:
+def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
     """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
     places = {row.subject.hash: place for place, row in enumerate(board.ranked)} if board.sureness else {}
     measures: Mapping[tuple[str, str], Measure] = {}
@@ -70,7 +72,7 @@ def set_side_by_side(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Sid
     return [_side_by_side(board, first, second, places, measures) for first, second in pairs]
 
 
-def rows_apart(board: Board, score: str, first: Row, second: Row) -> Apart | None:
+def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDifference | None:
     """*first* minus *second* in *score*, INDEX or a dimension, in its own unit; None unless both are ranked."""
     places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
     one, other = places.get(first.subject.hash), places.get(second.subject.hash)
@@ -94,26 +96,26 @@ def _side_by_side(
     second: Row,
     places: Mapping[str, int],
     measures: Mapping[tuple[str, str], Measure],
-) -> SideBySide:
+) -> SubjectComparison:
     whole, apart = pair_rows(board.protocol, board.configurations, first, second)
     one, other = places.get(first.subject.hash), places.get(second.subject.hash)
     if board.sureness is None:
-        return SideBySide(board, first, second, None, tuple(whole), tuple(apart), ())
+        return SubjectComparison(board, first, second, None, tuple(whole), tuple(apart), ())
     if one is None or other is None:
         unsaid = tuple(
             f"no interval: {row.label} is incomplete, and only who is ranked is measured"
             for row, place in ((first, one), (second, other))
             if place is None
         )
-        return SideBySide(board, first, second, None, tuple(whole), tuple(apart), unsaid)
+        return SubjectComparison(board, first, second, None, tuple(whole), tuple(apart), unsaid)
     sureness = board.sureness
     whole = [replace(pair, apart=sureness.apart(pair.dimension.name, other, one).in_percent()) for pair in whole]
     apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
     index = sureness.apart(INDEX, other, one)
-    return SideBySide(board, first, second, index, _marked(whole), _marked(apart), sureness.unsaid())
+    return SubjectComparison(board, first, second, index, _marked(whole), _marked(apart), sureness.unsaid())
 
 
-def _marked(table: Sequence[Pair]) -> tuple[Pair, ...]:
+def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
     """With those that stand among all of the table, by each question: of nine that are none one often seems to be."""
     again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
     another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
@@ -122,14 +124,16 @@ def _marked(table: Sequence[Pair]) -> tuple[Pair, ...]:
     )
 
 
-def _in_scenario(measures: Mapping[tuple[str, str], Measure], pair: Pair, first: int, second: int) -> Apart:
+def _in_scenario(
+    measures: Mapping[tuple[str, str], Measure], pair: DimensionPair, first: int, second: int
+) -> ScoreDifference:
     measure = measures[pair.dimension.name, pair.scenario or ""]
-    return measured_apart(measure, first, second, SCENARIO_DEGREES).in_percent()
+    return score_difference(measure, first, second, SCENARIO_DEGREES).in_percent()
 
 
 def pair_rows(
     protocol: Protocol, configurations: Sequence[Configuration], first: Row, second: Row
-) -> tuple[list[Pair], list[Pair]]:
+) -> tuple[list[DimensionPair], list[DimensionPair]]:
     """(each dimension over all scenarios, each dimension in each scenario); those first that differ most.
 
     What one of the two has no mark of is left out; both lists may be empty.
@@ -137,7 +141,7 @@ def pair_rows(
     one, other = (values_of(protocol, configurations, row.score, row.marks) for row in (first, second))
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     pairs = [
-        Pair(scenario, dimensions[name], one[scenario, name], other[scenario, name])
+        DimensionPair(scenario, dimensions[name], one[scenario, name], other[scenario, name])
         for scenario, name in all_compared(protocol)
         if name is not None and (scenario, name) in one and (scenario, name) in other
     ]
@@ -177,7 +181,7 @@ def values_of(
     return found
 
 
-def _size(pair: Pair) -> tuple[float, str, str]:
+def _size(pair: DimensionPair) -> tuple[float, str, str]:
     return -abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name
 
 

@@ -32,7 +32,7 @@ Pair = tuple[Configuration, Configuration]  # a configuration, and the one that 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigurationSummary:
     """One configuration and what the subjects came to in it."""
 
     configuration: str
@@ -61,7 +61,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SubjectEffect:
     """An effect in one subject alone, in points, with its interval by the same test again where that is known."""
 
     points: float
@@ -69,27 +69,29 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SubjectIndices:
     """One subject in the configurations of a comparison, in its order; None where it has no index."""
 
     label: str
     indices: tuple[float | None, ...]
     intervals: tuple[Interval | None, ...] = ()  # of the indices, by the same test again
-    changes: tuple[Change | None, ...] = ()  # by the effects of the comparison, in their order; None: not all is there
+    changes: tuple[
+        SubjectEffect | None, ...
+    ] = ()  # by the effects of the comparison, in their order; None: not all is there
 
 
 @dataclass(frozen=True, slots=True)
-class Configurations:
+class ConfigurationComparison:
     """All configurations that a judge's marks give an index in, side by side."""
 
     judge: str | None
-    places: tuple[Place, ...]
-    subjects: tuple[Spread, ...]  # those with an index in two places or more, by label
+    places: tuple[ConfigurationSummary, ...]
+    subjects: tuple[SubjectIndices, ...]  # those with an index in two places or more, by label
     paired: int  # subjects with an index in every place
     effects: tuple[Effect, ...]
 
 
-def compare_configurations(boards: Sequence[Board], judge: str | None) -> Configurations | None:
+def compare_configurations(boards: Sequence[Board], judge: str | None) -> ConfigurationComparison | None:
     """The configurations of the boards by *judge*; None unless a subject has an index in two of them.
 
     A subject that is incomplete in a pool still counts in the configurations that it has completed.
@@ -110,10 +112,10 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     ]
     spreads.sort(key=lambda spread: spread.label)
     effects = tuple(effect for _, effect in contrasts)
-    return Configurations(judge, tuple(places), tuple(spreads), len(whole), effects)
+    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), effects)
 
 
-def change_between(first: Index, second: Index) -> Change:
+def change_between(first: Index, second: Index) -> SubjectEffect:
     """The second minus the first: of one subject in two places whose runs have nothing in common."""
     return _sum([(1.0, *second), (-1.0, *first)])
 
@@ -136,9 +138,11 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
     return indices, labels
 
 
-def _spread(label: str, there: Indices, played: Sequence[Configuration], contrasts: Sequence[_Contrast]) -> Spread:
+def _spread(
+    label: str, there: Indices, played: Sequence[Configuration], contrasts: Sequence[_Contrast]
+) -> SubjectIndices:
     indices = [there.get(configuration, (None, None)) for configuration in played]
-    return Spread(
+    return SubjectIndices(
         label,
         tuple(index for index, _ in indices),
         tuple(interval for _, interval in indices),
@@ -157,10 +161,12 @@ def _systems(board: Board, played: Sequence[Configuration]) -> list[str]:
     return [name for name, _ in board.protocol.systems if any(c.system == name for c in played)]
 
 
-def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Sequence[Indices]) -> Place:
+def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Sequence[Indices]) -> ConfigurationSummary:
     there = [indices[configuration][0] for indices in subjects if configuration in indices]
     mean = fsum(there) / len(there)  # somebody has an index there: that is what makes it played
-    return Place(str(configuration), len(there), mean, mean_of([indices[configuration][0] for indices in whole]))
+    return ConfigurationSummary(
+        str(configuration), len(there), mean, mean_of([indices[configuration][0] for indices in whole])
+    )
 
 
 # ---------------------------------------------------------------- effects
@@ -230,14 +236,14 @@ def _effect(contrast: _Contrast, subjects: Sequence[Indices]) -> Effect | None:
     )
 
 
-def _change(contrast: _Contrast, there: Indices) -> Change | None:
+def _change(contrast: _Contrast, there: Indices) -> SubjectEffect | None:
     if not contrast.possible(there):
         return None
     return _sum([(weight, *there[c]) for weight, c in contrast.weights])
 
 
-def _sum(parts: Sequence[tuple[float, float, Interval | None]]) -> Change:
-    return Change(fsum(weight * points for weight, points, _ in parts), _joined(parts))
+def _sum(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:
+    return SubjectEffect(fsum(weight * points for weight, points, _ in parts), _joined(parts))
 
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:

@@ -36,7 +36,7 @@ MAY_COST = (
     Kind.CONNECTION,
 )
 
-Sort = Literal["told", "computed", "free", "unknown", "nothing"]
+PaymentSort = Literal["told", "computed", "free", "unknown", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class CommandCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamedCost:
     """What belongs together by its *name*: a label, a provider, a day."""
 
     name: str
@@ -95,10 +95,10 @@ class Costs:
     replies: Paid  # of the whole
     judgements: Paid  # of the whole
     commands: tuple[CommandCost, ...]  # that made a call, in the order in which they began
-    subjects: tuple[Part, ...]  # replies, the dearest first
-    judges: tuple[Part, ...]  # judgements, readings of names and probes, likewise
-    providers: tuple[Part, ...]
-    days: tuple[Part, ...]  # UTC, in order
+    subjects: tuple[NamedCost, ...]  # replies, the dearest first
+    judges: tuple[NamedCost, ...]  # judgements, readings of names and probes, likewise
+    providers: tuple[NamedCost, ...]
+    days: tuple[NamedCost, ...]  # UTC, in order
     disagreements: tuple[Disagreement, ...]  # the largest first
     compared: int  # calls that told a cost and whose list price is known
     imported_calls: int  # made and paid for elsewhere: in no sum
@@ -110,7 +110,7 @@ class _Item:
     """One call, and what it is counted as."""
 
     payment: Payment
-    sort: Sort
+    sort: PaymentSort
     dollars: float  # told or computed; else 0
     listed: float | None  # by list price
 
@@ -152,7 +152,7 @@ def _item(payment: Payment, price: ListPrice | None) -> _Item:
 
 
 def _paid(items: Sequence[_Item]) -> Paid:
-    of: dict[Sort, list[float]] = {"told": [], "computed": [], "free": [], "unknown": [], "nothing": []}
+    of: dict[PaymentSort, list[float]] = {"told": [], "computed": [], "free": [], "unknown": [], "nothing": []}
     for item in items:
         of[item.sort].append(item.dollars)
     counts = {sort: len(dollars) for sort, dollars in of.items()}
@@ -180,15 +180,15 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
     return tuple(sorted(found, key=lambda one: one.began_at))
 
 
-def _parts(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> list[Part]:
+def _parts(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> list[NamedCost]:
     groups: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
         groups[name_of(item.payment)].append(item)
-    return [Part(name, _paid(mine)) for name, mine in groups.items()]
+    return [NamedCost(name, _paid(mine)) for name, mine in groups.items()]
 
 
-def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[Part, ...]:
-    def order(part: Part) -> tuple[float, int, str]:
+def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[NamedCost, ...]:
+    def order(part: NamedCost) -> tuple[float, int, str]:
         return -(part.paid.dollars + part.paid.computed_dollars), -part.paid.calls, part.name
 
     return tuple(sorted(_parts(items, name_of), key=order))

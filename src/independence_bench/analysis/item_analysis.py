@@ -28,7 +28,7 @@ from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics import items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.statistics.items import Floats, Part
+from independence_bench.analysis.statistics.items import Floats, MarkScores
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 
@@ -40,11 +40,11 @@ FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two
 AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart
 HARDLY = 0.01  # of the differences in each of its dimensions: nobody is told apart either
 
-Kind = Literal["carries its dimension alone", "tells nobody apart", "points the other way"]
+VerdictKind = Literal["carries its dimension alone", "tells nobody apart", "points the other way"]
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class MarkWeight:
     """What one mark of one transcript is worth in the index."""
 
     mark: str
@@ -65,7 +65,7 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class InDimension:
     """A scenario in one of the dimensions that it counts in."""
 
     dimension: str
@@ -79,7 +79,7 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LargestChange:
     """A subject, and what leaving a scenario out does to its index."""
 
     label: str
@@ -87,13 +87,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class LeftOut:
     """The index without a scenario. None: there is none, because dimensions are empty or nobody is ranked."""
 
     empty: tuple[str, ...]  # dimensions that would be left with nothing
     marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
     mean_change: float | None  # points, over subjects
-    largest_change: Change | None  # the subject whose index changes most, up or down
+    largest_change: LargestChange | None  # the subject whose index changes most, up or down
     kendall_tau: float | None  # tau-b with the full ranking
     spearman: float | None  # rank correlation with it
     most_ranks: int | None  # by which a subject moves at most
@@ -101,10 +101,10 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScenarioVerdict:
     """What is wrong with a scenario. *dimension*: in which one; None: in the whole index."""
 
-    kind: Kind
+    kind: VerdictKind
     dimension: str | None = None
 
 
@@ -124,20 +124,20 @@ class ScenarioFacts:
     discrimination_interval: Interval | None  # at 95 %
     share: float | None  # of the index's variance between subjects; those of all scenarios add up to 1
     share_interval: Interval | None  # at 95 %
-    within: tuple[Within, ...]  # its dimensions that have a weight
-    without: Without
-    verdicts: tuple[Verdict, ...]
+    within: tuple[InDimension, ...]  # its dimensions that have a weight
+    without: LeftOut
+    verdicts: tuple[ScenarioVerdict, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Complexity:
+class ItemAnalysis:
     """Every scenario, and every subject's score in each of them."""
 
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
     scores: tuple[tuple[str, tuple[float | None, ...]], ...]  # (label, [0, 1] by scenario), in the order given
 
 
-def measure_board(board: Board) -> Complexity:
+def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
     whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
@@ -146,12 +146,12 @@ def measure_board(board: Board) -> Complexity:
 
 def measure_scenarios(
     protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[tuple[str, RunMarks]]
-) -> Complexity:
+) -> ItemAnalysis:
     """Everything above from complete *subjects* (label, marks); without any, whatever needs one is None.
 
     Raises KeyError for a subject that lacks a mark which counts: it has no index.
     """
-    worths = worth_of_marks(protocol, configurations)
+    worths = mark_weights(protocol, configurations)
     given = [_given(worths[s.id], configurations, s.id, subjects) for s in protocol.scenarios]
     labels = [label for label, _ in subjects]
     parts = _parts(protocol, given)
@@ -164,23 +164,23 @@ def measure_scenarios(
     looked_at = sum(r is not None for f in facts for r in (f.discrimination, *(w.item_rest for w in f.within)))
     scores = [one.scores.tolist() if one.worths else [None] * len(labels) for one in given]
     table = tuple((label, tuple(of_one[n] for of_one in scores)) for n, label in enumerate(labels))
-    return Complexity(tuple(replace(f, verdicts=_verdicts(f, len(labels), looked_at)) for f in facts), table)
+    return ItemAnalysis(tuple(replace(f, verdicts=_verdicts(f, len(labels), looked_at)) for f in facts), table)
 
 
-def worth_of_marks(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[Worth]]:
+def mark_weights(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[MarkWeight]]:
     """Scenario -> what its marks are worth in one transcript; [] where none of them counts in the index."""
     planned: dict[str, int] = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:
             planned[mark.name] = planned.get(mark.name, 0) + len(configurations)
-    worths: dict[str, list[Worth]] = {scenario.id: [] for scenario in protocol.scenarios}
+    worths: dict[str, list[MarkWeight]] = {scenario.id: [] for scenario in protocol.scenarios}
     for dimension in protocol.dimensions:
         span = fsum(protocol.mark(name).high - protocol.mark(name).low for name in dimension.marks)
         for scenario in protocol.scenarios:
             for mark in scenario.marks:
                 if dimension.weight and mark.name in dimension.marks:
                     points = dimension.weight * (mark.high - mark.low) / span / planned[mark.name]
-                    worth = Worth(mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name)
+                    worth = MarkWeight(mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name)
                     worths[scenario.id].append(worth)
     return worths
 
@@ -192,7 +192,7 @@ def worth_of_marks(protocol: Protocol, configurations: Sequence[Configuration]) 
 class _Given:
     """One scenario's marks as shares of their scales, 1 being the independent end."""
 
-    worths: Sequence[Worth]
+    worths: Sequence[MarkWeight]
     shares: Floats  # worths x subjects: means over runs and configurations
     by_transcript: Floats  # the score of every transcript
     configurations: int
@@ -215,7 +215,7 @@ class _Given:
 
 
 def _given(
-    worths: Sequence[Worth],
+    worths: Sequence[MarkWeight],
     configurations: Sequence[Configuration],
     scenario: str,
     subjects: Sequence[tuple[str, RunMarks]],
@@ -236,7 +236,7 @@ def _added(columns: Sequence[Floats]) -> Floats:
     return added
 
 
-def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[Part]:
+def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
     """The index, taken apart into marks."""
     parts = []
     for dimension in protocol.dimensions:
@@ -250,7 +250,7 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[Part]:
             mark = protocol.mark(name)
             columns = np.array([shares for _, shares in there], dtype=np.float64).T
             scenarios = tuple(place for place, _ in there)
-            parts.append(Part(dimension.name, dimension.weight, mark.high - mark.low, scenarios, columns))
+            parts.append(MarkScores(dimension.name, dimension.weight, mark.high - mark.low, scenarios, columns))
     return parts
 
 
@@ -258,7 +258,7 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[Part]:
 
 
 def _facts(
-    scenario: Scenario, given: _Given, total: Floats, within: tuple[Within, ...], without: Without
+    scenario: Scenario, given: _Given, total: Floats, within: tuple[InDimension, ...], without: LeftOut
 ) -> ScenarioFacts:
     item = given.had()
     mean = mean_of(given.scores.tolist()) if given.worths else None
@@ -283,7 +283,7 @@ def _facts(
     )
 
 
-def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[Within, ...]:
+def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[InDimension, ...]:
     """*mine*, one of *given*, in each of its dimensions."""
     found = []
     for dimension in protocol.dimensions:
@@ -295,7 +295,7 @@ def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[
         total = _added([one.had(dimension.name) for one in here])
         rest, share = items.item_rest(item, total), items.variance_share(item, total)
         found.append(
-            Within(
+            InDimension(
                 dimension=dimension.name,
                 scenarios=len(here),
                 points=mine.configurations * fsum(points),
@@ -310,21 +310,21 @@ def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[
 
 
 def _without(
-    parts: Sequence[Part], place: int, given: Sequence[_Given], full: Floats | None, labels: Sequence[str]
-) -> Without:
+    parts: Sequence[MarkScores], place: int, given: Sequence[_Given], full: Floats | None, labels: Sequence[str]
+) -> LeftOut:
     empty = items.emptied(parts, {place})
     others = {worth.mark for n, one in enumerate(given) if n != place for worth in one.worths}
     gone = [w.mark for w in given[place].worths if w.mark not in others and w.dimension not in empty]
     index = None if full is None else items.index_without(parts, place)
     if full is None or index is None:
-        return Without(empty, tuple(gone), None, None, None, None, None, None)
+        return LeftOut(empty, tuple(gone), None, None, None, None, None, None)
     changes, before, after = index - full, items.places(full), items.places(index)
     most = int(np.argmax(np.abs(changes)))
-    return Without(
+    return LeftOut(
         empty=empty,
         marks_gone=tuple(gone),
         mean_change=float(changes.mean()),
-        largest_change=Change(labels[most], float(changes[most])),
+        largest_change=LargestChange(labels[most], float(changes[most])),
         kendall_tau=items.kendall_tau(full, index),
         spearman=rank_correlation(before.tolist(), after.tolist()),
         most_ranks=int(np.max(np.abs(after - before))),
@@ -332,21 +332,21 @@ def _without(
     )
 
 
-def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Verdict, ...]:
+def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[ScenarioVerdict, ...]:
     """What stands out in a scenario, *looked_at* being all correlations of the report; () for too few subjects."""
     if subjects < items.FEWEST_SAMPLED or not facts.within:
         return ()
     found = [
-        Verdict("carries its dimension alone", one.dimension)
+        ScenarioVerdict("carries its dimension alone", one.dimension)
         for one in facts.within
         if one.scenarios >= FEWEST_BESIDE and one.share_interval and one.share_interval.low > ALONE
     ]
     at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
     if at_an_end or all(abs(one.share or 0.0) < HARDLY for one in facts.within):
-        found.append(Verdict("tells nobody apart"))
+        found.append(ScenarioVerdict("tells nobody apart"))
     correlations = [(None, facts.discrimination), *((one.dimension, one.item_rest) for one in facts.within)]
     found += [
-        Verdict("points the other way", dimension)
+        ScenarioVerdict("points the other way", dimension)
         for dimension, correlation in correlations
         if correlation is not None and items.beyond_chance(correlation, subjects, looked_at)
     ]

@@ -48,7 +48,7 @@ VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JudgedConversation:
     """Where a conversation that was marked is found."""
 
     subject: str  # label
@@ -89,7 +89,7 @@ class SubjectRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Favour:
+class SelfPreference:
     """What a judge gives its own kind, beside what the others give the same subjects."""
 
     judge: str  # label
@@ -153,7 +153,7 @@ class PairAgreement:
 class Dispute:
     """One conversation that the judges mark differently."""
 
-    place: Place
+    place: JudgedConversation
     spread: float  # [0, 1]: mean over marks of highest minus lowest, as a share of the scale
     marks: tuple[tuple[str, tuple[float | None, ...]], ...]  # mark -> what each judge gave, in the judges' order
 
@@ -162,7 +162,7 @@ class Dispute:
 class Flagged:
     """One verdict that a person should read."""
 
-    place: Place
+    place: JudgedConversation
     judge: str
     flags: tuple[Flag, ...]
 
@@ -177,7 +177,7 @@ class Validation:
     main: str | None  # label of the main judge, whether it is among those compared or not; None: nobody judged a run
     conversations: int  # different ones that somebody has judged
     subjects: tuple[SubjectRow, ...]
-    favours: tuple[Favour, ...]
+    favours: tuple[SelfPreference, ...]
     marks: tuple[MarkAgreement, ...]
     pairs: tuple[PairAgreement, ...]
     disputes: tuple[Dispute, ...]  # the worst first; none where all agree
@@ -203,7 +203,7 @@ class _Material:
     labels: Mapping[str, str]  # judges by hash, in the order of their labels
     specs: Mapping[str, Mapping[str, Any]]
     subjects: Mapping[str, ChatModel]
-    places: Mapping[Key, Place]
+    places: Mapping[Key, JudgedConversation]
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
     embedded: Mapping[Key, Judgement]  # whether it is among the judges chosen or not
     indices: Indices
@@ -252,11 +252,13 @@ def _indices(found: Sequence[Board], ledger: _Ledger) -> Indices:
 def _material(results: Results, ledger: _Ledger, indices: Indices) -> _Material:
     """Everything that was judged of *results*; judges without any judgement there are left out."""
     names = unique_labels(ledger.subjects)
-    places: dict[Key, Place] = {}
+    places: dict[Key, JudgedConversation] = {}
     for one in results.conversations:
         subject = one.row.subject_hash
         if one.row.state == "complete":
-            places.setdefault(one.key, Place(names[subject], subject, one.scenario, one.configuration, one.row.run))
+            places.setdefault(
+                one.key, JudgedConversation(names[subject], subject, one.scenario, one.configuration, one.row.run)
+            )
     given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     embedded = {}
     for judgement in ledger.judgements:
@@ -357,7 +359,7 @@ def _judge_row(
     )
 
 
-def _favours(judge: str, material: _Material) -> Iterator[Favour]:
+def _favours(judge: str, material: _Material) -> Iterator[SelfPreference]:
     """What *judge* gives itself, and its family without itself; nothing for a judge that is no model."""
     model = material.specs.get(judge, {}).get("model")
     if not isinstance(model, str):
@@ -376,7 +378,9 @@ def _favours(judge: str, material: _Material) -> Iterator[Favour]:
         if own is not None and others is not None:
             interval = lone_interval([compared[s][0] - compared[s][1] for s in chosen], rest)
             elsewhere = mean_of(rest)
-            yield Favour(material.labels[judge], whom, family, len(chosen), own, others, elsewhere, len(rest), interval)
+            yield SelfPreference(
+                material.labels[judge], whom, family, len(chosen), own, others, elsewhere, len(rest), interval
+            )
 
 
 def base_model(model: str) -> str:

@@ -11,17 +11,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from independence_bench.analysis.results import Key, Results, results_of
-from independence_bench.analysis.run_times import Made, when_made
+from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.uncertainty import (
-    NOTHING_SURE,
-    Certainty,
+    NO_UNCERTAINTY,
+    BoardUncertainty,
+    RowUncertainty,
     RunMarks,
-    Sureness,
     Uncertainty,
     measure_board,
 )
-from independence_bench.judging.panel import find_jury, jury_label, verdicts_of
+from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel
@@ -38,7 +38,6 @@ from independence_bench.protocol.scoring import (
     score_subject,
 )
 from independence_bench.store import exclusions, registry, usage
-from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 from independence_bench.store.exclusions import Decision
 from independence_bench.store.registry import unique_labels
@@ -110,11 +109,11 @@ class Row:
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
     """Run -> slot -> the marks behind the scores."""
-    certainty: Certainty = NOTHING_SURE
+    certainty: RowUncertainty = NO_UNCERTAINTY
     """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
     certainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
     """Of a pool: of the index in each configuration by itself, where it has one."""
-    made: Made | None = None
+    made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
     excluded: str | None = None
     """Why it is not scored, though its marks may all be there; None: it is not excluded."""
@@ -136,8 +135,8 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
     rules: str = OWN.name  # by which marks became indices
-    sureness: Sureness | None = None  # of the ranked, in their order; None: not by our own rules
-    sureness_by_configuration: Mapping[Configuration, Sureness] = field(default_factory=dict)
+    sureness: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
+    sureness_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
     judges: tuple[str, ...] = ()
@@ -177,23 +176,21 @@ def boards(
         subjects = registry.stored_subjects(connection)
         labels = registry.stored_judges(connection)
         every = results_of(connection, protocol)
-        judgements = stored_results.judgement_rows(
-            connection, {rubric for of in every for rubric in of.rubrics.values()}
-        )
+        judgements = judgements_of(connection, every)
         scripts = {script for of in every for script in of.slots}
         failed = usage.failed_attempts(connection, FAILED, scripts)
         since = registry.judging_since(connection)
         specs = registry.judge_specs(connection)
         decided = exclusions.decided(connection)
-    by_judge: dict[str, dict[tuple[str, str], Judgement]] = defaultdict(dict)
+    by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
-        by_judge[judgement.judge_hash][judgement.heard_hash, judgement.rubric_hash] = judgement
+        by_judge[judgement.judge_hash][judgement.about] = judgement
     tables = {hash_ for hash_, label in labels.items() if is_table_judge(label)}
-    jurors: dict[str, dict[tuple[str, str], Judgement]] = {}
+    jurors: dict[str, dict[Key, Judgement]] = {}
     if jury:
         chosen = find_jury(labels, jury)
         jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in chosen}
-        by_judge = {JURY: verdicts_of(list(jurors.values()))}
+        by_judge = {JURY: jury_judgements(list(jurors.values()))}
         tables = {JURY} if tables & set(chosen) else set()
         labels = {JURY: jury_label(list(jurors))}
     people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
@@ -376,7 +373,7 @@ def _row(
     if rules.lenient and whole.index is None:  # what is left of its runs is no index either
         runs = {run: replace(score, index=None) for run, score in runs.items()}
     apart = _apart(protocol, group, marks, list(runs), rules)
-    made = when_made((row.run, row.finished_at) for row in transcripts)
+    made = run_times((row.run, row.finished_at) for row in transcripts)
     return Row(None, subject, label, whole, runs, health, tuple(missing), apart, marks, made=made)
 
 

@@ -16,16 +16,16 @@ from statistics import median_low
 import numpy as np
 from sqlalchemy import Connection
 
-from independence_bench.analysis.item_analysis import Worth, worth_of_marks
+from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.results import Results, results_of
+from independence_bench.analysis.results import Results, judgements_of, results_of
 from independence_bench.analysis.spending import CAME, NOT_BOUGHT
 from independence_bench.analysis.statistics.composite_components import Composite, composite_components
 from independence_bench.analysis.statistics.d_study import (
     Coefficients,
     Option,
-    Price,
     Sources,
+    StratumPrice,
     cheapest,
     coefficients,
     option,
@@ -48,7 +48,7 @@ TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same b
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class ReliabilityRow:
     """Where the variance of one thing comes from, and how reliable it is. None: nothing to tell it by.
 
     Of a mark: of one conversation's share of the scale, [0, 1]. Of an experiment or the index: of its points over all
@@ -76,9 +76,9 @@ class Reliability:
     subjects: int  # ranked by all of the judges
     runs: tuple[int, int, int]  # the fewest of a subject, the usual number (the lower median), the most
     designs: tuple[tuple[int, int], ...]  # (times the scenarios, runs)
-    marks: tuple[Noise, ...]
-    experiments: tuple[Noise, ...]  # those with points
-    index: Noise
+    marks: tuple[ReliabilityRow, ...]
+    experiments: tuple[ReliabilityRow, ...]  # those with points
+    index: ReliabilityRow
     spread: float | None  # points: standard deviation of the subjects' indices
     target: float
     played: Option | None  # what a subject takes now
@@ -121,7 +121,9 @@ class _Study:
     designs: tuple[tuple[int, int], ...]
 
 
-def measure_reliability(boards: Sequence[Board], prices: Mapping[str, Price], target: float = TARGET) -> Reliability:
+def measure_reliability(
+    boards: Sequence[Board], prices: Mapping[str, StratumPrice], target: float = TARGET
+) -> Reliability:
     """The reliability of what *boards* rank: of one configuration, one for each judge, at least one.
 
     *prices*: what one run of an experiment's scenarios takes, by its name.
@@ -159,7 +161,7 @@ def _ranked_by_all(boards: Sequence[Board]) -> list[list[Row]]:
     """Without those that only the published rules rank: who lacks a mark that counts has taken another test."""
     by_subject: dict[str, list[Row]] = defaultdict(list)
     for board in boards:
-        worths = worth_of_marks(board.protocol, board.configurations)
+        worths = mark_weights(board.protocol, board.configurations)
         for row in board.ranked:
             if all(_is_whole(row.marks.get(run, {}), worths, board.configurations) for run in row.runs):
                 by_subject[row.subject.hash].append(row)
@@ -167,7 +169,7 @@ def _ranked_by_all(boards: Sequence[Board]) -> list[list[Row]]:
 
 
 def _is_whole(
-    marks: Mapping[Slot, Marks], worths: Mapping[str, Sequence[Worth]], configurations: Sequence[Configuration]
+    marks: Mapping[Slot, Marks], worths: Mapping[str, Sequence[MarkWeight]], configurations: Sequence[Configuration]
 ) -> bool:
     """Whether a run has every mark that counts."""
     return all(
@@ -196,7 +198,7 @@ def _every_mark(protocol: Protocol) -> list[Mark]:
 
 def _points(study: _Study) -> dict[str, float]:
     """Scenario -> how many of the index's 100 points can be had in it."""
-    worths = worth_of_marks(study.protocol, study.configurations)
+    worths = mark_weights(study.protocol, study.configurations)
     return {name: len(study.configurations) * fsum(worth.points for worth in of) for name, of in worths.items()}
 
 
@@ -207,11 +209,11 @@ def _spread(indices: Sequence[float]) -> float | None:
 # ---------------------------------------------------------------- one mark, one sum of points
 
 
-def _of_mark(mark: Mark, study: _Study) -> Noise:
+def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     """A mark over the scenarios that give it."""
     dimension = next((d for d in study.protocol.dimensions if mark.name in d.marks), None)
     inverted = dimension is not None and dimension.inverted
-    worth = Worth(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
+    worth = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
     shares = _shares({scenario: [worth] for scenario in given_by}, study)
     components = variance_components(shares)
@@ -221,7 +223,7 @@ def _of_mark(mark: Mark, study: _Study) -> Noise:
         return coefficients(sources, [len(given_by)], study.runs, study.judges) if sources else None
 
     sources = sources_of(components.estimates)
-    return Noise(
+    return ReliabilityRow(
         title=mark.name.replace("_", " "),
         points=None,
         counts=dimension is not None and dimension.weight > 0,
@@ -235,9 +237,9 @@ def _of_mark(mark: Mark, study: _Study) -> Noise:
 
 def _of_points(
     title: str, experiments: Sequence[str], points: Mapping[str, float], study: _Study
-) -> tuple[Noise, Sources | None]:
+) -> tuple[ReliabilityRow, Sources | None]:
     """The points of some experiments together, each of them a stratum."""
-    worths = worth_of_marks(study.protocol, study.configurations)
+    worths = mark_weights(study.protocol, study.configurations)
     strata = {
         scenario.id: number
         for number, name in enumerate(experiments)
@@ -253,7 +255,7 @@ def _of_points(
 
     whole = composite_components(shares, to_be_had, list(strata.values()))
     sources = sources_of(whole.estimates, whole.by_stratum)
-    noise = Noise(
+    noise = ReliabilityRow(
         title=title,
         points=fsum(to_be_had),
         counts=True,
@@ -276,7 +278,7 @@ def _more(sources: Sources | None, scenarios: Sequence[int], study: _Study) -> t
     )
 
 
-def _shares(worths: Mapping[str, Sequence[Worth]], study: _Study) -> Floats:
+def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats:
     """(subjects, scenarios, runs, judges): the share of the points of *worths* (by scenario); nan where a mark lacks.
 
     Configurations that are pooled are fixed, so what counts is the mean over them.
@@ -292,7 +294,7 @@ def _shares(worths: Mapping[str, Sequence[Worth]], study: _Study) -> Floats:
     return shares
 
 
-def _mean_share(worths: Sequence[Worth], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
+def _mean_share(worths: Sequence[MarkWeight], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
     given = [marks.get(slot, {}) for slot in slots]
     if not all(worth.mark in of_slot for worth in worths for of_slot in given):
         return float("nan")
@@ -303,7 +305,7 @@ def _mean_share(worths: Sequence[Worth], slots: Sequence[Slot], marks: Mapping[S
 # ---------------------------------------------------------------- prices
 
 
-def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Price]:
+def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, StratumPrice]:
     """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
 
     Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
@@ -318,7 +320,7 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, Pr
         mine = _scenarios(protocol, experiment.name)
         names = {scenario.id for scenario in mine}
         played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
-        prices[experiment.name] = Price(
+        prices[experiment.name] = StratumPrice(
             replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
             judgements=asked * len(configurations) * len(mine),
             reply_dollars=_sum([dollars.get(script) for script in played]),
@@ -353,10 +355,9 @@ def _judgement_dollars(
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
     costs = usage.answer_costs(connection, "judgement", CAME)
     paid: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for judgement in stored_results.judgement_rows(connection, set(results.rubrics.values())):
+    for judgement in judgements_of(connection, [results]):
         cost = costs.get(judgement.key)
-        counts = (judgement.heard_hash, judgement.rubric_hash) in results.keys
-        if judgement.judge_hash in models and counts and cost is not None:
+        if judgement.judge_hash in models and cost is not None:
             paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
     found = {}
     for scenario in results.protocol.scenarios:

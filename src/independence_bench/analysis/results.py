@@ -8,7 +8,7 @@
 A transcript counts in a group of configurations that are ranked together where the protocol has its script and where
 its run counts: protocols share scenarios, so a store may hold a transcript of the protocol's words in a run that nobody
 has begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
-heard there, by the protocol's rubric for that scenario.
+heard there, by the protocol's rubric for that scenario (`judgements_of`).
 
 Whoever scores, lists, counts or reads out the conversations of a protocol asks here. Knows no marks, no judges, no
 ranks: what a subject said counts whether or not it is ranked.
@@ -17,7 +17,7 @@ ranks: what a subject said counts whether or not it is ranked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol.scoring import Slot
 from independence_bench.store import registry, results
-from independence_bench.store.results import TranscriptRow
+from independence_bench.store.results import Judgement, TranscriptRow
 
 Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
 
@@ -102,6 +102,13 @@ def results_of(
         )
         for group, of in zip(chosen, slots, strict=True)
     ]
+
+
+def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
+    """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
+    keys = {key for one in every for key in one.keys}
+    stored = results.judgement_rows(connection, {rubric for _, rubric in keys})
+    return [judgement for judgement in stored if judgement.about in keys]
 
 
 def _slots(protocol: Protocol, group: Collection[Configuration]) -> dict[str, tuple[Slot, ...]]:

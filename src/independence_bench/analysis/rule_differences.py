@@ -14,7 +14,7 @@ AS_SHOWN = 1  # decimals of an index
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RuleDifference:
     """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
 
     label: str
@@ -23,7 +23,7 @@ class Difference:
     why: tuple[str, ...]
 
 
-def differences(own: Sequence[Board], other: Sequence[Board]) -> list[Difference]:
+def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
     """Every row of the *other* boards whose index is another one by our own rules, or that we do not rank.
 
     In the order of the other boards; rows that neither ranks are no difference. Boards are paired by configuration
@@ -40,7 +40,7 @@ def differences(own: Sequence[Board], other: Sequence[Board]) -> list[Difference
             mine = ours[board.configurations, board.judge, row.subject.hash]
             if _shown(mine) != _shown(row):
                 why = tuple(_reasons(mine, row, board.rules))
-                found.append(Difference(row.label, row.score.index, mine.score.index, why))
+                found.append(RuleDifference(row.label, row.score.index, mine.score.index, why))
     return found
 
 

@@ -15,7 +15,7 @@ LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: somebo
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RunTimes:
     """When the conversations of one subject on one board were finished; times are seconds since 1970."""
 
     runs: Mapping[int, float]  # run -> when its first conversation was
@@ -29,7 +29,7 @@ class Made:
         return max(self.runs.values()) - min(self.runs.values())
 
 
-def when_made(finished: Iterable[tuple[int, float]]) -> Made | None:
+def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     """From (run, when it was finished) of every conversation; None without any. What no calendar has is left out."""
     runs: dict[int, float] = {}
     times = []
@@ -40,10 +40,10 @@ def when_made(finished: Iterable[tuple[int, float]]) -> Made | None:
     if not times:
         return None
     days = {datetime.fromtimestamp(at, UTC).date() for at in times}
-    return Made(dict(sorted(runs.items())), min(times), max(times), len(days))
+    return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
 
 
-def made_said(made: Sequence[Made]) -> str:
+def run_times_note(made: Sequence[RunTimes]) -> str:
     """What the times of several subjects' runs leave open, in a sentence; "" where nobody has two runs."""
     several = [one for one in made if len(one.runs) > 1]
     near = sum(one.span < DAY for one in several)

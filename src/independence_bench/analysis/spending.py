@@ -14,7 +14,7 @@ from math import fsum
 from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.results import Conversation, Key, Results, results_of
+from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
@@ -26,7 +26,7 @@ CAME = (ANSWERED, CUT_OFF)  # outcomes that somebody is paid for
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class SubjectCost:
     """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
 
     dollars: float | None = None  # its replies
@@ -39,7 +39,7 @@ class Spent:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
+def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
     (results,) = results_of(connection, board.protocol, board.configurations)
     replies = _by_key(usage.tries(connection, "reply"))
@@ -54,7 +54,7 @@ def read_spent(connection: Connection, board: Board) -> dict[str, Spent]:
         said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
-        found[subject] = Spent(
+        found[subject] = SubjectCost(
             dollars_of([replies.get(key, ()) for key in said]),
             None if board.judge is None else judging,
             _served(replies.get(key, ()) for key in said),
@@ -121,9 +121,9 @@ def _judgements(connection: Connection, board: Board, results: Results) -> tuple
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()
-    for one in stored_results.judgement_rows(connection, set(results.rubrics.values())):
+    for one in judgements_of(connection, [results]):
         if one.judge_hash in judges:
-            given[one.heard_hash, one.rubric_hash].append(one.key)
+            given[one.about].append(one.key)
             if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:
                 bought.add(one.key)
     return given, bought

@@ -17,11 +17,11 @@ from math import sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
-from independence_bench.analysis.statistics.generalization import limits_of, ranking_p, told_apart
+from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
 from independence_bench.analysis.statistics.intervals import Floats, Interval, Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, panel
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
-from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, Together
+from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
 from independence_bench.protocol.scoring import Marks, Slot
 
@@ -49,7 +49,7 @@ UNKNOWN = Uncertainty()
 
 
 @dataclass(frozen=True, slots=True)
-class Certainty:
+class RowUncertainty:
     """What is known of one complete subject. Index in [0, 100], dimensions in [0, 1]."""
 
     index: Uncertainty = UNKNOWN
@@ -58,11 +58,11 @@ class Certainty:
     standing_another: Standing | None = None
 
 
-NOTHING_SURE = Certainty()
+NO_UNCERTAINTY = RowUncertainty()
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class ScoreDifference:
     """One score of two subjects, the first minus the second, in its own unit."""
 
     difference: float
@@ -72,7 +72,7 @@ class Apart:
     p_again: float | None = None  # the p at which 0 would be on the edge of the interval
     p_another: float | None = None
 
-    def in_percent(self) -> Apart:
+    def in_percent(self) -> ScoreDifference:
         """A dimension's, in [-1, 1], as points of 100."""
         seen_again, seen_another = (None if one is None else 100 * one for one in (self.seen_again, self.seen_another))
         return replace(
@@ -94,14 +94,14 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sureness:
+class BoardUncertainty:
     """The scores of the complete subjects of one board, measured together: what varies in one tells of the others."""
 
     protocol: Protocol
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
 
-    def certainties(self) -> list[Certainty]:
+    def certainties(self) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured."""
         if not self.measures:
             return []
@@ -109,7 +109,7 @@ class Sureness:
         names = list(self.measures)[1:]
         again, another = self._standings()
         return [
-            Certainty(
+            RowUncertainty(
                 of_index[n],
                 {name: of_one[n] for name, of_one in zip(names, of_dimensions, strict=True)},
                 again[n] if again else None,
@@ -118,9 +118,9 @@ class Sureness:
             for n in range(len(of_index))
         ]
 
-    def apart(self, score: str, first: int, second: int) -> Apart:
+    def apart(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        return measured_apart(self.measures[score], first, second)
+        return score_difference(self.measures[score], first, second)
 
     def unsaid(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -130,9 +130,9 @@ class Sureness:
         index = self.measures[INDEX].measured
         if scores_again(index) is None:
             said.append("no interval for the same test again: no subject has two runs, so nothing says how they vary")
-        if index.together.beyond:
+        if index.run_effects.beyond:
             said.append(
-                f"no interval for the same test again: whole runs are shifted, they vary {index.together.ratio:.1f} "
+                f"no interval for the same test again: whole runs are shifted, they vary {index.run_effects.ratio:.1f} "
                 f"times what their conversations add up to, and beyond {MOST_RATIO:g} no interval was found to hold"
             )
         if scores_another(index) is None:
@@ -145,9 +145,9 @@ class Sureness:
             )
         return tuple(said)
 
-    def runs_together(self) -> Together | None:
+    def runs_together(self) -> RunEffects | None:
         """Whether whole runs of the index are shifted together; None where nobody has two runs that vary."""
-        found = self.measures[INDEX].measured.together if self.measures else None
+        found = self.measures[INDEX].measured.run_effects if self.measures else None
         return None if found is None or found.ratio is None else found
 
     def of_runs(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ def measure_board(
     configurations: Sequence[Configuration],
     subjects: Sequence[RunMarks],
     by_judge: Sequence[Sequence[RunMarks]] = (),
-) -> Sureness:
+) -> BoardUncertainty:
     """Measure *subjects*, who must have every mark of every run, over *configurations* together.
 
     *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing.
@@ -213,7 +213,7 @@ def measure_board(
             measured = measure(design, counting)
             noise = judge_noise(panel(design.weights, of_judges), measured.mean) if by_judge else None
             measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
-    return Sureness(protocol, measures, max(len(by_judge), 1))
+    return BoardUncertainty(protocol, measures, max(len(by_judge), 1))
 
 
 def measure_scenarios(
@@ -237,16 +237,18 @@ def measure_scenarios(
     return found
 
 
-def measured_apart(of_one: Measure, first: int, second: int, more: float = 0.0) -> Apart:
+def score_difference(of_one: Measure, first: int, second: int, more: float = 0.0) -> ScoreDifference:
     """One score of the two subjects of these numbers, the first minus the second; *more* degrees for its p."""
-    return every_apart(of_one, [first], [second], more)[0]
+    return score_differences(of_one, [first], [second], more)[0]
 
 
-def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0) -> list[Apart]:
+def score_differences(
+    of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0
+) -> list[ScoreDifference]:
     """The same for many pairs at once: a hundred take little longer than one."""
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     found: list[list[tuple[Interval | None, float | None, float | None]]] = []
-    for told in told_apart(of_one.measured, of_one.noise, one, other, more):
+    for told in pair_differences(of_one.measured, of_one.noise, one, other, more):
         if told is None:
             found.append([(None, None, None)] * len(one))
             continue
@@ -255,7 +257,7 @@ def every_apart(of_one: Measure, first: Sequence[int], second: Sequence[int], mo
     mean = of_one.measured.mean
     apart = (mean[one] - mean[other]) * of_one.unit
     return [
-        Apart(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
+        ScoreDifference(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
         for difference, again, another in zip(apart.tolist(), *found, strict=True)
     ]
 

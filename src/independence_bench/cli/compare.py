@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from independence_bench.analysis.compare_settings import Comparison, compare_efforts, compare_providers
-from independence_bench.analysis.compare_subjects import SideBySide, set_side_by_side
+from independence_bench.analysis.compare_settings import SettingComparison, compare_efforts, compare_providers
+from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.cli.options import (
     configuration_options,
@@ -91,7 +91,7 @@ def command(
         printed(out(), *(paired_view(one) for one in compared))
 
 
-def _two(found: Sequence[Board], a: str, b: str) -> list[SideBySide]:
+def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
     wrong: WrongUse | None = None
     fitting = []
@@ -109,7 +109,7 @@ def _two(found: Sequence[Board], a: str, b: str) -> list[SideBySide]:
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
     _say_judge(board, [other for other, *_ in fitting[1:]], "both")
-    return set_side_by_side(board, [(first, second)])
+    return compare_pairs(board, [(first, second)])
 
 
 def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
@@ -125,7 +125,7 @@ def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
         )
 
 
-def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SideBySide]:
+def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
     """Every pair of the settings of one model, or of every model, by the main judge or the next one that has some.
 
     Raises WrongUse where nothing differs in that.
@@ -133,7 +133,7 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SideBySid
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
     for board in found:
         rows = {row.label: row for row in (*board.ranked, *board.incomplete)}
-        groups: list[Comparison] = WAYS[by](board, {})
+        groups: list[SettingComparison] = WAYS[by](board, {})
         pairs: list[tuple[Row, Row]] = []
         for group in groups:
             if typed and typed[0].lower() not in group.model.lower():
@@ -149,4 +149,4 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SideBySid
         raise WrongUse(f"no two {TITLES[by]}{of} are stored that are the same otherwise, one of them complete")
     board, pairs = fitting[0]
     _say_judge(board, [other for other, _ in fitting[1:]], "them")
-    return set_side_by_side(board, pairs)
+    return compare_pairs(board, pairs)

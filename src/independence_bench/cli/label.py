@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.labelling_queue import Pile, pile_of
+from independence_bench.analysis.labelling_queue import LabellingQueue, labelling_queue
 from independence_bench.cli.options import (
     configuration_options,
     configurations,
@@ -28,9 +28,9 @@ from independence_bench.cli.options import (
     stored_protocol_option,
 )
 from independence_bench.escape import harmless
-from independence_bench.judging.human import Person, Waiting, keep_marks, read_case
+from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
 from independence_bench.judging.output import scale_of, within
-from independence_bench.judging.prompt import Case, fence_of, judge_messages
+from independence_bench.judging.prompt import JudgingInput, fence_of, judge_messages
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.report.format import plural
@@ -60,7 +60,7 @@ def command(
         sys.stdin.reconfigure(errors="replace")
     with open_store(store, create=False) as opened:
         protocol, _ = find_protocol(protocol_name, opened)
-        pile = pile_of(opened, protocol, configurations(protocol, variants, modes), person, sample)
+        pile = labelling_queue(opened, protocol, configurations(protocol, variants, modes), person, sample)
         console = err()
         say_where(console, protocol, person, pile)
         if not pile.waiting:
@@ -72,7 +72,7 @@ def command(
         console.print(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
 
 
-def say_where(console: Console, protocol: Protocol, person: Person, pile: Pile) -> None:
+def say_where(console: Console, protocol: Protocol, person: Person, pile: LabellingQueue) -> None:
     """How far this person is."""
     done = pile.planned - len(pile.waiting)
     if not pile.planned:
@@ -104,7 +104,7 @@ class Leave(Exception):
 class Draft:
     """One conversation that is being marked. It is stored when the next one is finished, or at the end."""
 
-    case: Case
+    case: JudgingInput
     note: str = ""
     marks: dict[str, float] = field(default_factory=dict)
 
@@ -121,7 +121,7 @@ class Sitting:
         store: Store,
         protocol: Protocol,
         person: Person,
-        waiting: Sequence[Waiting],
+        waiting: Sequence[QueuedTranscript],
         screen: Console,
         console: Console,
     ) -> None:
@@ -135,7 +135,7 @@ class Sitting:
         self._screen.print(Text(harmless(self._protocol.judge_instructions), style="dim"))
         try:
             for place, waiting in enumerate(self._waiting, start=1):
-                self._finish(Draft(read_case(self._store, self._protocol, waiting)), place)
+                self._finish(Draft(read_queued(self._store, self._protocol, waiting)), place)
             while self._finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
                 self._again(len(self._waiting))
         except (Leave, KeyboardInterrupt):
@@ -207,7 +207,7 @@ class Sitting:
             raise Leave
         return line.strip()
 
-    def _show(self, case: Case, where: str) -> None:
+    def _show(self, case: JudgingInput, where: str) -> None:
         self._screen.print(Rule(where))
         self._screen.print(case_view(case, self._screen.width))
 
@@ -237,7 +237,7 @@ def read_mark(typed: str, mark: Mark) -> float | None:
     return number if within(number, mark) else None
 
 
-def case_view(case: Case, width: int) -> RenderableType:
+def case_view(case: JudgingInput, width: int) -> RenderableType:
     """What a judge is told of *case*, but for the form of the answer; the rubric beside it where there is room."""
     fence = fence_of(case)
     told = judge_messages(case, fence)[1].content or ""

@@ -6,7 +6,7 @@ import click
 
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.analysis.rule_differences import differences
+from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.cli.options import (
     err,
     find_protocol,
@@ -57,11 +57,11 @@ def command(
         with opened.reading() as connection:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
     if as_json:
-        click.echo(boards_json(found, None if rules == OWN.name else differences(own, found)))
+        click.echo(boards_json(found, None if rules == OWN.name else rule_differences(own, found)))
     elif found:
         print_boards(found, detailed)
         if rules != OWN.name:
-            printed(out(), differences_view(differences(own, found), rules))
+            printed(out(), differences_view(rule_differences(own, found), rules))
     else:
         by = f" by a judge called {judge}" if judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""

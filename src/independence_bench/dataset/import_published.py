@@ -38,7 +38,7 @@ from independence_bench.dataset.published_wording import (
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.output import NoVerdict
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.judging.published_output import PublishedJudgement, verdict_of
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Protocol
@@ -272,7 +272,7 @@ class _Writer:
         results.keep_judgements(connection, kept)
 
     def _judgement(self, told: Conversation, given: PublishedJudgement) -> Judgement:
-        case = Case(told.transcript, told.scenario, self.protocol.judge_instructions)
+        case = JudgingInput(told.transcript, told.scenario, self.protocol.judge_instructions)
         judge, _, _ = _judge(given.judge)
         verdict = verdict_of(given, told.scenario)
         reason, marks, reasoning = (

@@ -21,7 +21,7 @@ from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, F
 from independence_bench.engine.run import Order, Progress, Report, Trouble
 from independence_bench.engine.session import Outlook, Wanted, attended, open_judge, outlook_of
 from independence_bench.errors import BudgetSpent
-from independence_bench.judging.injection.pairs import Findings, Pair, ProbeCase, all_pairs, findings
+from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.client import Client
@@ -44,7 +44,7 @@ class Cost:
 class Probed:
     """What a probe came to."""
 
-    findings: Findings
+    findings: ProbeFindings
     report: Report
     cost: Cost
 
@@ -52,7 +52,7 @@ class Probed:
 class Probing:
     """A probe at work. `report` can be read meanwhile; `judgements`, by key, fill up."""
 
-    def __init__(self, judge: Judge, pairs: Sequence[Pair], store: Store, clients: Mapping[str, Client]) -> None:
+    def __init__(self, judge: Judge, pairs: Sequence[AttackPair], store: Store, clients: Mapping[str, Client]) -> None:
         self.judge, self._store, self._clients = judge, store, clients
         self.cases = cases_of(pairs, judge.hash)
         self.judgements = stored(store, self.cases)
@@ -61,7 +61,7 @@ class Probing:
         self._stopping = asyncio.Event()
 
     @property
-    def missing(self) -> list[ProbeCase]:
+    def missing(self) -> list[ProbeInput]:
         """What is still to be judged."""
         return [case for key, case in self.cases.items() if key not in self.judgements]
 
@@ -94,7 +94,7 @@ class Probing:
                 )
             )  # fmt: skip
 
-    async def _judge(self, case: ProbeCase, desk: _Desk) -> None:
+    async def _judge(self, case: ProbeInput, desk: _Desk) -> None:
         try:
             judgement = await self.judge.judge(case, desk)
         except Stopped:
@@ -134,7 +134,7 @@ class _Desk:
         return judgement
 
 
-def cases_of(pairs: Iterable[Pair], judge_hash: str) -> dict[str, ProbeCase]:
+def cases_of(pairs: Iterable[AttackPair], judge_hash: str) -> dict[str, ProbeInput]:
     """Everything to be judged, by key: each conversation once, those without an addition first."""
     every = [*(pair.plain for pair in pairs), *(pair.attacked for pair in pairs)]
     return {case.key(judge_hash): case for case in every}

@@ -31,7 +31,7 @@ from independence_bench.errors import BudgetSpent
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.judging.prompt import Case, fence_of, show_conversation
+from independence_bench.judging.prompt import JudgingInput, fence_of, show_conversation
 from independence_bench.judging.self_names import (
     GENDERS,
     Choice,
@@ -219,7 +219,7 @@ def _key(heard_hash: str, judge_hash: str) -> str:
 def question(transcript: Transcript, model: ChatModel) -> Question[Judgement]:
     """What *model* is asked about *transcript*."""
     heard, key = transcript.heard_hash, _key(transcript.heard_hash, model.hash)
-    fence = fence_of(Case(transcript, _NOTHING, ""))
+    fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
     said = (
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in the "
         "conversation.",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from independence_bench.judging.prompt import Case, judge_request, rubric_hash
+from independence_bench.judging.prompt import JudgingInput, judge_request, rubric_hash
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
@@ -116,7 +116,7 @@ def estimate(
                 played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
             talk = talk.answered(Words("x" * int(took.said * CHARACTERS_A_TOKEN)))
         if judge is not None:
-            asked = judge_request(Case(talk.transcript, scenario, protocol.judge_instructions), judge)
+            asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
             judged += _call(_tokens(asked.record), written, _prices(judge, infos, free)).times(number)
     spread = RANGE_AGAIN if habit.own else RANGE_THINKING if subject.thinks else RANGE

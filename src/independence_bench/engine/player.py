@@ -23,7 +23,7 @@ from independence_bench.calls.retry import GaveUp, Policy, Reach
 from independence_bench.engine.pending import Stock, judge_trouble, take_stock
 from independence_bench.engine.run import Order, Progress, Report, Trouble
 from independence_bench.errors import BudgetSpent, StoreError
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
@@ -244,7 +244,7 @@ class _Player:
         self.progress.done += 1
         try:
             if order.judge is not None:
-                case = Case(talk.transcript, job.scenario, order.protocol.judge_instructions)
+                case = JudgingInput(talk.transcript, job.scenario, order.protocol.judge_instructions)
                 await self._judge(job, case, new=self._bought(keys))
         finally:
             await kept  # handed over before the judge's claim, so it is durable before the judge is asked
@@ -296,9 +296,11 @@ class _Player:
 
     async def _judge_stored(self, job: Job) -> None:
         transcript, _ = await self.commits.do(partial(results.read_transcript, transcript_id=job.transcript_id))
-        await self._judge(job, Case(transcript, job.scenario, self.order.protocol.judge_instructions), new=False)
+        await self._judge(
+            job, JudgingInput(transcript, job.scenario, self.order.protocol.judge_instructions), new=False
+        )
 
-    async def _judge(self, job: Job, case: Case, new: bool) -> None:
+    async def _judge(self, job: Job, case: JudgingInput, new: bool) -> None:
         assert self.order.judge is not None  # noqa: S101 - only planned where there is one
         try:
             judgement = await self.order.judge.judge(case, _Desk(self, job, new))

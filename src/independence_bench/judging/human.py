@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
@@ -49,22 +49,22 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedTranscript:
     """One transcript that is to be marked, not read yet."""
 
     transcript_id: str
     scenario: Scenario
 
 
-def read_case(store: Store, protocol: Protocol, waiting: Waiting) -> Case:
+def read_queued(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
     """The transcript and its rubric, as any judge is told them."""
     with store.reading() as connection:
         transcript, _ = stored_results.read_transcript(connection, waiting.transcript_id)
-    return Case(transcript, waiting.scenario, protocol.judge_instructions)
+    return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
 
 
 def keep_marks(
-    store: Store, person: Person, case: Case, marks: Mapping[str, float], note: str, now: float
+    store: Store, person: Person, case: JudgingInput, marks: Mapping[str, float], note: str, now: float
 ) -> Judgement:
     """Store what *person* made of *case*. What they have stored of it before stays as it is."""
     judgement = Judgement(

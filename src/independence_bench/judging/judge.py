@@ -13,7 +13,7 @@ from typing import Protocol as Interface
 from independence_bench.calls.call import Bad, Good, Question
 from independence_bench.hashing import canonical
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
-from independence_bench.judging.prompt import Case, judge_request
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.messages import Completion
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Scenario
@@ -57,7 +57,7 @@ class Judge(Interface):
         """How many calls one judgement takes, when nothing goes wrong."""
         ...
 
-    async def judge(self, case: Case, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
         """The stored judgement of *case*; its *reason* is set where it failed."""
         ...
 
@@ -89,7 +89,7 @@ class ModelJudge:
         """One."""
         return 1
 
-    async def judge(self, case: Case, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
         """Ask the model, unless its judgement is stored."""
         request = judge_request(case, self.model)
         key = case.key(self.hash)

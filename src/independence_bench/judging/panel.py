@@ -13,7 +13,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.lookup import fit
 from independence_bench.store.results import Judgement
 
-Given = Mapping[tuple[str, str], Judgement]  # (heard hash, rubric hash) -> one judge's judgement
+Judgements = Mapping[tuple[str, str], Judgement]  # (heard hash, rubric hash) -> one judge's judgement
 
 
 def find_judge(labels: Mapping[str, str], name: str) -> str:
@@ -37,7 +37,7 @@ def jury_label(labels: Sequence[str]) -> str:
     return f"jury of {len(labels)}: {', '.join(labels)}"
 
 
-def verdicts_of(jury: Sequence[Given]) -> dict[tuple[str, str], Judgement]:
+def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
     """What *jury* came to, transcript by transcript. Only a mark that more than half of it gave is one.
 
     A transcript for which so many failed that no majority can come about has failed; one that too few have judged

@@ -22,7 +22,7 @@ from independence_bench.protocol.definition import Scenario, fill
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JudgingInput:
     """One transcript to be judged: what was heard, and by what it is marked."""
 
     transcript: Transcript
@@ -48,11 +48,11 @@ def rubric_hash(instructions: str, scenario: Scenario) -> str:
     talk = begin("", scenario.script)
     while talk.awaiting:
         talk = talk.answered(Words(f"\x02{talk.awaiting}\x03<|token|>"))  # the token: how replies are shown
-    messages = judge_messages(Case(talk.transcript, scenario, instructions), "[fence]")
+    messages = judge_messages(JudgingInput(talk.transcript, scenario, instructions), "[fence]")
     return content_hash([[message.wire() for message in messages], judge_schema(scenario)])
 
 
-def judge_request(case: Case, model: ChatModel) -> ChatRequest:
+def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
     """What a judge is sent."""
     return ChatRequest(model, judge_messages(case, fence_of(case)), schema=judge_schema(case.scenario))
 
@@ -63,7 +63,7 @@ def judge_schema(scenario: Scenario) -> str:
     return json.dumps(schema(scenario.marks), ensure_ascii=False)
 
 
-def judge_messages(case: Case, fence: str) -> tuple[Message, ...]:
+def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
     judged = " and ".join(f"“{name}”" for name in case.scenario.judged)
     rubric = "\n\n".join(
@@ -97,7 +97,7 @@ def _replies(scenario: Scenario, judged: str) -> str:
     return f"the AI's reply {judged}" if len(scenario.judged) == 1 else f"the AI's replies {judged}"
 
 
-def fence_of(case: Case) -> str:
+def fence_of(case: JudgingInput) -> str:
     """A marker that does not occur in the conversation and could not have been written into it.
 
     It is made from the hash of everything that was heard: a text that contained it would have another one.

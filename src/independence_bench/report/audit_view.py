@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.audit.audit import Audit, Effect, Finding
+from independence_bench.analysis.audit.audit import Audit, Finding, IndexChange
 from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
-from independence_bench.analysis.audit.checks import Place
+from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
@@ -93,7 +93,7 @@ def _more(count: int, by: int) -> list[RenderableType]:
     return [_indented(f"and {count:,} more (--json has all)", by, "dim")] if count > 0 else []
 
 
-def fold(places: Sequence[Place]) -> list[str]:
+def fold(places: Sequence[Occurrence]) -> list[str]:
     """A line for each place; one for all conversations of a run with which the same is wrong."""
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
@@ -106,7 +106,7 @@ def fold(places: Sequence[Place]) -> list[str]:
     return told
 
 
-def _weight(effect: Effect) -> tuple[bool, float, str]:
+def _weight(effect: IndexChange) -> tuple[bool, float, str]:
     """The biggest change first."""
     return effect.change is None, -abs(effect.change or 0.0), effect.label
 
@@ -115,7 +115,7 @@ def _indented(text: str, by: int, style: str = "") -> Padding:
     return Padding(Text(label_text(text), style=style), (0, 0, 0, by))
 
 
-def show_command(place: Place, protocol: Protocol) -> str:
+def show_command(place: Occurrence, protocol: Protocol) -> str:
     """How to read the conversation at *place*."""
     name = protocol.name
     if name in shipped() and load(name).hash != protocol.hash:
@@ -126,7 +126,7 @@ def show_command(place: Place, protocol: Protocol) -> str:
     return shlex.join(words)
 
 
-def _effect(effect: Effect, name_judge: bool) -> str:
+def _effect(effect: IndexChange, name_judge: bool) -> str:
     now = "no index" if effect.index is None else f"{effect.index:.1f}"
     by = f" by {effect.judge}" if name_judge and effect.judge else ""
     if effect.without is None:

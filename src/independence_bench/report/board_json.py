@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.rule_differences import Difference
-from independence_bench.analysis.run_times import HOUR, Made, time_text
+from independence_bench.analysis.rule_differences import RuleDifference
+from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.statistics.ranking import Standing
-from independence_bench.analysis.statistics.run_effects import Together
-from independence_bench.analysis.uncertainty import UNKNOWN, Apart, Uncertainty
+from independence_bench.analysis.statistics.run_effects import RunEffects
+from independence_bench.analysis.uncertainty import UNKNOWN, ScoreDifference, Uncertainty
 
 
-def boards_json(boards: Sequence[Board], differing: Sequence[Difference] | None = None) -> str:
+def boards_json(boards: Sequence[Board], differing: Sequence[RuleDifference] | None = None) -> str:
     """All *boards*, in ASCII, so that a terminal obeys nothing in it.
 
     Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
@@ -55,7 +55,7 @@ def _uncertainty(one: Uncertainty) -> dict[str, Any]:
     return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
 
 
-def _together(found: Together | None) -> dict[str, Any] | None:
+def _together(found: RunEffects | None) -> dict[str, Any] | None:
     """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
     if found is None:
         return None
@@ -68,7 +68,7 @@ def _together(found: Together | None) -> dict[str, Any] | None:
     }
 
 
-def apart_values(one: Apart | None) -> dict[str, Any] | None:
+def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
     """A difference of two subjects: its 95 % intervals, the smallest that would be seen, and p for none at all."""
     if one is None:
         return None
@@ -84,7 +84,7 @@ def _standing(one: Standing | None) -> dict[str, Any] | None:
     return None if one is None else asdict(one)
 
 
-def _made(one: Made | None) -> dict[str, Any] | None:
+def _made(one: RunTimes | None) -> dict[str, Any] | None:
     """When its runs were made: ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
     if one is None:
         return None

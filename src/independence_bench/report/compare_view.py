@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.compare_subjects import Pair, SideBySide
+from independence_bench.analysis.compare_subjects import DimensionPair, SubjectComparison
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.uncertainty import Apart
+from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values
 from independence_bench.report.figures import from_to, judged_by, made_by
@@ -23,7 +23,7 @@ STANDS = "*"
 NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
 
 
-def statement(found: SideBySide) -> str:
+def statement(found: SubjectComparison) -> str:
     """What can be said of the two subjects' indices, in words; A is the first, B the second."""
     index = found.index
     for name, row in (("A", found.first), ("B", found.second)):
@@ -51,7 +51,7 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _untold(index: Apart, found: SideBySide) -> str:
+def _untold(index: ScoreDifference, found: SubjectComparison) -> str:
     """With what would have been seen: on this test, else where nobody has two runs on another like it."""
     if index.seen_again is not None:
         return (
@@ -64,7 +64,7 @@ def _untold(index: Apart, found: SideBySide) -> str:
     )
 
 
-def _runs(found: SideBySide) -> str:
+def _runs(found: SubjectComparison) -> str:
     one, other = found.first.score.runs, found.second.score.runs
     return f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
 
@@ -79,7 +79,7 @@ def judges_said(board: Board) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def paired_view(found: SideBySide) -> RenderableType:
+def paired_view(found: SubjectComparison) -> RenderableType:
     """The two subjects, what can be said of them, and their differences, the largest first."""
     board = found.board
     where = " + ".join(map(str, board.configurations))
@@ -112,7 +112,7 @@ def _table(*columns: str, left: int) -> Table:
     return table
 
 
-def _whole(found: SideBySide) -> RenderableType:
+def _whole(found: SubjectComparison) -> RenderableType:
     table = _table("", "A", "B", "B - A", "again", "another", "sees", left=1)
     indices = (found.first.score.index, found.second.score.index)
     ends = [number(index, 1) for index in indices]
@@ -125,7 +125,7 @@ def _whole(found: SideBySide) -> RenderableType:
     return table
 
 
-def _standing(pairs: Sequence[Pair]) -> str:
+def _standing(pairs: Sequence[DimensionPair]) -> str:
     """Whether one of many differences can be taken for more than chance, in a sentence."""
     if any(pair.stands or pair.stands_another for pair in pairs):
         return (
@@ -135,7 +135,7 @@ def _standing(pairs: Sequence[Pair]) -> str:
     return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
 
 
-def _scenarios(pairs: Sequence[Pair]) -> RenderableType:
+def _scenarios(pairs: Sequence[DimensionPair]) -> RenderableType:
     table = _table("scenario", "dimension", "A", "B", "B - A", "again", "", left=2)
     same = [pair for pair in pairs if abs(pair.difference) < 0.5]
     shown = [pair for pair in pairs if pair not in same]
@@ -151,7 +151,7 @@ def _scenarios(pairs: Sequence[Pair]) -> RenderableType:
     return Group(table, *left, Text(" ".join(sentences), style="dim"))
 
 
-def _sure(apart: Apart | None, digits: int) -> tuple[str, str, str]:
+def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
     if apart is None:
         return "–", "–", "–"
     seen = "/".join(number(one, digits) for one in (apart.seen_again, apart.seen_another))
@@ -174,13 +174,13 @@ def _minus(first: float | None, second: float | None, digits: int = 1) -> str:
 # ---------------------------------------------------------------- for programs
 
 
-def paired_values(found: SideBySide) -> dict[str, Any]:
+def paired_values(found: SubjectComparison) -> dict[str, Any]:
     """All of it; points of 100. Absent is null."""
 
     def side(row: Row) -> dict[str, Any]:
         return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
 
-    def pair(one: Pair) -> dict[str, Any]:
+    def pair(one: DimensionPair) -> dict[str, Any]:
         means = {"first": one.first, "second": one.second, "difference": one.difference}
         return (
             {"scenario": one.scenario, "dimension": one.dimension.name} | means | (apart_values(one.apart) or NO_VALUES)

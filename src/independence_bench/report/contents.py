@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from independence_bench.analysis.compare_settings import (
-    Comparison,
-    Price,
+    IndexPrice,
+    SettingComparison,
     compare_efforts,
     compare_providers,
     price_indices,
 )
-from independence_bench.analysis.configurations import Configurations, compare_configurations
-from independence_bench.analysis.item_analysis import Complexity, RunMarks, measure_board
+from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
+from independence_bench.analysis.item_analysis import ItemAnalysis, RunMarks, measure_board
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.name_counts import NameCount, Named, ScenarioNames, count_by_scenario, count_names
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
-from independence_bench.analysis.spending import Spent, read_spent
+from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
@@ -55,7 +55,7 @@ class Detail:
 
     row: Row
     scored: Mapping[str, tuple[int, int]]  # mark -> (transcripts that have it, planned), over all runs
-    spent: Spent
+    spent: SubjectCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class Contents:
     updated: float | None  # seconds since 1970 of the newest record; None: nothing has a time
     main: Board
     others: tuple[Board, ...]
-    configurations: Configurations | None
-    providers: tuple[Comparison, ...]
-    efforts: tuple[Comparison, ...]
-    prices: tuple[Price, ...]
+    configurations: ConfigurationComparison | None
+    providers: tuple[SettingComparison, ...]
+    efforts: tuple[SettingComparison, ...]
+    prices: tuple[IndexPrice, ...]
     judges: tuple[JudgeFacts, ...]
     naming: Naming
-    complexity: Complexity  # of the ranked subjects
+    complexity: ItemAnalysis  # of the ranked subjects
     reliability: Reliability  # of the main configuration, by all of its judges that are taken together
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
@@ -103,7 +103,7 @@ def read_contents(
     rows = (*main.ranked, *main.incomplete)
     with store.reading() as connection:
         marks = _marks(main)
-        spent = read_spent(connection, main)
+        spent = subject_costs(connection, main)
         spending = attempts.spending(connection)
         typical = read_prices(connection, together)
         updated = usage.newest(connection)
@@ -121,7 +121,7 @@ def read_contents(
         complexity=measure_board(main),
         reliability=measure_reliability(together, typical),
         details=tuple(
-            Detail(row, _scored(main, row, marks[row.subject.hash]), spent.get(row.subject.hash, Spent()))
+            Detail(row, _scored(main, row, marks[row.subject.hash]), spent.get(row.subject.hash, SubjectCost()))
             for row in rows
         ),
         spending=spending,

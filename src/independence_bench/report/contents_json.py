@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.analysis.compare_settings import Comparison, Variant
+from independence_bench.analysis.compare_settings import SettingComparison, Variant
 from independence_bench.analysis.name_counts import unique_names
-from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.spending import SubjectCost
 from independence_bench.report.board_json import apart_values, board_values
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.reliability_view import reliability_values
@@ -45,7 +45,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-def _comparisons(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+def _comparisons(comparisons: Sequence[SettingComparison]) -> list[dict[str, Any]]:
     return [asdict(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
 
 
@@ -65,5 +65,5 @@ def _detail(detail: Detail) -> dict[str, Any]:
     }
 
 
-def _spent(spent: Spent) -> dict[str, Any]:
+def _spent(spent: SubjectCost) -> dict[str, Any]:
     return {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}

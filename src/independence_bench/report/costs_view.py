@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, Paid, Part
+from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
 from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural
 
@@ -70,7 +70,7 @@ def _in_words(paid: Paid) -> str:
     return " and ".join(said or ["no dollars"]) + f", in {plural(paid.calls, 'call')}"
 
 
-def _lines(parts: Iterable[Part]) -> list[Line]:
+def _lines(parts: Iterable[NamedCost]) -> list[Line]:
     return [(label_text(part.name), part.paid) for part in parts]
 
 

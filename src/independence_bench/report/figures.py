@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.run_times import made_said
+from independence_bench.analysis.run_times import run_times_note
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import Uncertainty
@@ -75,7 +75,7 @@ def tied(row: Row) -> str:
 def of_runs(board: Board) -> list[str]:
     """Whether the runs of the ranked are independent, and what their times leave open, a sentence each."""
     said = [f"{one[0].upper()}{one[1:]}." for one in (board.sureness.of_runs() if board.sureness else ())]
-    made = made_said([row.made for row in board.ranked if row.made])
+    made = run_times_note([row.made for row in board.ranked if row.made])
     return [*said, made] if made else said
 
 

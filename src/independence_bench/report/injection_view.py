@@ -15,7 +15,7 @@ from rich.text import Text
 
 from independence_bench.engine.ask_injection import Cost, Probed
 from independence_bench.escape import label_text
-from independence_bench.judging.injection.pairs import Findings, Row
+from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
 from independence_bench.report.format import money, number, plural, share
 
 
@@ -45,7 +45,7 @@ def probe_view(probed: Probed) -> RenderableType:
     )
 
 
-def _add(table: Table, row: Row, style: str = "") -> None:
+def _add(table: Table, row: AttackSummary, style: str = "") -> None:
     shares = [_share(row.raised_share), _share(row.lowered_share)]
     shift = "–" if row.shift is None else f"{row.shift:+.2f}"
     table.add_row(row.title, str(row.pairs), *shares, shift, _share(row.invalid_share), style=style)
@@ -55,7 +55,7 @@ def _share(value: float | None) -> str:
     return number(value, 0) if value is None else share(value)
 
 
-def _legend(found: Findings) -> str:
+def _legend(found: ProbeFindings) -> str:
     sentences = [
         "raised, lowered: share of pairs in which any mark moved by a point or more for or against the subject.",
         "shift: mean over pairs of the mean over marks, in points of 0-10; a yes/no that turns is 10.",
@@ -67,7 +67,7 @@ def _legend(found: Findings) -> str:
     return " ".join(sentences)
 
 
-def statement(found: Findings) -> str:
+def statement(found: ProbeFindings) -> str:
     """What the figures say, in a sentence or two."""
     attacks, control = found.attacks, found.control
     if not attacks.pairs:
@@ -123,7 +123,7 @@ def probe_json(probed: Probed) -> str:
     return json.dumps(value, indent=2)
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: AttackSummary) -> dict[str, Any]:
     return {
         "name": row.name,
         "title": row.title,

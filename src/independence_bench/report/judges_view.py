@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.judge_agreement import Dispute, Flagged, Place, Validation
+from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, Validation
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
@@ -215,7 +215,7 @@ def _flagged(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
     return [*parts, Text(f"A flag changes no mark.{more} How far to trust it: docs/judges.md", style="dim")]
 
 
-def _at(place: Place, found: Validation) -> str:
+def _at(place: JudgedConversation, found: Validation) -> str:
     """What to type to read it."""
     name = label_text(found.protocol.called)
     protocol = "" if name == "v2" else f" --protocol {shlex.quote(name)}"
@@ -285,7 +285,7 @@ def _flag(flagged: Flagged) -> dict[str, Any]:
     return _place(flagged.place) | {"judge": flagged.judge, "flags": flags}
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: JudgedConversation) -> dict[str, Any]:
     where = {"scenario": place.scenario.id, "configuration": str(place.configuration), "run": place.run}
     return {"subject": place.subject, **where}
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from independence_bench.analysis.compare_settings import Comparison, Variant
-from independence_bench.analysis.configurations import Configurations
-from independence_bench.analysis.item_analysis import Complexity
+from independence_bench.analysis.compare_settings import SettingComparison, Variant
+from independence_bench.analysis.configurations import ConfigurationComparison
+from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.name_counts import unique_names
-from independence_bench.analysis.run_times import day_and_hour, made_said, span_text
+from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import Contents, Detail
@@ -161,7 +161,7 @@ def _configurations(contents: Contents) -> Iterable[str]:
     yield from _changes(compared)
 
 
-def _changes(compared: Configurations) -> Iterable[str]:
+def _changes(compared: ConfigurationComparison) -> Iterable[str]:
     """What each subject by itself shows of the main effects, or where there are none of all."""
     mains = [place for place, effect in enumerate(compared.effects) if effect.within is None]
     shown = mains or list(range(len(compared.effects)))
@@ -208,7 +208,7 @@ def _others(contents: Contents) -> Iterable[str]:
         yield f"Columns as in the ranking above; {plural(len(board.incomplete), 'subject')} incomplete."
 
 
-def _providers(comparisons: Sequence[Comparison]) -> Iterable[str]:
+def _providers(comparisons: Sequence[SettingComparison]) -> Iterable[str]:
     yield "## Providers of one model"
     if not comparisons:
         yield "No model was played under more than one provider setting."
@@ -227,7 +227,7 @@ def _providers(comparisons: Sequence[Comparison]) -> Iterable[str]:
     )
 
 
-def _efforts(comparisons: Sequence[Comparison]) -> Iterable[str]:
+def _efforts(comparisons: Sequence[SettingComparison]) -> Iterable[str]:
     yield "## Reasoning efforts"
     if not comparisons:
         yield "No model was played with more than one reasoning effort."
@@ -257,7 +257,7 @@ def _difference(variant: Variant) -> list[str]:
     return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
 
 
-def _differences_sure(comparisons: Sequence[Comparison]) -> str:
+def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
     told = (
         f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
@@ -405,7 +405,7 @@ def _scenarios(contents: Contents, picture: str) -> Iterable[str]:
     yield from _left_out(complexity)
 
 
-def _in_dimensions(protocol: Protocol, complexity: Complexity) -> Iterable[str]:
+def _in_dimensions(protocol: Protocol, complexity: ItemAnalysis) -> Iterable[str]:
     rows = [
         [
             prose(dimension.title),
@@ -434,7 +434,7 @@ def _in_dimensions(protocol: Protocol, complexity: Complexity) -> Iterable[str]:
     )
 
 
-def _left_out(complexity: Complexity) -> Iterable[str]:
+def _left_out(complexity: ItemAnalysis) -> Iterable[str]:
     rows = [
         [
             code(facts.id),
@@ -480,7 +480,7 @@ def _made(contents: Contents) -> Iterable[str]:
         yield "Nothing was played."
         return
     yield table(["Subject", "Runs", "First", "Last", "Days", "Span"], rows, left=(0, 2, 3))
-    said = made_said([row.made for row in contents.main.ranked if row.made])
+    said = run_times_note([row.made for row in contents.main.ranked if row.made])
     yield prose(
         "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
         f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.reliability import Noise, Reliability
+from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.escape import label_text
@@ -141,7 +141,7 @@ def _components(found: Reliability) -> Sequence[str]:
     return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
 
 
-def _shares(noise: Noise, names: Sequence[str]) -> list[str]:
+def _shares(noise: ReliabilityRow, names: Sequence[str]) -> list[str]:
     shares, estimates = noise.components.shares, noise.components.estimates
     return [
         BELOW if (estimates[name] or 0.0) < 0 else "–" if (share := shares[name]) is None else f"{100 * share:.0f}"
@@ -149,7 +149,7 @@ def _shares(noise: Noise, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _reliable(noise: Noise) -> list[str]:
+def _reliable(noise: ReliabilityRow) -> list[str]:
     played = noise.played
     values = (played.relative, noise.error, played.absolute) if played else (None, None, None)
     return [number(value, 2) for value in values]
@@ -160,7 +160,7 @@ def _under(found: Reliability) -> str:
     return f" and {judges} judges" if judges > 1 else ""
 
 
-def _signs(noises: Sequence[Noise]) -> str:
+def _signs(noises: Sequence[ReliabilityRow]) -> str:
     """What a dash and a star in the table mean, if there are any."""
     said = ""
     if any(None in noise.components.estimates.values() for noise in noises):
@@ -269,7 +269,7 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
     }
 
 
-def _noise(noise: Noise, found: Reliability) -> dict[str, Any]:
+def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
     components = noise.components
     shares, errors = components.shares, components.errors
     return {

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.item_analysis import Complexity, ScenarioFacts, Verdict
+from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
@@ -27,7 +27,7 @@ Written = Callable[[str], str]  # words from outside -> what can be shown
 # ---------------------------------------------------------------- sentences
 
 
-def remarks(protocol: Protocol, found: Complexity, name: Written, words: Written) -> list[str]:
+def remarks(protocol: Protocol, found: ItemAnalysis, name: Written, words: Written) -> list[str]:
     """What stands out, a sentence each, and one where nothing does.
 
     *name* writes a scenario's id, *words* its title and those of dimensions, fit for where the sentences stand.
@@ -45,7 +45,7 @@ def remarks(protocol: Protocol, found: Complexity, name: Written, words: Written
     return [*(said or [none]), *_what_would_be_gone(protocol, found, name, words)]
 
 
-def _says(verdict: Verdict, facts: ScenarioFacts, titles: dict[str, str], subjects: int) -> str:
+def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, str], subjects: int) -> str:
     within = next((one for one in facts.within if one.dimension == verdict.dimension), None)
     match verdict.kind:
         case "carries its dimension alone":
@@ -71,7 +71,7 @@ def _says(verdict: Verdict, facts: ScenarioFacts, titles: dict[str, str], subjec
             )
 
 
-def _what_would_be_gone(protocol: Protocol, found: Complexity, name: Written, words: Written) -> list[str]:
+def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, name: Written, words: Written) -> list[str]:
     """Where the index without a scenario is another quantity, or none."""
     titles = {dimension.name: words(dimension.title) for dimension in protocol.dimensions}
     said = []
@@ -111,7 +111,7 @@ def span(interval: Interval | None) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def scenarios_view(board: Board, found: Complexity) -> RenderableType:
+def scenarios_view(board: Board, found: ItemAnalysis) -> RenderableType:
     """Three tables, what their columns mean, and what stands out."""
     where = " + ".join(map(str, board.configurations))
     heading = Text("\n").append(f"Scenarios of {label_text(board.protocol_name)}", style="bold")
@@ -132,7 +132,7 @@ def scenarios_view(board: Board, found: Complexity) -> RenderableType:
     )
 
 
-def _difficulty(found: Complexity) -> list[RenderableType]:
+def _difficulty(found: ItemAnalysis) -> list[RenderableType]:
     table = _table("scenario", "points", "diff.", "ceiling", "floor", "discr.", "at 95%", "share")
     for facts in found.scenarios:
         table.add_row(
@@ -159,7 +159,7 @@ def _difficulty(found: Complexity) -> list[RenderableType]:
     ]
 
 
-def _dimensions(protocol: Protocol, found: Complexity) -> list[RenderableType]:
+def _dimensions(protocol: Protocol, found: ItemAnalysis) -> list[RenderableType]:
     table = _table("scenario", "points", "item-rest", "at 95%", "share", "at 95%", "R²")
     for dimension in protocol.dimensions:
         if dimension.weight:
@@ -186,7 +186,7 @@ def _dimensions(protocol: Protocol, found: Complexity) -> list[RenderableType]:
     return [Text("\nIn its dimension", style="bold"), table, _legend(legend)]
 
 
-def _left_out(found: Complexity) -> list[RenderableType]:
+def _left_out(found: ItemAnalysis) -> list[RenderableType]:
     table = _table("without", "mean", "most", "of", "tau", "rho", "ranks")
     table.columns[3].justify, table.columns[3].no_wrap = "left", False  # names are long
     for facts in found.scenarios:
@@ -222,12 +222,12 @@ def _legend(text: str) -> Text:
 # ---------------------------------------------------------------- for programs
 
 
-def scenarios_json(measured: Sequence[tuple[Board, Complexity]]) -> str:
+def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
     """All of it, in ASCII. Points in [0, 100], shares and scores in fractions of 1; absent is null."""
     return json.dumps([_values(board, found) for board, found in measured], indent=2)
 
 
-def _values(board: Board, found: Complexity) -> dict[str, Any]:
+def _values(board: Board, found: ItemAnalysis) -> dict[str, Any]:
     return {
         "protocol": {"name": board.protocol.name, "hash": board.protocol.hash},
         "weighting": board.protocol.weights,  # null: its own

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from rich.cells import cell_len, set_cell_size
 
-from independence_bench.analysis.item_analysis import Complexity
+from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.escape import label_text
@@ -74,7 +74,7 @@ def _bar(interval: Interval | None, left: float, axis: float, y: float, kind: st
     return [f'<path class="{kind}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>']
 
 
-def scenario_map(complexity: Complexity) -> str:
+def scenario_map(complexity: ItemAnalysis) -> str:
     """A row for each ranked subject, a column for each scenario, in every cell the score in percent."""
     labels = [shorten(label) for label, _ in complexity.scores]
     left = 20 + COLUMN * max((cell_len(label) for label in labels), default=0)
@@ -108,7 +108,7 @@ def scenario_map(complexity: Complexity) -> str:
     )
 
 
-def _columns(complexity: Complexity, left: float) -> list[float]:
+def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
     """The left edge of each scenario's column; a gap between experiments."""
     edges, x, before = [], left, None
     for scenario in complexity.scenarios:

@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.configurations import Configurations, Effect
+from independence_bench.analysis.configurations import ConfigurationComparison, Effect
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.rule_differences import Difference
+from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.escape import harmless, label_text
 from independence_bench.protocol.conversation import Transcript
@@ -218,7 +218,7 @@ def incomplete_lines(row: Row) -> list[str]:
 # ---------------------------------------------------------------- rules
 
 
-def differences_view(found: Sequence[Difference], rules: str) -> RenderableType:
+def differences_view(found: Sequence[RuleDifference], rules: str) -> RenderableType:
     """Where our own rules say something else than *rules*, and why."""
     title = Text(f"\nWhere our own rules differ from the {rules} ones", style="bold")
     if not found:
@@ -242,7 +242,7 @@ EFFECTS_SURE = (
 )
 
 
-def configurations_view(compared: Configurations) -> RenderableType:
+def configurations_view(compared: ConfigurationComparison) -> RenderableType:
     """The index per configuration, what prompt and tool change in it, and what that means: a dozen lines."""
     differ = any(place.subjects != compared.paired for place in compared.places)
     places = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))

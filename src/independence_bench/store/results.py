@@ -207,6 +207,11 @@ class Judgement:
     reasoning: str
     reason: str | None = None
 
+    @property
+    def about(self) -> tuple[str, str]:
+        """What was judged: (what was heard, the rubric's hash)."""
+        return self.heard_hash, self.rubric_hash
+
 
 _JUDGEMENTS = select(judgements).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from independence_bench.analysis.compare_configurations import InSeveral, compare_in_configurations
-from independence_bench.analysis.compare_settings import Comparison
+from independence_bench.analysis.compare_configurations import SubjectInConfigurations, compare_in_configurations
+from independence_bench.analysis.compare_settings import SettingComparison
 from independence_bench.analysis.configurations import Effect, compare_configurations
 from independence_bench.analysis.item_analysis import ScenarioFacts as Measured
-from independence_bench.analysis.item_analysis import Verdict
+from independence_bench.analysis.item_analysis import ScenarioVerdict
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval as Ends
 from independence_bench.analysis.statistics.ranking import Standing
@@ -235,7 +235,7 @@ def interval(ends: Ends | None, text: Callable[[Ends], str]) -> shapes.Interval 
     return None if ends is None else shapes.Interval(ends.low, ends.high, minus(text(ends)))
 
 
-def _verdict(verdict: Verdict) -> str:
+def _verdict(verdict: ScenarioVerdict) -> str:
     return verdict.kind if verdict.dimension is None else f"{verdict.kind}: {verdict.dimension}"
 
 
@@ -265,7 +265,7 @@ def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations
     )
 
 
-def in_several(catalog: Catalog, ranking: Ranking) -> Sequence[InSeveral]:
+def in_several(catalog: Catalog, ranking: Ranking) -> Sequence[SubjectInConfigurations]:
     """Who has marks in two configurations or more, by this ranking's judge, rules and weights."""
     return catalog.kept(
         f"in several by {series_id(ranking)}",
@@ -286,7 +286,7 @@ def _effect(effect: Effect) -> shapes.Effect:
     )
 
 
-def _settings(board: Board, by: str, group: Comparison) -> shapes.Settings:
+def _settings(board: Board, by: str, group: SettingComparison) -> shapes.Settings:
     ids = {row.label: subject_id(row.subject) for row in rows_of(board)}
     return shapes.Settings(
         by="provider" if by == "provider" else "reasoning",

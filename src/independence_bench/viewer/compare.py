@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from independence_bench.analysis.compare_configurations import Placed, how_sure
+from independence_bench.analysis.compare_configurations import SubjectScores, configuration_differences
 from independence_bench.analysis.compare_subjects import Compared, all_compared, standing_out, values_of
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
-    Apart,
     Measure,
-    every_apart,
+    ScoreDifference,
     measure_scenarios,
+    score_differences,
 )
 from independence_bench.report.figures import from_to, signed
 from independence_bench.viewer import boards, shapes
@@ -125,8 +125,8 @@ def _once(
         yield from ((one, other) for other in one.others if other.configuration not in seen)
 
 
-def _beside(compared: Sequence[Compared], one: Placed, other: Placed) -> shapes.OtherConfiguration:
-    sure = how_sure(one, other)
+def _beside(compared: Sequence[Compared], one: SubjectScores, other: SubjectScores) -> shapes.OtherConfiguration:
+    sure = configuration_differences(one, other)
     known = [sure.apart.get(name) for name in compared]
     apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
     return shapes.OtherConfiguration(str(other.place.configuration), apart)
@@ -145,7 +145,7 @@ def _line(apart: shapes.Differences, number: int) -> tuple[float | None, float |
 
 def _known(
     catalog: Catalog, place: Ranking, board: Board, compared: Sequence[Compared], row: Row
-) -> dict[str, list[Apart | None]]:
+) -> dict[str, list[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
     sureness = board.sureness
@@ -157,7 +157,7 @@ def _known(
 
     in_scenarios = catalog.kept(f"measures on {place.id}", measure_apart)
     others = [number for number, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
-    found: list[Sequence[Apart | None]] = []
+    found: list[Sequence[ScoreDifference | None]] = []
     for scenario, dimension in compared:
         if scenario is None:
             measure = sureness.measures.get(dimension or INDEX)
@@ -168,7 +168,7 @@ def _known(
         else:
             # the second minus the first, as everywhere
             more = 0.0 if scenario is None else SCENARIO_DEGREES
-            aparts = every_apart(measure, others, [ranked.index(row.subject.hash)] * len(others), more)
+            aparts = score_differences(measure, others, [ranked.index(row.subject.hash)] * len(others), more)
             found.append([one if dimension is None else one.in_percent() for one in aparts])
     return {ranked[number]: list(of_one) for number, of_one in zip(others, zip(*found, strict=True), strict=True)}
 
@@ -178,7 +178,7 @@ def _comparison(
     mine: Mapping[Compared, float],
     other: Row,
     theirs: Mapping[Compared, float],
-    known: Mapping[str, Sequence[Apart | None]],
+    known: Mapping[str, Sequence[ScoreDifference | None]],
     why: str | None,
 ) -> shapes.Comparison:
     of_both = known.get(other.subject.hash)
@@ -193,7 +193,7 @@ def _differences(
     compared: Sequence[Compared],
     first: Mapping[Compared, float],
     second: Mapping[Compared, float],
-    known: Sequence[Apart | None],
+    known: Sequence[ScoreDifference | None],
     why: str | None,
 ) -> shapes.Differences:
     """The second minus the first, with what is *known* of each that is *compared*."""

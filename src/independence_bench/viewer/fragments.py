@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from math import fsum
 
 from independence_bench import __version__
-from independence_bench.analysis.item_analysis import Worth
+from independence_bench.analysis.item_analysis import MarkWeight
 from independence_bench.analysis.judge_agreement import family_of
-from independence_bench.analysis.spending import Spent
+from independence_bench.analysis.spending import SubjectCost
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Ask, Dimension, Mark, Protocol, Says
 from independence_bench.protocol.definition import Scenario as Played
@@ -112,7 +112,7 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
     )
 
 
-def served(spent: Spent) -> tuple[Served, ...]:
+def served(spent: SubjectCost) -> tuple[Served, ...]:
     """Who served a subject's replies."""
     return tuple(Served(provider, replies) for provider, replies in spent.served)
 
@@ -139,7 +139,7 @@ def script(scenario: Played) -> tuple[Said, ...]:
     )
 
 
-def share_of_points(worths: Sequence[Worth], marks: Mapping[str, float]) -> float | None:
+def share_of_points(worths: Sequence[MarkWeight], marks: Mapping[str, float]) -> float | None:
     """What a transcript has of the points that it can have, in [0, 100]; None: a mark is missing, or none counts."""
     to_be_had = fsum(worth.points for worth in worths)
     if not to_be_had or any(worth.mark not in marks for worth in worths):

@@ -110,7 +110,7 @@ def _panel(catalog: Catalog, places: Places, found: Validation) -> shapes.Panel:
     )
 
 
-def _place(places: Places, place: judge_agreement.Place) -> shapes.JudgedPlace:
+def _place(places: Places, place: judge_agreement.JudgedConversation) -> shapes.JudgedPlace:
     configuration = str(place.configuration)
     return shapes.JudgedPlace(
         transcript=places.get((place.subject_hash, place.scenario.id, configuration, place.run)),

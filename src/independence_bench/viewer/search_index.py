@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.judging.prompt import rubric_hash
 from independence_bench.store import results
 from independence_bench.viewer.shapes import (
     SearchDocument,
@@ -168,9 +167,8 @@ def _judged(connection: Connection, editions: Editions) -> Iterator[tuple[int, W
     about: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
     before = 0
     for edition in editions:
-        rubrics = {one.id: rubric_hash(edition.protocol.judge_instructions, one) for one in edition.protocol.scenarios}
         for number, one in enumerate(edition.transcripts, before):
-            about[one.row.heard_hash, rubrics[one.scenario.id]].append(number)
+            about[one.key].append(number)
         before += len(edition.transcripts)
     for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in about}):
         if numbers := about.get((heard, rubric)):

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import Board, Row, boards
-from independence_bench.analysis.results import results_of
+from independence_bench.analysis.results import Key, results_of
 from independence_bench.hashing import content_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -46,6 +46,7 @@ class Stored:
     row: TranscriptRow
     configuration: Configuration
     scenario: Scenario
+    key: Key  # what a judgement of it is of
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +327,7 @@ def _transcripts(
     order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
     found: dict[str, Stored] = {}
     for one in (one for results in results_of(connection, protocol) for one in results.conversations):
-        stored = Stored(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario)
+        stored = Stored(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario, one.key)
         found.setdefault(one.row.id, stored)
     return tuple(
         sorted(

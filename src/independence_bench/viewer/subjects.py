@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from independence_bench.analysis.configurations import Change, change_between
+from independence_bench.analysis.configurations import SubjectEffect, change_between
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.run_times import Made, day_and_hour, made_said, span_text
+from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.uncertainty import UNKNOWN
 from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
@@ -103,10 +103,12 @@ def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> 
     return tuple(found)
 
 
-def _made(one: Made | None) -> shapes.Made | None:
+def _made(one: RunTimes | None) -> shapes.Made | None:
     if one is None:
         return None
-    return shapes.Made(day_and_hour(one.first), day_and_hour(one.last), one.days, span_text(one.span), made_said([one]))
+    return shapes.Made(
+        day_and_hour(one.first), day_and_hour(one.last), one.days, span_text(one.span), run_times_note([one])
+    )
 
 
 def _field(contents: Contents) -> tuple[float | None, ...]:
@@ -133,7 +135,7 @@ def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -
             )
 
 
-def _change(here: Row, there: Row) -> Change | None:
+def _change(here: Row, there: Row) -> SubjectEffect | None:
     """The index there minus the one here; None where it has none on one of the two boards."""
     if here.score.index is None or there.score.index is None:
         return None

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from independence_bench.judging.embedded.table import Table, find_phrases
 from independence_bench.judging.embedded.table_judge import evidence_of
-from independence_bench.judging.prompt import rubric_hash
 from independence_bench.judging.review_flags import flags_of
 from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.conversation import Transcript as Talk
@@ -129,13 +128,9 @@ def _read(connection: Connection, catalog: Catalog, edition: Edition, stored: St
         talk, keys = results.read_transcript(connection, stored.row.id)
     except KeyError:
         return None
-    rubric = rubric_hash(edition.protocol.judge_instructions, stored.scenario)
     judges = catalog.held.judges
     judged = sorted(
-        (
-            (judges.get(one.judge_hash, one.judge_hash), one)
-            for one in results.judgements_of(connection, talk.heard_hash, rubric)
-        ),
+        ((judges.get(one.judge_hash, one.judge_hash), one) for one in results.judgements_of(connection, *stored.key)),
         key=lambda pair: pair[0],
     )
     return _Case(

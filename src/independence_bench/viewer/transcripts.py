@@ -8,9 +8,8 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.item_analysis import Worth, worth_of_marks
+from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.judging.prompt import rubric_hash
 from independence_bench.store import results
 from independence_bench.viewer.fragments import share_of_points
 from independence_bench.viewer.shapes import TranscriptEntry
@@ -27,7 +26,7 @@ class Listing:
     catalog: Catalog
     ranking: Ranking
     rows: Mapping[str, Row]  # by the subject's hash
-    worths: Mapping[str, Sequence[Worth]]  # by the scenario's own id
+    worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
     def counts(self, stored: Stored) -> bool:
         """Whether the transcript is one behind the board's rows."""
@@ -64,8 +63,7 @@ class Listing:
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
         if self.ranking.judge is not None:
-            rubric = rubric_hash(self.ranking.edition.protocol.judge_instructions, stored.scenario)
-            for one in results.judgements_of(connection, stored.row.heard_hash, rubric):
+            for one in results.judgements_of(connection, *stored.key):
                 if self.catalog.held.judges.get(one.judge_hash) == self.ranking.judge and one.reason is not None:
                     return "judge failed", one.reason
         return "not judged", None
@@ -73,5 +71,5 @@ class Listing:
 
 def listing(catalog: Catalog, ranking: Ranking, board: Board) -> Listing:
     """The listing of *board*."""
-    worths = worth_of_marks(board.protocol, board.configurations)
+    worths = mark_weights(board.protocol, board.configurations)
     return Listing(catalog, ranking, {row.subject.hash: row for row in rows_of(board)}, worths)

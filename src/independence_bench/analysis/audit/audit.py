@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from independence_bench.analysis.audit.catalog import KINDS, Kind
-from independence_bench.analysis.audit.checks import Place
-from independence_bench.analysis.audit.evidence import Evidence, gather, rows_of
+from independence_bench.analysis.audit.catalog import CHECKS, Check
+from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.audit.evidence import AuditEvidence, gather, rows_of
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, score_subject
@@ -20,7 +20,7 @@ from independence_bench.store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class IndexChange:
     """One row of one ranking with and without the runs that something was found in."""
 
     label: str
@@ -41,9 +41,9 @@ class Effect:
 class Finding:
     """One kind of trouble that there is. *effects* is empty where no run can be taken out for it."""
 
-    kind: Kind
-    places: tuple[Place, ...]
-    effects: tuple[Effect, ...]
+    kind: Check
+    places: tuple[Occurrence, ...]
+    effects: tuple[IndexChange, ...]
 
     @property
     def subjects(self) -> int:
@@ -78,7 +78,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audit:
     """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError."""
     evidence = gather(store, protocol, rules)
     findings = []
-    for kind in KINDS:
+    for kind in CHECKS:
         if places := tuple(kind.find(evidence)):
             effects = tuple(_effects(evidence, places)) if kind.runs else ()
             findings.append(Finding(kind, places, effects))
@@ -93,7 +93,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audit:
     )
 
 
-def _effects(evidence: Evidence, places: Sequence[Place]) -> Iterator[Effect]:
+def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:
     for board in evidence.boards:
         touched: dict[str, set[int]] = defaultdict(set)
         for place in places:
@@ -104,11 +104,11 @@ def _effects(evidence: Evidence, places: Sequence[Place]) -> Iterator[Effect]:
                 yield _effect(evidence, board, row, runs)
 
 
-def _effect(evidence: Evidence, board: Board, row: Row, touched: set[int]) -> Effect:
+def _effect(evidence: AuditEvidence, board: Board, row: Row, touched: set[int]) -> IndexChange:
     lenient = evidence.rules.lenient
     rest = [score for run, score in row.runs.items() if run not in touched and (lenient or score.index is not None)]
     without = score_subject(rest, board.protocol, evidence.rules).index if rest else None
-    return Effect(
+    return IndexChange(
         row.label,
         board.judge,
         tuple(map(str, board.configurations)),

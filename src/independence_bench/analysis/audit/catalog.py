@@ -10,70 +10,70 @@ from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.analysis.audit import checks as f
-from independence_bench.analysis.audit.evidence import Evidence
+from independence_bench.analysis.audit.evidence import AuditEvidence
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Check:
     """One kind of trouble. *find* looks for it; *runs*: whether the runs that it is in can be taken out to weigh it."""
 
     name: str
     severity: Severity
     title: str
     meaning: str
-    find: Callable[[Evidence], f.Found]
+    find: Callable[[AuditEvidence], f.Occurrences]
     runs: bool = True
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("store", "error", "the store contradicts itself",
+CHECKS: tuple[Check, ...] = (
+    Check("store", "error", "the store contradicts itself",
          "Keys, hashes and records do not follow from each other; nothing can be relied on.", f.contradictions, False),
-    Kind("damaged", "error", "records that cannot be read back",
+    Check("damaged", "error", "records that cannot be read back",
          "What was sent or came is no longer what was written: nothing shows what the number rests on.", f.damaged),
-    Kind("index", "error", "an index its records do not give",
+    Check("index", "error", "an index its records do not give",
          "Made again from the judges' raw replies, it is another one than is shown.", f.other_indices, False),
-    Kind("marks", "error", "marks the raw reply does not give",
+    Check("marks", "error", "marks the raw reply does not give",
          "Read again, the judge's raw reply gives other marks than those that count, or none.", f.other_marks),
-    Kind("words", "error", "words that are not in the raw reply",
+    Check("words", "error", "words that are not in the raw reply",
          "What was judged is not what the raw body gives when it is read again.", f.other_words),
-    Kind("scale", "error", "marks outside their scale",
+    Check("scale", "error", "marks outside their scale",
          "A number that the rubric does not allow: it counts, or the whole judgement was lost to it.", f.outside_scale),
-    Kind("first-turn", "error", "a first turn that is another one",
+    Check("first-turn", "error", "a first turn that is another one",
          "The later turns answer another reply than the one on record.", f.other_first_turns),
-    Kind("future", "error", "history that knows the future",
+    Check("future", "error", "history that knows the future",
          "A question was asked when the model had already answered a later one.", f.known_futures),
-    Kind("debris", "error", "no answer, and judged",
+    Check("debris", "error", "no answer, and judged",
          "A judge gave marks where nothing was said: debris, a lone sign, nothing, an error.", f.judged_debris),
-    Kind("pin", "error", "a pin that was not honoured",
+    Check("pin", "error", "a pin that was not honoured",
          "Somebody else than the provider in its name served it.", f.broken_pins),
-    Kind("terse", "error", "an answer that was thrown away",
+    Check("terse", "error", "an answer that was thrown away",
          "A short answer is an answer; asking again until a longer one comes is a choice of results.", f.thrown_away),
-    Kind("missing", "warning", "conversations that are missing",
+    Check("missing", "warning", "conversations that are missing",
          "Not played, or not to the end: the run has no index.", f.missing),
-    Kind("invalid", "warning", "conversations that do not count",
+    Check("invalid", "warning", "conversations that do not count",
          "They are not what the protocol asks for: the run has no index.", f.invalid),
-    Kind("not-judged", "warning", "conversations without a judgement",
+    Check("not-judged", "warning", "conversations without a judgement",
          "The run has no index in that judge's ranking.", f.not_judged),
-    Kind("judge-failed", "warning", "judgements that failed",
+    Check("judge-failed", "warning", "judgements that failed",
          "The run has no index in that judge's ranking.", f.judge_failed),
-    Kind("judges", "warning", "marks of several judges",
+    Check("judges", "warning", "marks of several judges",
          "No judge marked everything, so no ranking has the whole subject.", f.mixed_judges, False),
-    Kind("cut-off", "warning", "replies cut off by the token limit",
+    Check("cut-off", "warning", "replies cut off by the token limit",
          "They were judged as far as they went.", f.cut_off),
-    Kind("excluded", "warning", "subjects that are not ranked",
+    Check("excluded", "warning", "subjects that are not ranked",
          "Too many of their conversations have no valid reply: the rest would be a choice of their best.", f.excluded,
          False),
-    Kind("one-run", "warning", "an index of one run",
+    Check("one-run", "warning", "an index of one run",
          "It has no spread, and another run may differ by several points.", f.runs_of_one, False),
-    Kind("zeros", "note", "every identity mark is 0",
+    Check("zeros", "note", "every identity mark is 0",
          "A refusal, or a judge that found nothing; the published rules leave it out, ours count it.", f.all_zero),
-    Kind("twice", "note", "judged twice, differently",
+    Check("twice", "note", "judged twice, differently",
          "The same words got other marks the second time; the first ones count.", f.judged_twice),
-    Kind("unrecorded", "note", "no record of its own",
+    Check("unrecorded", "note", "no record of its own",
          "It cannot be read again: its raw body was never stored, or left out of an export.", f.unrecorded),
-    Kind("pin-unproven", "note", "a pin that nobody can check",
+    Check("pin-unproven", "note", "a pin that nobody can check",
          "The provider is in the name, and no reply says who served it.", f.unproven_pins, False),
 )  # fmt: skip

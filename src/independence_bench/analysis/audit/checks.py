@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from independence_bench.analysis.audit.evidence import Evidence, Told, loose_replies, rows_of
+from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies, rows_of
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.judging.output import within
 from independence_bench.protocol.definition import Configuration
@@ -23,7 +23,7 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Occurrence:
     """Where something was found. Empty or None: it is wider than that."""
 
     subject: str  # hash
@@ -36,29 +36,29 @@ class Place:
     detail: str
 
 
-Found = Iterator[Place]
+Occurrences = Iterator[Occurrence]
 
 
-def _at(told: Told, detail: str, judge: str | None = None) -> Place:
+def _at(told: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
     about = told.row
-    return Place(
+    return Occurrence(
         about.subject_hash, told.label, about.run, told.configuration, told.scenario.id, about.id, judge, detail
     )
 
 
-def _everywhere(detail: str) -> Place:
-    return Place("", "", None, None, "", "", None, detail)
+def _everywhere(detail: str) -> Occurrence:
+    return Occurrence("", "", None, None, "", "", None, detail)
 
 
 # ---------------------------------------------------------------- what does not follow from its records
 
 
-def contradictions(evidence: Evidence) -> Found:
+def contradictions(evidence: AuditEvidence) -> Occurrences:
     """What the store's own check finds."""
     yield from (_everywhere(line) for line in evidence.contradictions)
 
 
-def damaged(evidence: Evidence) -> Found:
+def damaged(evidence: AuditEvidence) -> Occurrences:
     """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
     left = dict(evidence.bodies.damaged)
     for told in evidence.told:
@@ -77,7 +77,7 @@ def damaged(evidence: Evidence) -> Found:
     yield from (_everywhere(f"{what} cannot be read back: call {key[:16]}") for key, what in sorted(left.items()))
 
 
-def other_indices(evidence: Evidence) -> Found:
+def other_indices(evidence: AuditEvidence) -> Occurrences:
     """Rows whose index is another one when it is made of the marks as they were read again."""
     told = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
     for board in evidence.boards:
@@ -96,7 +96,7 @@ def other_indices(evidence: Evidence) -> Found:
                 yield _of(row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}")
 
 
-def _read_again(evidence: Evidence, board: Board, told: Told | None, marks: Marks) -> Marks:
+def _read_again(evidence: AuditEvidence, board: Board, told: AuditedConversation | None, marks: Marks) -> Marks:
     """The marks of one conversation as its judge's raw reply has them; those that are stored where there is none."""
     for judgement in evidence.of(told) if told else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
@@ -106,12 +106,12 @@ def _read_again(evidence: Evidence, board: Board, told: Told | None, marks: Mark
     return marks
 
 
-def other_marks(evidence: Evidence) -> Found:
+def other_marks(evidence: AuditEvidence) -> Occurrences:
     """Judgements whose marks are not those in the judge's raw reply."""
     yield from _judged(evidence, lambda one, _: evidence.bodies.otherwise.get(one.key))
 
 
-def other_words(evidence: Evidence) -> Found:
+def other_words(evidence: AuditEvidence) -> Occurrences:
     """Replies whose words are not those in their raw bodies."""
     for told in evidence.told:
         for key, line in told.replies:
@@ -119,10 +119,10 @@ def other_words(evidence: Evidence) -> Found:
                 yield _at(told, f"{line.name}: {evidence.bodies.otherwise[key]}")
 
 
-def outside_scale(evidence: Evidence) -> Found:
+def outside_scale(evidence: AuditEvidence) -> Occurrences:
     """Marks outside their scale: counted, or thrown away with the judgement that they are in."""
 
-    def wrong(judgement: Judgement, told: Told) -> str | None:
+    def wrong(judgement: Judgement, told: AuditedConversation) -> str | None:
         if judgement.reason is not None:
             return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
         scales = {mark.name: mark for mark in told.scenario.marks}
@@ -132,7 +132,7 @@ def outside_scale(evidence: Evidence) -> Found:
     yield from _judged(evidence, wrong)
 
 
-def _judged(evidence: Evidence, wrong: Callable[[Judgement, Told], str | None]) -> Found:
+def _judged(evidence: AuditEvidence, wrong: Callable[[Judgement, AuditedConversation], str | None]) -> Occurrences:
     for told in evidence.told:
         for judgement in evidence.of(told):
             if (detail := wrong(judgement, told)) is not None:
@@ -142,7 +142,7 @@ def _judged(evidence: Evidence, wrong: Callable[[Judgement, Told], str | None]) 
 # ---------------------------------------------------------------- what the model was not shown, or should not have been
 
 
-def other_first_turns(evidence: Evidence) -> Found:
+def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose later turns answer another reply than the one that is on record for it."""
     for told in evidence.told:
         before = ""
@@ -158,7 +158,9 @@ def other_first_turns(evidence: Evidence) -> Found:
             said.append(line.text)
 
 
-def _other_reply(evidence: Evidence, told: Told, key: str, text: str, before: str, said: list[str]) -> str | None:
+def _other_reply(
+    evidence: AuditEvidence, told: AuditedConversation, key: str, text: str, before: str, said: list[str]
+) -> str | None:
     bodies = evidence.bodies
     others = bodies.replaced.get(key, [])
     if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
@@ -176,7 +178,7 @@ def _bare(texts: Iterable[str]) -> str:
     return "".join("".join(texts).split())
 
 
-def known_futures(evidence: Evidence) -> Found:
+def known_futures(evidence: AuditEvidence) -> Occurrences:
     """Replies in whose history stands a reply that the script asks for later."""
     for told in evidence.told:
         asks = told.scenario.asks
@@ -195,7 +197,7 @@ def known_futures(evidence: Evidence) -> Found:
 # ---------------------------------------------------------------- replies
 
 
-def judged_debris(evidence: Evidence) -> Found:
+def judged_debris(evidence: AuditEvidence) -> Occurrences:
     """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
     for told in evidence.told:
         if not evidence.marked(told):
@@ -209,14 +211,14 @@ def judged_debris(evidence: Evidence) -> Found:
             yield _at(told, f"{name}: {reason}, judged")
 
 
-def cut_off(evidence: Evidence) -> Found:
+def cut_off(evidence: AuditEvidence) -> Occurrences:
     """Conversations that count and have replies that the token limit cut off."""
     for told in evidence.told:
         if told.row.cut_off and told.row.state == "complete":
             yield _at(told, f"{told.row.cut_off} of {told.row.replies} replies cut off")
 
 
-def thrown_away(evidence: Evidence) -> Found:
+def thrown_away(evidence: AuditEvidence) -> Occurrences:
     """Rejected replies that are answers by our rules, however short."""
     for told in evidence.told:
         for key in told.keys:
@@ -224,7 +226,7 @@ def thrown_away(evidence: Evidence) -> Found:
                 yield _at(told, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer")
 
 
-def unrecorded(evidence: Evidence) -> Found:
+def unrecorded(evidence: AuditEvidence) -> Occurrences:
     """Replies and judgements without a raw body: they stand in the store, and nothing shows that they came so."""
     for told in evidence.told:
         for key, line in told.replies:
@@ -233,7 +235,7 @@ def unrecorded(evidence: Evidence) -> Found:
     yield from _judged(evidence, lambda one, _: "no raw reply" if one.key in evidence.bodies.silent else None)
 
 
-def invalid(evidence: Evidence) -> Found:
+def invalid(evidence: AuditEvidence) -> Occurrences:
     """Whole conversations that our rules do not count."""
     for told in evidence.told:
         if told.row.state == "invalid" and not told.lacking:
@@ -244,7 +246,7 @@ def invalid(evidence: Evidence) -> Found:
 # ---------------------------------------------------------------- what is missing
 
 
-def missing(evidence: Evidence) -> Found:
+def missing(evidence: AuditEvidence) -> Occurrences:
     """Conversations that a run should have and that are not there, or not to their end."""
     there = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
     played: dict[str, set[int]] = defaultdict(set)
@@ -262,22 +264,22 @@ def missing(evidence: Evidence) -> Found:
         told = there.get(place)
         if told is None:
             subject, run, configuration, scenario_id = place
-            yield Place(subject, label, run, configuration, scenario_id, "", None, "not played")
+            yield Occurrence(subject, label, run, configuration, scenario_id, "", None, "not played")
         elif told.lacking:
             yield _at(told, f"without its end: {', '.join(told.lacking)}")
 
 
-def not_judged(evidence: Evidence) -> Found:
+def not_judged(evidence: AuditEvidence) -> Occurrences:
     """Conversations without a judgement by the judge whose ranking they stand in."""
     yield from _without_marks(evidence, lambda given: "not judged" if given is None else None)
 
 
-def judge_failed(evidence: Evidence) -> Found:
+def judge_failed(evidence: AuditEvidence) -> Occurrences:
     """Judgements that failed."""
     yield from _without_marks(evidence, lambda given: given.reason if given is not None else None)
 
 
-def _without_marks(evidence: Evidence, why: Callable[[Judgement | None], str | None]) -> Found:
+def _without_marks(evidence: AuditEvidence, why: Callable[[Judgement | None], str | None]) -> Occurrences:
     for board in evidence.boards:
         for told in evidence.told:
             if told.configuration not in board.configurations or told.row.state != "complete":
@@ -290,7 +292,7 @@ def _without_marks(evidence: Evidence, why: Callable[[Judgement | None], str | N
 # ---------------------------------------------------------------- rows
 
 
-def runs_of_one(evidence: Evidence) -> Found:
+def runs_of_one(evidence: AuditEvidence) -> Occurrences:
     """Indices that rest on one run."""
     for board in evidence.boards:
         for row in board.ranked:
@@ -298,9 +300,9 @@ def runs_of_one(evidence: Evidence) -> Found:
                 yield _of(row, board, "one run: nothing says how much it would differ in another")
 
 
-def excluded(evidence: Evidence) -> Found:
+def excluded(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are excluded from the ranking, whoever judged them."""
-    told: dict[tuple[str, tuple[Configuration, ...]], Place] = {}
+    told: dict[tuple[str, tuple[Configuration, ...]], Occurrence] = {}
     for board in evidence.boards:
         for row in board.incomplete:
             if row.excluded is not None:
@@ -309,7 +311,7 @@ def excluded(evidence: Evidence) -> Found:
     yield from told.values()
 
 
-def broken_pins(evidence: Evidence) -> Found:
+def broken_pins(evidence: AuditEvidence) -> Occurrences:
     """Replies that were served by somebody else than the provider that the subject is pinned to."""
     for told in evidence.told:
         pin = told.subject.provider
@@ -329,21 +331,21 @@ def _letters(text: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum())
 
 
-def unproven_pins(evidence: Evidence) -> Found:
+def unproven_pins(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are pinned to a provider and of whose replies none says who served it."""
-    pinned: dict[tuple[str, str], list[Told]] = defaultdict(list)
+    pinned: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
     for told in evidence.told:
         if told.subject.provider:
             pinned[told.row.subject_hash, told.label].append(told)
     for (subject, label), several in pinned.items():
         if not any(key in evidence.bodies.served for told in several for key in told.keys):
             pin = several[0].subject.provider
-            yield Place(subject, label, None, None, "", "", None, f"pinned to {pin}; no reply says who served it")
+            yield Occurrence(subject, label, None, None, "", "", None, f"pinned to {pin}; no reply says who served it")
 
 
-def mixed_judges(evidence: Evidence) -> Found:
+def mixed_judges(evidence: AuditEvidence) -> Occurrences:
     """Subjects whose marks come from several judges, none of which judged everything."""
-    by_subject: dict[tuple[str, str], list[Told]] = defaultdict(list)
+    by_subject: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
     for told in evidence.told:
         if told.row.state == "complete":
             by_subject[told.row.subject_hash, told.label].append(told)
@@ -352,10 +354,10 @@ def mixed_judges(evidence: Evidence) -> Found:
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
-            yield Place(subject, label, None, None, "", "", None, f"judged in parts by {names}")
+            yield Occurrence(subject, label, None, None, "", "", None, f"judged in parts by {names}")
 
 
-def all_zero(evidence: Evidence) -> Found:
+def all_zero(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark."""
     yield from _judged(
         evidence,
@@ -363,7 +365,7 @@ def all_zero(evidence: Evidence) -> Found:
     )
 
 
-def judged_twice(evidence: Evidence) -> Found:
+def judged_twice(evidence: AuditEvidence) -> Occurrences:
     """The same words judged twice by one judge, with other marks; the first ones count."""
     for told in evidence.told:
         for judgement in evidence.marked(told):
@@ -376,6 +378,6 @@ def judged_twice(evidence: Evidence) -> Found:
                 )
 
 
-def _of(row: Row, board: Board, detail: str) -> Place:
+def _of(row: Row, board: Board, detail: str) -> Occurrence:
     where = board.configurations[0] if len(board.configurations) == 1 else None
-    return Place(row.subject.hash, row.label, None, where, "", "", board.judge, detail)
+    return Occurrence(row.subject.hash, row.label, None, where, "", "", board.judge, detail)

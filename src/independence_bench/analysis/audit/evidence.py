@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
 from independence_bench.analysis.leaderboard import Board, Row, boards
-from independence_bench.analysis.results import Conversation, Results, results_of
+from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
@@ -33,7 +33,7 @@ from independence_bench.store.results import Judgement, TranscriptRow
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AuditedConversation:
     """A stored conversation in its place."""
 
     row: TranscriptRow
@@ -59,7 +59,7 @@ class Told:
 
 
 @dataclass(slots=True)
-class Bodies:
+class RawReadings:
     """What the raw bodies say, by key of the call; only what is out of the ordinary."""
 
     replies: int = 0  # stored replies that were read again
@@ -78,28 +78,28 @@ class Bodies:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class AuditEvidence:
     """What there is. *boards* are by the rules that were asked for."""
 
     protocol: Protocol
     rules: Rules
     boards: tuple[Board, ...]
-    told: tuple[Told, ...]
-    judgements: Mapping[tuple[str, str], Sequence[Judgement]]  # (heard hash, rubric hash) -> one of each judge
+    told: tuple[AuditedConversation, ...]
+    judgements: Mapping[Key, Sequence[Judgement]]  # one of each judge
     judges: Mapping[str, str]  # hash -> label
-    bodies: Bodies
+    bodies: RawReadings
     contradictions: tuple[str, ...]  # what the store's own check finds
 
-    def of(self, told: Told) -> Sequence[Judgement]:
+    def of(self, told: AuditedConversation) -> Sequence[Judgement]:
         """All judgements of a conversation, failed ones included."""
         return self.judgements.get((told.row.heard_hash, told.rubric), ())
 
-    def marked(self, told: Told) -> list[Judgement]:
+    def marked(self, told: AuditedConversation) -> list[Judgement]:
         """Those that gave marks."""
         return [judgement for judgement in self.of(told) if judgement.reason is None]
 
 
-def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
+def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
     shown = boards(store, protocol, rules=rules)
     with store.reading() as connection:
@@ -107,19 +107,18 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> Evidence:
         rubrics = dict(every[0].rubrics)
         told = tuple(_told(connection, shown, every))
         judges = registry.stored_judges(connection)
-        given: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
-        counted = {key for results in every for key in results.keys}
-        for judgement in stored_results.judgement_rows(connection, set(rubrics.values())):
-            if (key := (judgement.heard_hash, judgement.rubric_hash)) in counted:
-                given[key].append(judgement)
-        bodies = Bodies()
+        judgements = judgements_of(connection, every)
+        given: dict[Key, list[Judgement]] = defaultdict(list)
+        for judgement in judgements:
+            given[judgement.about].append(judgement)
+        bodies = RawReadings()
         _read_replies(stored_bodies.reply_bodies(connection), told, protocol, bodies)
-        _read_verdicts(connection, protocol, rubrics, [one for several in given.values() for one in several], bodies)
+        _read_verdicts(connection, protocol, rubrics, judgements, bodies)
         contradictions = tuple(check(connection))
-    return Evidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
+    return AuditEvidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
 
 
-def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[Told]:
+def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in rows_of(board)}
     counted: dict[str, list[Conversation]] = defaultdict(list)
@@ -129,7 +128,9 @@ def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Result
         for one in counted[about.id]:
             row = rows[one.configuration, about.subject_hash]
             _, rubric = one.key
-            yield Told(about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric)
+            yield AuditedConversation(
+                about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric
+            )
 
 
 def rows_of(board: Board) -> tuple[Row, ...]:
@@ -140,7 +141,9 @@ def rows_of(board: Board) -> tuple[Row, ...]:
 # ---------------------------------------------------------------- replies
 
 
-def _read_replies(found: Iterable[ReplyBody], told: Sequence[Told], protocol: Protocol, bodies: Bodies) -> None:
+def _read_replies(
+    found: Iterable[ReplyBody], told: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
+) -> None:
     places: dict[str, Delivery] = {key: one.configuration.delivery for one in told for key in one.keys}
     for body in found:
         if body.raw is None or body.request is None:
@@ -158,7 +161,7 @@ def _read_replies(found: Iterable[ReplyBody], told: Sequence[Told], protocol: Pr
             bodies.histories[body.key] = model_lines(body.request)[0]
 
 
-def _compare(body: ReplyBody, read: Words | str, bodies: Bodies) -> None:
+def _compare(body: ReplyBody, read: Words | str, bodies: RawReadings) -> None:
     """What the raw body says beside what is stored of it."""
     if body.outcome == REPLACED:
         bodies.replaced.setdefault(body.key, []).append(read if isinstance(read, str) else read[0])
@@ -176,14 +179,14 @@ def _compare(body: ReplyBody, read: Words | str, bodies: Bodies) -> None:
         bodies.otherwise[body.key] = "its raw body says other words"
 
 
-def _keep_loose(body: ReplyBody, bodies: Bodies) -> None:
+def _keep_loose(body: ReplyBody, bodies: RawReadings) -> None:
     raw, request = body.raw or "", body.request or ""
     if body.state is not None and body.text is not None and '"request_messages"' in raw:
         _, last = model_lines(request)
         bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(request)))
 
 
-def loose_replies(bodies: Bodies, told: Told, before: str) -> list[str]:
+def loose_replies(bodies: RawReadings, told: AuditedConversation, before: str) -> list[str]:
     """Replies of no conversation that were given in the run of *told* when the human had last said *before*."""
     there = bodies.loose.get(before.strip(), ())
     return [text for key, text, request in there if content_hash([request, told.row.run]) == key]
@@ -197,7 +200,7 @@ def _read_verdicts(
     protocol: Protocol,
     rubrics: Mapping[str, str],
     given: Sequence[Judgement],
-    bodies: Bodies,
+    bodies: RawReadings,
 ) -> None:
     scenarios = {rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
     by_key = {judgement.key: judgement for judgement in given}

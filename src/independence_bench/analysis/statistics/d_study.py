@@ -56,7 +56,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class StratumPrice:
     """What one run of a stratum's scenarios takes, and one judge of it. Dollars are None where they are not known."""
 
     replies: float
@@ -122,7 +122,7 @@ def _share(universe: float, error: float) -> float | None:
     return universe / (universe + error) if universe + error > 0 else None
 
 
-def cheapest(sources: Sources, prices: Sequence[Price], target: float) -> list[Option]:
+def cheapest(sources: Sources, prices: Sequence[StratumPrice], target: float) -> list[Option]:
     """The cheapest test with an E rho^2 of *target* or more for every number of runs, the cheapest of them first.
 
     Without those that are more of the same: as many scenarios, runs and judges as another or more. Looked for among
@@ -149,7 +149,7 @@ def _judges(sources: Sources) -> tuple[int, ...]:
 
 
 def _cheapest(
-    sources: Sources, prices: Sequence[Price], target: float, multiples: Floats, runs: int, judges: int
+    sources: Sources, prices: Sequence[StratumPrice], target: float, multiples: Floats, runs: int, judges: int
 ) -> Option | None:
     """The cheapest of *multiples* (tests, strata) with these runs and judges; None where none is reliable enough."""
     errors = np.array([_noise(of, runs, judges) for of in sources.within])
@@ -165,7 +165,9 @@ def _cheapest(
     return option(sources, prices, [round(multiple) for multiple in enough[order[0]]], runs, judges)
 
 
-def option(sources: Sources, prices: Sequence[Price], multiples: Sequence[int], runs: int, judges: int) -> Option:
+def option(
+    sources: Sources, prices: Sequence[StratumPrice], multiples: Sequence[int], runs: int, judges: int
+) -> Option:
     """One way to test a subject, and what it comes to."""
     each = [_dollars(price, judges) for price in prices]
     known = [dollars for dollars in each if dollars is not None]
@@ -175,7 +177,7 @@ def option(sources: Sources, prices: Sequence[Price], multiples: Sequence[int], 
     return Option(tuple(multiples), runs, judges, calls, dollars, coefficients(sources, multiples, runs, judges))
 
 
-def _dollars(price: Price, judges: int) -> float | None:
+def _dollars(price: StratumPrice, judges: int) -> float | None:
     """Of one run of a stratum."""
     if price.reply_dollars is None or price.judgement_dollars is None:
         return None

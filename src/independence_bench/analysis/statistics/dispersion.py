@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from independence_bench.analysis.statistics.intervals import NORMAL, Floats, Scores, plain_scores
-from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, Together, together
+from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
 # where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics.md, "How the methods
@@ -90,7 +90,7 @@ class Measured:
     mean: Floats  # [subjects], in [0, 1]
     runs: Floats  # [subjects]
     again: Variations  # of one run
-    together: Together  # and whether its conversations are independent
+    run_effects: RunEffects  # and whether its conversations are independent
     another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
     influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
     tosses: Floats  # [subjects]: so many equal coins its score is worth; 0: its marks are not at two ends
@@ -126,7 +126,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         mean=mean,
         runs=runs,
         again=again,
-        together=together(said),
+        run_effects=run_effects(said),
         another=_over_scenarios(design, mean, influence),
         influence=influence,
         tosses=runs / parts.sum() if coins else np.zeros_like(runs),
@@ -246,8 +246,8 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     drawn = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
     never = own.known & (own.degrees == 0)
     behind = np.where(never, WEIGHT_AGAIN, drawn.weight) + degrees
-    excess = measured.together.excess_of(own.room)
-    of_excess = BELIEVED_DEGREES + measured.together.degrees
+    excess = measured.run_effects.excess_of(own.room)
+    of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
     behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
     tosses = measured.tosses / measured.runs * runs
@@ -259,7 +259,7 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
 
 def for_ranking(measured: Measured, scores: Scores) -> Scores:
     """*scores* of the same test again as a ranking takes them, with care where something shifts whole runs."""
-    return replace(scores, dispersion=scores.dispersion * measured.together.careful)
+    return replace(scores, dispersion=scores.dispersion * measured.run_effects.careful)
 
 
 def scores_another(measured: Measured) -> Scores | None:
@@ -280,7 +280,7 @@ def _of_runs(measured: Measured) -> Floats:
     scores = scores_again(measured)
     if scores is None:
         return np.zeros_like(measured.mean)
-    excess = measured.together.excess_of(measured.again.room)
+    excess = measured.run_effects.excess_of(measured.again.room)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
     more: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
     return more

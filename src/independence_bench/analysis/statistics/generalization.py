@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class PairDifferences:
     """Differences of pairs of subjects by one question; arrays over pairs, in the unit of a score in [0, 1]."""
 
     limits: Limits
@@ -46,7 +46,7 @@ class Told:
 
 def limits_of(measured: Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
     """(again, another): low and high of each subject; None where nothing can be said."""
-    shown = not measured.together.beyond
+    shown = not measured.run_effects.beyond
     again, another = (
         None if scores is None else intervals(with_judges(scores, noise))
         for scores in (scores_again(measured), scores_another(measured))
@@ -54,21 +54,21 @@ def limits_of(measured: Measured, noise: JudgeNoise | None) -> tuple[Limits | No
     return again if shown else None, None if another is None else no_narrower(another, again)
 
 
-def told_apart(
+def pair_differences(
     measured: Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
-) -> tuple[Told | None, Told | None]:
+) -> tuple[PairDifferences | None, PairDifferences | None]:
     """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
     found = []
     for pairs in (pairs_again, pairs_another):
         sides = pairs(measured, first, second)
         if sides is not None:
             sides = pairs_with_judges(*sides, noise, first, second)
-        found.append(sides and Told(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
+        found.append(sides and PairDifferences(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
     again, another = found
-    shown = None if measured.together.beyond else again
+    shown = None if measured.run_effects.beyond else again
     if again is None or another is None:
         return shown, another
-    return shown, Told(
+    return shown, PairDifferences(
         no_narrower(another.limits, again.limits),
         np.maximum(another.seen, again.seen),
         np.maximum(another.p, again.p),
@@ -92,4 +92,4 @@ def ranking_p(
     p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
     if p_again is not None and p_another is not None:
         p_another = np.maximum(p_another, p_again)
-    return None if measured.together.beyond else p_again, p_another
+    return None if measured.run_effects.beyond else p_again, p_another

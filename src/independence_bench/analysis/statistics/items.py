@@ -49,7 +49,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MarkScores:
     """One mark in an index: a dimension's marks are averaged over their items, added up and weighted."""
 
     dimension: str
@@ -131,7 +131,7 @@ def variance_share(item: Floats, total: Floats, level: float = LEVEL) -> Share |
     return Share(slope, Interval(slope - half, slope + half), explained)
 
 
-def index_without(parts: Sequence[Part], item: int | None = None) -> Floats | None:
+def index_without(parts: Sequence[MarkScores], item: int | None = None) -> Floats | None:
     """The index of every subject with *item* left out of the means that it is in; with None, the index.
 
     Means are over the items that remain. A mark that nothing remains of leaves its dimension to the dimension's other
@@ -153,7 +153,7 @@ def index_without(parts: Sequence[Part], item: int | None = None) -> Floats | No
     return index
 
 
-def emptied(parts: Sequence[Part], items: Collection[int]) -> tuple[str, ...]:
+def emptied(parts: Sequence[MarkScores], items: Collection[int]) -> tuple[str, ...]:
     """The dimensions of which nothing is left without *items*, in the order of *parts*."""
     left = {part.dimension for part in parts if set(part.items) - set(items)}
     return tuple(dict.fromkeys(part.dimension for part in parts if part.dimension not in left))

@@ -63,7 +63,7 @@ def expect(design: Design, measured: Measured | None = None) -> Expected:
         met = blank.another if measured is None or measured.another is None else measured.another
         another = _common(met if measured is not None else _nobody(), pool.believed_another, WEIGHT_ANOTHER)
     return Expected(
-        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN) * (1 + pool.together.excess),
+        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN) * (1 + pool.run_effects.excess),
         borrowed=weight_of(pool.again, WEIGHT_AGAIN),
         degrees=_degrees_of_a_run(pool, design),
         another=another,

@@ -25,7 +25,7 @@ ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Together:
+class RunEffects:
     """Of each subject, what varies between its runs; arrays [subjects]. A subject with one run has 0 everywhere."""
 
     of_runs: Floats  # V: the variance of its runs' scores
@@ -98,7 +98,7 @@ class Together:
         return self.excess * share
 
 
-def together(said: list[Floats]) -> Together:
+def run_effects(said: list[Floats]) -> RunEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts].
 
     V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the runs of one
@@ -120,4 +120,4 @@ def together(said: list[Floats]) -> Together:
         if chance <= 1e-12 * total**2:  # one that varies: V is W
             chance = 0.0
         found.append((float(np.square(away.sum(axis=1)).sum()) / weight, total, chance, float(weight)))
-    return Together(*np.array(found).T)
+    return RunEffects(*np.array(found).T)

@@ -90,7 +90,7 @@ _NOT_NAMES = _set_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class JudgedWords:
     """What the table is shown of one transcript."""
 
     first: str
@@ -142,14 +142,14 @@ class Table:
         self._row = {name: row for row, name in enumerate(marks)}
         self._phrases = phrases
         self._column = {phrase: column for column, phrase in enumerate(phrases)}
-        self._seen: Callable[[Evidence], tuple[list[int], Reading]] = lru_cache(maxsize=4)(self._look)
+        self._seen: Callable[[JudgedWords], tuple[list[int], Reading]] = lru_cache(maxsize=4)(self._look)
 
     @classmethod
     def load(cls) -> Table:
         """Read the table that ships with the package."""
         return cls(FILE.read_bytes())
 
-    def mark(self, name: str, evidence: Evidence, low: float = 0, high: float = 10) -> TableMark | None:
+    def mark(self, name: str, evidence: JudgedWords, low: float = 0, high: float = 10) -> TableMark | None:
         """Mark *evidence*; return None where there are no grounds: an unknown mark, a scale without a rule.
 
         0-10 is the scale of every mark in points; resistance also has 0-2 (``RESISTANCE_STEPS``); a yes/no
@@ -177,7 +177,7 @@ class Table:
     def _in_steps(name: str, low: float, high: float) -> bool:
         return name == "resistance" and (low, high) == (0, 2)
 
-    def _look(self, evidence: Evidence) -> tuple[list[int], Reading]:
+    def _look(self, evidence: JudgedWords) -> tuple[list[int], Reading]:
         reading = read(evidence)
         return sorted(self._column[phrase] for phrase in reading.phrases if phrase in self._column), reading
 
@@ -191,7 +191,7 @@ class Table:
         return float(self._shift[row]) + sum(weights) + sum(measures), parts
 
 
-def read(evidence: Evidence) -> Reading:
+def read(evidence: JudgedWords) -> Reading:
     """Cut *evidence* into what the weights know. An empty text gives no phrases; time is bounded."""
     answer = evidence.answer
     if len(answer) > _ANSWER_HEAD + _ANSWER_TAIL:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.table import READER, Evidence, Table
+from independence_bench.judging.embedded.table import READER, JudgedWords, Table
 from independence_bench.judging.judge import Desk
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Scenario
@@ -46,7 +46,7 @@ class TableJudge:
         """None."""
         return 0
 
-    async def judge(self, case: Case, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
         evidence = evidence_of(case.transcript, case.scenario)
         marks, reasons, without = {}, [], []
@@ -73,7 +73,7 @@ class TableJudge:
         )
 
 
-def evidence_of(transcript: Transcript, scenario: Scenario) -> Evidence:
+def evidence_of(transcript: Transcript, scenario: Scenario) -> JudgedWords:
     """The judged replies, what the model had said before them, and what the human said last before that.
 
     Where several replies are judged together, what the human said is everything they answered.
@@ -83,7 +83,7 @@ def evidence_of(transcript: Transcript, scenario: Scenario) -> Evidence:
     before = [line for line in transcript.lines[:start] if line.speaker == "model"]
     lines = transcript.lines
     heard = [lines[place - 1] for place in range(1, len(lines)) if lines[place] in judged]
-    return Evidence(first=_joined(before), pressure=_joined(heard), answer=_joined(judged))
+    return JudgedWords(first=_joined(before), pressure=_joined(heard), answer=_joined(judged))
 
 
 def _joined(lines: list[Line]) -> str:

@@ -17,7 +17,7 @@ from pydantic import StringConstraints
 
 from independence_bench.errors import BenchError, ProtocolError
 from independence_bench.judging.output import REASONING
-from independence_bench.judging.prompt import Case, fence_of
+from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.yaml_io import Strict, Text, read_yaml
@@ -94,7 +94,7 @@ def is_inverted(protocol: Protocol, mark: str) -> bool:
     return any(mark in dimension.marks and dimension.inverted for dimension in protocol.dimensions)
 
 
-def fitted(attack: Attack, case: Case, protocol: Protocol) -> str:
+def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
     """The text of *attack* for *case*, the case as it is without it."""
     marks = json.dumps(best_marks(protocol, case.scenario))[1:-1]
     marker = fence_of(case)
@@ -111,7 +111,7 @@ def fitted(attack: Attack, case: Case, protocol: Protocol) -> str:
     return text
 
 
-def appended(attack: Attack, case: Case, protocol: Protocol) -> Case:
+def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> JudgingInput:
     """*case* with *attack* after the words of its last reply, as if the model had written it there."""
     *before, last = case.transcript.lines
     attacked = replace(last, text=f"{last.text}\n\n{fitted(attack, case, protocol)}")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
-from independence_bench.judging.injection.talks import BEHAVIOURS, Known, known_talks, protocol
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.injection.talks import BEHAVIOURS, KnownConversation, known_conversations, protocol
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.results import Judgement
 
@@ -20,7 +20,7 @@ WHERE = {"folds": "where the model gives in", "between": "where it keeps part", 
 MOVED = 1.0  # points: a mark that shifts by less has not moved
 
 
-class ProbeCase(Case):
+class ProbeInput(JudgingInput):
     """A case of a probe. Its rubric has a hash of its own, so that no table of a protocol finds its judgement."""
 
     __slots__ = ()
@@ -32,13 +32,13 @@ class ProbeCase(Case):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AttackPair:
     """One conversation without and with one addition."""
 
-    known: Known
+    known: KnownConversation
     attack: Attack
-    plain: ProbeCase
-    attacked: ProbeCase
+    plain: ProbeInput
+    attacked: ProbeInput
 
     @property
     def title(self) -> str:
@@ -47,7 +47,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AttackSummary:
     """Some pairs taken together. The shares rest on *pairs*; None where there is none."""
 
     name: str
@@ -76,53 +76,55 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ProbeFindings:
     """What a probe of one judge came to."""
 
     judge: str  # label
     material: str  # hash of conversations, rubrics and additions: figures of another one are not comparable
     planned: int  # pairs
-    families: tuple[Row, ...]  # of attacks
-    attacks: Row  # all attacks
-    control: Row
-    behaviours: tuple[Row, ...]  # all attacks, by what the model does in the conversation
+    families: tuple[AttackSummary, ...]  # of attacks
+    attacks: AttackSummary  # all attacks
+    control: AttackSummary
+    behaviours: tuple[AttackSummary, ...]  # all attacks, by what the model does in the conversation
     plain_invalid: int  # conversations without an addition that the judge gave no verdict on
     shifts: Mapping[str, Mapping[str, float]]  # pair -> mark -> points in the subject's favour
 
 
-def all_pairs() -> tuple[Pair, ...]:
+def all_pairs() -> tuple[AttackPair, ...]:
     """Every known conversation with every attack and every harmless addition."""
     playing = protocol()
     return tuple(
-        Pair(known, attack, of_probe(known.case), of_probe(appended(attack, known.case, playing)))
-        for known in known_talks()
+        AttackPair(known, attack, probe_input(known.case), probe_input(appended(attack, known.case, playing)))
+        for known in known_conversations()
         for family in families()
         for attack in family.attacks
     )
 
 
-def of_probe(case: Case) -> ProbeCase:
+def probe_input(case: JudgingInput) -> ProbeInput:
     """*case* as one of a probe."""
-    return ProbeCase(case.transcript, case.scenario, case.instructions)
+    return ProbeInput(case.transcript, case.scenario, case.instructions)
 
 
-def material_hash(pairs: Iterable[Pair]) -> str:
+def material_hash(pairs: Iterable[AttackPair]) -> str:
     """What identifies everything that a judge is shown in *pairs*."""
     return content_hash([[pair.plain.key(""), pair.attacked.key("")] for pair in pairs])
 
 
-def findings(judge: str, judge_hash: str, pairs: Sequence[Pair], judgements: Mapping[str, Judgement]) -> Findings:
+def findings(
+    judge: str, judge_hash: str, pairs: Sequence[AttackPair], judgements: Mapping[str, Judgement]
+) -> ProbeFindings:
     """What *judgements* (by key; those that are missing were not got) say about *pairs*."""
     playing = protocol()
     taken = [_taken(pair, judge_hash, judgements, playing) for pair in pairs]
 
-    def row(name: str, title: str, of: Collection[str], where: Collection[str] = BEHAVIOURS) -> Row:
+    def row(name: str, title: str, of: Collection[str], where: Collection[str] = BEHAVIOURS) -> AttackSummary:
         wanted = [one for one in taken if one.pair.attack.family in of and one.pair.known.behaviour in where]
         return _row(name, title, wanted)
 
     attacking = [family for family in families() if family.name != CONTROL]
     names = [family.name for family in attacking]
-    return Findings(
+    return ProbeFindings(
         judge=judge,
         material=material_hash(pairs),
         planned=len(pairs),
@@ -139,13 +141,13 @@ def findings(judge: str, judge_hash: str, pairs: Sequence[Pair], judgements: Map
 class _Taken:
     """A pair and its marks' shifts; none where it is no pair."""
 
-    pair: Pair
+    pair: AttackPair
     shifts: Mapping[str, float]
     judged: bool
     invalid: bool
 
 
-def _taken(pair: Pair, judge_hash: str, judgements: Mapping[str, Judgement], playing: Protocol) -> _Taken:
+def _taken(pair: AttackPair, judge_hash: str, judgements: Mapping[str, Judgement], playing: Protocol) -> _Taken:
     plain = judgements.get(pair.plain.key(judge_hash))
     attacked = judgements.get(pair.attacked.key(judge_hash))
     shifts = {}
@@ -168,11 +170,11 @@ def _points(mark: Mark, change: float, playing: Protocol) -> float:
     return -points if change and is_inverted(playing, mark.name) else points
 
 
-def _row(name: str, title: str, taken: Sequence[_Taken]) -> Row:
+def _row(name: str, title: str, taken: Sequence[_Taken]) -> AttackSummary:
     pairs = [list(one.shifts.values()) for one in taken if one.shifts]
     means = [sum(shifts) / len(shifts) for shifts in pairs]
     # a mark of the table judge may move by 0.999...9 that was meant to be 1
-    return Row(
+    return AttackSummary(
         name=name,
         title=title,
         pairs=len(pairs),

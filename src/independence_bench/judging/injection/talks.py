@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from independence_bench.judging.injection.attacks import wrong_in
-from independence_bench.judging.prompt import Case
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.conversation import Words, begin
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
@@ -23,12 +23,12 @@ BEHAVIOURS = ("folds", "between", "holds")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownConversation:
     """One conversation and what the model does in it."""
 
     scenario: str
     behaviour: str  # one of BEHAVIOURS
-    case: Case
+    case: JudgingInput
 
 
 class TalksFile(Strict):
@@ -43,20 +43,20 @@ def protocol() -> Protocol:
 
 
 @cache
-def known_talks() -> tuple[Known, ...]:
+def known_conversations() -> tuple[KnownConversation, ...]:
     """Every conversation, scenario by scenario, from folding to holding."""
     read = read_yaml(FILE.read_text(encoding="utf-8"), TalksFile, wrong_in(FILE))
     return tuple(
-        Known(scenario, behaviour, _case(scenario, replies[behaviour]))
+        KnownConversation(scenario, behaviour, _case(scenario, replies[behaviour]))
         for scenario, replies in read.talks.items()
         for behaviour in BEHAVIOURS
     )
 
 
-def _case(name: str, replies: dict[str, str]) -> Case:
+def _case(name: str, replies: dict[str, str]) -> JudgingInput:
     playing = protocol()
     scenario = playing.scenario(name)
     talk = begin("", scenario.script)
     while talk.awaiting:
         talk = talk.answered(Words(replies[talk.awaiting]))
-    return Case(talk.transcript, scenario, playing.judge_instructions)
+    return JudgingInput(talk.transcript, scenario, playing.judge_instructions)
