@@ -178,26 +178,28 @@ class Kind:
     b: str = "sim/mirror"
     judge: str = "sim/judge@"
     jury: str = "sim/judge@,judge-plain,embedded"
-    site: bool = True  # whether also its site is written: of all the published data that would take minutes
+    only: tuple[str, ...] = ("",)  # how the commands begin that are run: a large store takes minutes for its site
 
     def commands(self) -> Iterator[str]:
         """All that is read of it."""
         told = {"a": self.a, "b": self.b, "judge": self.judge, "jury": self.jury}
-        for protocol in self.protocols:
+        asked = [(command, protocol) for protocol in self.protocols for command in COMMANDS["protocol"]]
+        asked += [(command, self.protocols[0]) for command in COMMANDS["store"]]
+        for command, protocol in asked:
             weights = "--weights later" if protocol == "v1" else ""
-            asked = (command.format(p=protocol, weights=weights, **told) for command in COMMANDS["protocol"])
-            kept = (" ".join(command.split()) for command in asked if self.site or not command.startswith("site "))
-            yield from dict.fromkeys(kept)
-        yield from (command.format(**told) for command in COMMANDS["store"])
+            if command.startswith(self.only):
+                yield " ".join(command.format(p=protocol, weights=weights, **told).split())
 
 
-THEIRS = Kind(published, ("published-v2",), "gemini-3-flash", "glm-4.6@none", "published", "published", site=False)
+NOT_A_SITE = tuple({command.split()[0] for command in COMMANDS["protocol"] + COMMANDS["store"]} - {"site"})
+THEIRS = Kind(published, ("published-v2",), "gemini-3-flash", "glm-4.6@none", "published", "published", NOT_A_SITE)
+SOME = partial(published, wanted=rf"/({FEW})[^/]*/run_[12]/")
 KINDS = {
-    "published": THEIRS,
-    "published-some": replace(THEIRS, make=partial(published, wanted=rf"/({FEW})[^/]*/run_[12]/"), site=True),
     "first": Kind(first, ("v1", "v2", "lite", "published-v2")),
-    "fresh": Kind(play, ("v1", "v2", "lite")),
-    "imported": Kind(again, ("v2",)),
+    "fresh": Kind(play, ("lite",)),
+    "published": THEIRS,
+    "published-some": replace(THEIRS, make=SOME, only=("site", "show", "compare --by")),
+    "imported": Kind(again, ("v2",), only=("leaderboard", "judges", "audit", "costs", "export")),
     "embedded": Kind(partial(Checkout.run, command=DEMO, has_to=True), ("lite",), "embedded", "smollm2"),
     "empty": Kind(partial(again, empty=True), ("lite",)),
 }
@@ -349,7 +351,7 @@ def main() -> int:
         stores = [name for name in names if name in KINDS]
         made = pool.map(partial(make, before, kept), stores)
         there = [name for name, is_made in zip(stores, made, strict=True) if is_made]
-        items = [(name, command) for name in there for command in KINDS[name].commands()]
+        items = [(name, command) for name in there for command in dict.fromkeys(KINDS[name].commands())]
         items += [(NOTHING, command) for command in COMMANDS["nothing"] if NOTHING in names]
         items += [(SCRATCH, "everything")] if SCRATCH in names else []
         with before.simulating(given, "--seed 5"):
