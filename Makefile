@@ -38,7 +38,8 @@ web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and
 docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py
 
-torture: $(VENV)/.ready  ## the long versions: kills, budgets, damage, snapshots, fuzzers; some hours (torture/README.md)
+torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
+	$(BIN)/pytest -q -n 2 -m torture
 	PYTHONPATH=tests $(BIN)/python torture/kills.py --kills 300
 	PYTHONPATH=tests $(BIN)/python torture/clocks.py
 	PYTHONPATH=tests $(BIN)/python torture/points.py

@@ -168,7 +168,7 @@ def _bring_to_its_end(folder: Path, wanted: Round, found: Found) -> None:
     """Run undisturbed until all is complete: once where there are no faults, else as often as `--again` needs."""
     for number in range(COMMANDS):
         again = ("--again",) if number else ()
-        ended = aib(folder, *command(wanted), *again, timeout=TO_THE_END)
+        ended = aib(folder, *command(wanted), *again)
         _listen(ended.stderr, found)
         if ended.returncode == 0:
             return

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from invoked import invoke
 from scripted import measured
 
 from independence_bench.analysis.leaderboard import Board, boards
@@ -78,17 +79,9 @@ def environment(folder: Path) -> dict[str, str]:
     return measured() | {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
 
 
-def aib(folder: Path, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    """Run `aib` to its end."""
-    return subprocess.run(
-        [AIB, *arguments],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `aib` to its end, in this process."""
+    return invoke(folder, environment(folder), *arguments)
 
 
 def start_aib(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:

@@ -53,6 +53,7 @@ def test_the_level_of_a_look_is_pococks() -> None:
     assert 1 - level_of_a_look(20) == pytest.approx(0.0106 / 2, abs=5e-5)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("looks", [2, 5, 10])
 def test_all_looks_together_come_to_five_percent(looks: int) -> None:
     """Sums of normal numbers, looked at after each: seen beyond the bound at least once, 200,000 times tried."""

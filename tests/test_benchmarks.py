@@ -120,6 +120,7 @@ def test_memory() -> None:
     assert 20 < before <= playing <= end <= most
 
 
+@pytest.mark.torture
 def test_coverage() -> None:
     """Every section is gone through with a handful of draws; one alone, seeded, gives the same twice."""
     ran = [
@@ -144,6 +145,7 @@ def test_coverage() -> None:
     assert set(ran[1].stdout.splitlines()[2:]) <= set(lines)
 
 
+@pytest.mark.torture
 def test_assumptions_of_coverage() -> None:
     """Every table is made with a handful of boards, and says in the end which promises are not kept."""
     ran = subprocess.run(
@@ -178,6 +180,7 @@ def test_viewer() -> None:
         assert len(cells(output, row)) == 4
 
 
+@pytest.mark.torture
 def test_adaptive() -> None:
     """A row for each width and each rule; nobody plays more runs than were allowed."""
     output = printed("adaptive", "--draws", "3", "--boards", "1", "--most", "3")

@@ -80,6 +80,7 @@ def test_where_one_conversation_varies_nothing_can_be_told() -> None:
     assert run_effects([np.array([[0.2, 0.4]])]).ratio is None
 
 
+@pytest.mark.torture
 def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -> None:
     """400 boards of ten subjects with three runs: p below 0.05 in about 5 % of the first, in most of the second."""
     rng = np.random.default_rng(12)
@@ -92,6 +93,7 @@ def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -
     assert share[1] > 0.8
 
 
+@pytest.mark.torture
 def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
     """Run variances of 2.44 times what conversations add up to: covered in 93 % of 3,000 intervals and more.
 

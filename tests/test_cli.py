@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from invoked import invoke
 from scripted import (
     Answer,
     Asked,
@@ -64,10 +65,7 @@ class User:
 
     def aib(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run `aib`."""
-        return subprocess.run(
-            [AIB, *arguments], cwd=self.folder, env=self.env, input=typed, capture_output=True, text=True,
-            timeout=60, check=False,
-        )  # fmt: skip
+        return invoke(self.folder, self.env, *arguments, typed=typed)
 
     def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
         """Run `aib` at a terminal where *answer* is typed: its exit code, and all that stood there."""

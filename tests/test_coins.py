@@ -120,6 +120,7 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_coins_do() -> None:
     assert measure(ONE, [runs(1.0, 0.5), runs(1.0)]).tosses.tolist() == [0, 0]
 
 
+@pytest.mark.torture
 def test_two_equal_subjects_of_few_coins_are_seldom_told_apart() -> None:
     """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5 %."""
     outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
@@ -132,6 +133,7 @@ def test_two_equal_subjects_of_few_coins_are_seldom_told_apart() -> None:
     assert wrong / len(outcomes) ** 2 <= 0.05
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(("scenarios", "number"), [(2, 2), (2, 3), (3, 2)])
 def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> None:
     """Two subjects, 500 boards, every scenario a coin with a chance of its own: 93 % and more."""

@@ -147,6 +147,7 @@ def test_balanced_judges_are_an_analysis_of_variance() -> None:
     assert variance_components(marks).estimates == {name: pytest.approx(expected[name]) for name in SEVERAL_JUDGES}
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("judges", [1, 3])
 @pytest.mark.parametrize("holes", [False, True], ids=["balanced", "with holes"])
 def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
@@ -164,6 +165,7 @@ def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
     }
 
 
+@pytest.mark.torture
 def test_standard_errors_are_what_estimates_vary_by() -> None:
     """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15 % of the true one."""
     rng = np.random.default_rng(3)
@@ -274,6 +276,7 @@ def test_two_strata_by_hand() -> None:
     assert [of["pi"] for of in found.by_stratum] == [pytest.approx(0.02)] * 2
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("judges", [1, 2])
 def test_what_was_planted_in_strata_is_found(judges: int) -> None:
     """Unequal points, unequal runs: within a tenth of (sum of points)^2 and of the sum of their squares."""

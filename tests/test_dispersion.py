@@ -198,6 +198,7 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
     assert float(differences(*sides)[0][0]) > 0
 
 
+@pytest.mark.torture
 def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
     """Boards of ten, three runs of five conversations that are right nine times in ten; 300 boards.
 
@@ -246,6 +247,7 @@ def test_subjects_who_are_alike_and_one_alone_keep_the_whole_weight() -> None:
     assert weight_of(pool([0.0] * 6, [0.2] * 6, 4.0), 8.0) == 8
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("number", [2, 3])
 def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> None:
     """Eighteen who never vary and one who does, 700 boards: held in 93 %; drawn towards the others, in fewer than 92 %.

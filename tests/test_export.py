@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from simulated import AIB, environment, play
+from invoked import invoke
+from simulated import environment, play
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.export import Form, export
@@ -493,9 +494,7 @@ def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
 
 def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `aib` in *folder*."""
-    return subprocess.run(
-        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
-    )
+    return invoke(folder, environment(folder), *arguments)
 
 
 def test_the_command(played: Path, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from invoked import invoke
 from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
-from simulated import AIB, environment
+from simulated import environment
 from sqlalchemy import select
 
 from independence_bench.analysis.compare_subjects import compare_pairs
@@ -733,9 +734,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 
 def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `aib` in *folder*."""
-    return subprocess.run(
-        [AIB, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False
-    )
+    return invoke(folder, environment(folder), *arguments)
 
 
 def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published, tmp_path: Path) -> None:

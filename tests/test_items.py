@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from invoked import invoke
 from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, says, verdict
-from simulated import AIB, environment
+from simulated import environment
 
 from independence_bench.analysis.item_analysis import (
     ItemAnalysis,
@@ -114,6 +115,7 @@ def test_beyond_chance_is_stricter_the_more_one_looks_at() -> None:
     assert beyond_chance(-1.0, 10, looked_at=30)
 
 
+@pytest.mark.torture
 def test_where_nothing_is_connected_hardly_any_report_says_so() -> None:
     """Fifteen correlations of nothing with nothing, over 10 subjects: 5 % of the reports name one."""
     random = np.random.default_rng(11)
@@ -175,6 +177,7 @@ def test_all_shares_add_up_to_one(items: list[list[float]]) -> None:
         assert sum(one.share for one in shares if one) == pytest.approx(1)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("equal", [3, 5])
 def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int) -> None:
     """The interval says so of at most 5 % of samples, where the share itself does of most; it covers the truth."""
@@ -460,15 +463,8 @@ def made(bench: Benches) -> Bench:
 def scenarios(made: Bench, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`aib scenarios`, in a pipe."""
     folder = Path(made.store).parent
-    return subprocess.run(
-        [AIB, "scenarios", "--protocol", str(made.folder), "--store", str(made.store), *arguments],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    where = ("--protocol", str(made.folder), "--store", str(made.store))
+    return invoke(folder, environment(folder), "scenarios", *where, *arguments)
 
 
 def test_the_command_shows_every_scenario_in_eighty_columns(made: Bench) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from invoked import invoke
 from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
 from simulated import AIB
 
@@ -215,10 +216,7 @@ class Users:
 
     def aib(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `aib`."""
-        return subprocess.run(
-            [AIB, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60,
-            check=False,
-        )  # fmt: skip
+        return invoke(self.folder, self.environment, *arguments)
 
     @property
     def environment(self) -> dict[str, str]:

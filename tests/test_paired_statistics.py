@@ -83,6 +83,7 @@ def test_at_the_ceiling_an_effect_is_not_certain() -> None:
     assert effect_interval(np.ones((2, 2)), (1, -1)) is None
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(("subjects", "gain"), [(4, 0.0), (4, 1.0), (12, 0.0), (12, 1.0)])
 def test_effects_hold_what_they_promise_where_t_does_not(subjects: int, gain: float) -> None:
     """Subjects near the ceiling, a sample of many: at least 93 of 100 intervals hold the mean over all of them."""
@@ -196,6 +197,7 @@ def test_a_rank_correlation_has_an_interval_from_eight_subjects_on() -> None:
     assert rank_correlation_interval(one, one) is None
 
 
+@pytest.mark.torture
 def test_rank_correlations_hold_what_they_promise() -> None:
     """Pairs with a true rank correlation of 6/pi asin(.95/2) = .945, ten at a time: at least 93 of 100."""
     random = np.random.default_rng(3)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from invoked import invoke
 from rich.console import Console
 from scripted import FAST, KEY, Answer, Asked, ScriptedModel, allow, completion, failure, measured, once_each, verdict
 from simulated import simulating
@@ -66,10 +67,8 @@ def muddled(asked: Asked) -> Answer:
 
 def aib(folder: Path, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     """Run `aib judge --probe-injection` in *folder*, where the store is probe.db."""
-    return subprocess.run(
-        [AIB, "judge", "--probe-injection", "--store", "probe.db", *arguments],
-        cwd=folder, env=environment(folder), input=typed, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    order = ("judge", "--probe-injection", "--store", "probe.db", *arguments)
+    return invoke(folder, environment(folder), *order, typed=typed)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -286,9 +285,7 @@ def test_its_conversations_are_its_own(tmp_path: Path, wrong: tuple[str, str]) -
 @pytest.mark.parametrize("option", ["--json", "--yes"])
 def test_its_options_belong_to_it(tmp_path: Path, option: str) -> None:
     """`aib judge` alone has neither."""
-    done = subprocess.run(
-        [AIB, "judge", option], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
-    )
+    done = invoke(tmp_path, environment(tmp_path), "judge", option)
 
     assert done.returncode == 2
     assert "--probe-injection" in done.stderr

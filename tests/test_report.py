@@ -11,11 +11,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from invoked import invoke
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, ScriptedModel, says, verdict
-from simulated import AIB, environment
+from simulated import environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
 from independence_bench.analysis.leaderboard import boards
@@ -80,15 +81,8 @@ def contents_of(made: Bench, *names: str | None) -> Contents:
 def report(made: Bench, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """`aib generate-report`, in the folder of the bench's store."""
     folder = Path(made.store).parent
-    return subprocess.run(
-        [AIB, "generate-report", "--store", str(made.store), *arguments],
-        cwd=folder,
-        env=environment(folder) | variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    said = ("generate-report", "--store", str(made.store), *arguments)
+    return invoke(folder, environment(folder) | variables, *said)
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -498,8 +492,7 @@ def test_an_empty_store_is_one_line(tmp_path: Path, serve: Callable[..., Scripte
     with open_store(tmp_path / "store.db") as store, store.writing():
         pass
 
-    done = subprocess.run([AIB, "generate-report", "--store", "store.db"], cwd=tmp_path, env=environment(tmp_path),
-                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    done = invoke(tmp_path, environment(tmp_path), "generate-report", "--store", "store.db")
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert os.listdir(tmp_path).count("LEADERBOARD.md") == 0
@@ -507,9 +500,9 @@ def test_an_empty_store_is_one_line(tmp_path: Path, serve: Callable[..., Scripte
 
 def test_the_leaderboard_compares_configurations_in_80_columns(made: Bench) -> None:
     """The same values in the terminal, short."""
-    done = subprocess.run([AIB, "leaderboard", "--store", str(made.store)], cwd=Path(made.store).parent,
-                          env=environment(Path(made.store).parent), capture_output=True, text=True, timeout=60,
-                          check=False)  # fmt: skip
+    folder = Path(made.store).parent
+
+    done = invoke(folder, environment(folder), "leaderboard", "--store", str(made.store))
 
     assert done.returncode == 0, done.stderr
     assert_tame(done.stdout, 80)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 import yaml
+from invoked import invoke
 from scripted import Bench, measured
 from viewed import PAYLOADS, a_page, answering, fill, read, script, served
 
@@ -48,15 +49,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def ran(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     """`aib` with *arguments*, in *cwd*."""
-    done = subprocess.run(
-        [*AIB, *arguments],
-        cwd=cwd,
-        env=measured() | {"PATH": os.environ["PATH"], "HOME": str(cwd)},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    done = invoke(cwd, {"PATH": os.environ["PATH"], "HOME": str(cwd)}, *arguments)
     assert done.returncode == code, done.stderr
     return done
 
