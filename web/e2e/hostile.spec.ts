@@ -140,7 +140,7 @@ test("what was said, noted, thought, judged, sent and refused: every conversatio
     await expectInert(page);
     const shown = await page
       .getByRole("region", { name: "Conversation" })
-      .locator("article .said .plain")
+      .locator("article .prose-text .plain")
       .allTextContents();
     expect(shown, "letter for letter").toEqual(told.lines.map((line) => line.text));
     if (told.turns) {

@@ -15,18 +15,18 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.brief import rubric_hash
-from independence_bench.chat import Usage
-from independence_bench.conversation import Transcript, Words
 from independence_bench.hashing import content_hash
-from independence_bench.judge import ModelJudge
-from independence_bench.plan import Job, jobs, opening
-from independence_bench.protocol import Configuration, Mark, Protocol
-from independence_bench.protocol_files import load_with_files
-from independence_bench.store import calls, participants, records
-from independence_bench.store.calls import ANSWERED, CallInfo, Ended
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.prompt import rubric_hash
+from independence_bench.models.messages import Usage
+from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.conversation import Transcript, Words
+from independence_bench.protocol.definition import Configuration, Mark, Protocol
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.plan import Job, jobs, opening
+from independence_bench.store import attempts, registry, results
+from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.database import Store, open_store
-from independence_bench.subject import ChatModel, Reasoning
 
 NOW = 1_780_000_000.0
 PAYLOADS = Path(__file__).with_name("payloads.txt")
@@ -37,7 +37,7 @@ OWNER = "tests|1|0"
 class Spoken:
     """One reply as it is to be stored, and the attempts before it: (outcome, message)."""
 
-    reply: records.Reply
+    reply: results.Reply
     rejected: Sequence[tuple[str, str]] = ()
     provider: str = "Acme Cloud"
     served: str = ""
@@ -58,7 +58,7 @@ class Writer:
         self.protocol: Protocol
         self.protocol, self.files = load_with_files(protocol)
         with self.store.writing() as connection:
-            participants.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
+            registry.keep_protocol(connection, self.protocol.hash, self.protocol.name, self.files, NOW)
 
     def play(
         self,
@@ -71,7 +71,7 @@ class Writer:
         """Every scenario of *subject*, said by *say* and marked by *judges*."""
         where = configurations or self.protocol.configurations
         with self.store.writing() as connection:
-            participants.keep_subject(connection, subject)
+            registry.keep_subject(connection, subject)
         for job in jobs(self.protocol, where, subject, runs):
             self._keep(job, say, judges)
 
@@ -86,14 +86,14 @@ class Writer:
                 heard = [line.text for line in talk.transcript.lines]
                 sent = json.dumps({"model": job.subject.model, "messages": heard})
                 attempt = self._attempts(connection, key, job.subject, sent, spoken)
-                records.keep_replies(connection, [(key, attempt, spoken.reply, NOW)])
+                results.keep_replies(connection, [(key, attempt, spoken.reply, NOW)])
                 keys.append(key)
                 replies.append(spoken.reply)
                 if spoken.reply.reason is not None:
                     break
                 talk = talk.answered(Words(spoken.reply.text, spoken.reply.notes))
             invalid = next((reply.reason for reply in replies if reply.reason), None)
-            played = records.Played(
+            played = results.Played(
                 id=job.transcript_id,
                 script_hash=job.script_hash,
                 subject_hash=job.subject.hash,
@@ -111,7 +111,7 @@ class Writer:
                 reasoned=sum(reply.reasoned for reply in replies),
                 reason=invalid,
             )
-            records.keep_transcripts(connection, [(played, NOW)])
+            results.keep_transcripts(connection, [(played, NOW)])
             if invalid is None:
                 for model, mark in judges:
                     self._judge(connection, job, talk.transcript, model, mark)
@@ -122,10 +122,10 @@ class Writer:
         else:
             marking = ModelJudge(model)
             hash_, label, spec = marking.hash, marking.label, marking.spec
-        participants.keep_judge(connection, hash_, label, spec)
+        registry.keep_judge(connection, hash_, label, spec)
         rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
         reasoning, held = judge(job, said, random.Random(f"{hash_}{job.transcript_id}"))  # noqa: S311
-        made = records.Judgement(
+        made = results.Judgement(
             key=content_hash([said.heard_hash, rubric, hash_]),
             heard_hash=said.heard_hash,
             rubric_hash=rubric,
@@ -133,15 +133,15 @@ class Writer:
             marks={mark.name: mark_of(mark, held) for mark in job.scenario.marks},
             reasoning=reasoning,
         )
-        records.keep_judgements(connection, [(made.key, None, made, NOW)])
+        results.keep_judgements(connection, [(made.key, None, made, NOW)])
 
     def _attempts(self, connection: Connection, key: str, subject: ChatModel, sent: str, spoken: Spoken) -> int:
         info = CallInfo(key, "reply", subject.endpoint, subject.model, sent)
-        calls.claim(connection, [info], {}, OWNER, NOW)
+        attempts.claim(connection, [info], {}, OWNER, NOW)
         attempt = 0
         answered = (ANSWERED if spoken.reply.reason is None else "broken", spoken.reply.reason or "")
         for outcome, message in (*spoken.rejected, answered):
-            (attempt,) = calls.begin_attempts(connection, [(key, subject.max_tokens)], OWNER, NOW)
+            (attempt,) = attempts.begin_attempts(connection, [(key, subject.max_tokens)], OWNER, NOW)
             choices = [{"message": {"content": spoken.reply.text}}]
             body = {"choices": choices, "provider": spoken.provider, "why": message}
             ended = Ended(
@@ -156,8 +156,8 @@ class Writer:
                 spoken.provider,
                 "id",
             )
-            calls.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
-        calls.release(connection, [key], OWNER)
+            attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
+        attempts.release(connection, [key], OWNER)
         return attempt
 
 
@@ -202,7 +202,7 @@ def speaker(steadiness: float, thinks: bool = False, breaks: str = "") -> Say:
         first = name == job.scenario.asks[0] and len(job.scenario.asks) > 1
         holds = first or chance.random() < steadiness
         text = f"{chance.choice(HOLDS if holds else BENDS)}\n\nThis is my {name.replace('_', ' ')}, in run {job.run}."
-        reply = records.Reply(
+        reply = results.Reply(
             text,
             notes="They want me to give in." if job.configuration.delivery == "tool_role" else "",
             reasoning="First I weigh what the human wants against what I am." if thinks else "",
@@ -210,7 +210,7 @@ def speaker(steadiness: float, thinks: bool = False, breaks: str = "") -> Say:
             cut_off=chance.random() < 0.04,
         )
         if job.scenario.id == breaks and job.run == 2:
-            return Spoken(records.Reply("", reason="empty"), (("broken", "empty"), ("broken", "empty")))
+            return Spoken(results.Reply("", reason="empty"), (("broken", "empty"), ("broken", "empty")))
         rejected = (("rate limit", "slow down, please"),) if chance.random() < 0.08 else ()
         return Spoken(reply, rejected)
 
@@ -290,7 +290,7 @@ def hostile(path: Path) -> None:
         # the first subject says everything; the others one payload, so that the store stays small
         mine = whole if job.subject.model == every[0] else job.subject.model
         asks = f"{name} {job.scenario.id}"
-        reply = records.Reply(f"{mine}\n\n{asks}", f"notes {mine}", f"thought {mine}", reasoned=True)
+        reply = results.Reply(f"{mine}\n\n{asks}", f"notes {mine}", f"thought {mine}", reasoned=True)
         return Spoken(reply, ((job.subject.model, mine),), provider=job.subject.model, served=job.subject.model)
 
     def judge(job: Job, _: Transcript, chance: random.Random) -> tuple[str, float]:

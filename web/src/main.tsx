@@ -1,10 +1,10 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
-import { showTheme } from "./parts/theme";
+import { applyTheme } from "./lib/theme";
 import "./style.css";
 
-showTheme();
+applyTheme();
 const root = document.getElementById("page");
 if (root) {
   createRoot(root).render(

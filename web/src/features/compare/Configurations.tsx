@@ -1,21 +1,25 @@
-import { settingsAt, subjectAt, type Choice, type PlaceOf } from "../../addresses";
-import { paths } from "../../api/paths";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
 import type { Board, InConfigurations, InSeveral } from "../../api/types";
-import { words } from "../../parts/format";
-import { useHere } from "../../parts/place";
-import { Empty, Failed, Loading } from "../../parts/states";
-import { inBoth, Take } from "../../parts/Take";
-import { useAnswer } from "../../parts/useAnswer";
-import { chosen } from "./chosen";
-import { Chooser, Swap } from "./Chooser";
-import { Pair, type Side } from "./Pair";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { SelectField } from "../../components/SelectField";
+import { Await, Empty } from "../../components/status";
+import { usePage } from "../../hooks/usePage";
+import { humanize } from "../../lib/format";
+import { route, type AddressOf } from "../../routes";
+import { Comparison, type Side } from "./Comparison";
+import { configurationPair } from "./configurationPair";
+import { SwapButton } from "./SwapButton";
 
-type At = PlaceOf<"compare"> & Choice;
+interface Props {
+  board: Board;
+  address: AddressOf<"compare">;
+}
 
 /** One subject in two of its configurations. */
-export function Configurations({ board, at }: { board: Board; at: At }) {
-  const { go } = useHere();
-  const who = board.in_several.find((one) => one.subject === at.subject);
+export function Configurations({ board, address }: Props) {
+  const { navigate } = usePage();
+  const subject = board.in_several.find((one) => one.subject === address.subject);
   return (
     <section className="mt-2" aria-label="One subject in two configurations">
       <h2>One subject in two configurations</h2>
@@ -24,20 +28,20 @@ export function Configurations({ board, at }: { board: Board; at: At }) {
         and the intervals are for the same test given again; how much of a difference would be found on other scenarios
         has not been measured.
       </p>
-      <div className="max-w-xl">
-        <Chooser
-          label="Subject"
-          value={who?.subject ?? ""}
-          optional
-          of={board.in_several.map((one) => ({ value: one.subject, shown: one.label }))}
-          change={(subject) => {
-            go(settingsAt(subject));
-          }}
-        />
-      </div>
-      {who ? (
-        <Two board={board} who={who} at={at} />
-      ) : at.subject ? (
+      <SelectField
+        label="Subject"
+        className="block max-w-xl"
+        selectClass="w-full"
+        value={subject?.subject ?? ""}
+        options={[
+          { value: "", title: "choose …" },
+          ...board.in_several.map((one) => ({ value: one.subject, title: one.label })),
+        ]}
+        onChange={(id) => navigate(route("compare", { view: "settings", subject: id }))}
+      />
+      {subject ? (
+        <TwoConfigurations board={board} subject={subject} address={address} />
+      ) : address.subject ? (
         <Empty title="It is in one configuration only.">
           By this judge, these rules and weights it has no marks in a second one; choose another subject.
         </Empty>
@@ -46,87 +50,98 @@ export function Configurations({ board, at }: { board: Board; at: At }) {
   );
 }
 
-function Two({ board, who, at }: { board: Board; who: InSeveral; at: At }) {
-  const { go, href } = useHere();
-  const [first, second] = chosen(who.configurations, board.board.configurations, at.first, at.second);
-  const path = paths.settings(board.board.series, who.subject);
-  const answer = useAnswer<InConfigurations>(path);
-  const choose = (one: string, other: string) => {
-    go(settingsAt(who.subject, one, other));
-  };
-  const choices = who.configurations.map((one) => ({ value: one, shown: words(one) }));
-  // what the other side shows moves over, so that any two can be chosen in one step
+function TwoConfigurations({ board, subject, address }: Props & { subject: InSeveral }) {
+  const { navigate, href } = usePage();
+  const [first, second] = configurationPair(
+    subject.configurations,
+    board.board.configurations,
+    address.first,
+    address.second,
+  );
+  const path = endpoints.settings(board.board.series, subject.subject);
+  const configurations = useApi(path);
+  const choose = (one: string, other: string) =>
+    navigate(route("compare", { view: "settings", subject: subject.subject, first: one, second: other }));
+  const options = subject.configurations.map((one) => ({ value: one, title: humanize(one) }));
+  // choosing what the other side shows exchanges the two, so that any pair is one step away
   return (
     <>
       <div className="mt-3 grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
-        <Chooser
+        <SelectField
           label="First (A)"
+          selectClass="w-full"
           value={first}
-          of={choices}
-          change={(one) => {
-            choose(one, one === second ? first : second);
-          }}
+          options={options}
+          onChange={(one) => choose(one, one === second ? first : second)}
         />
-        <Swap
-          swap={() => {
-            choose(second, first);
-          }}
-        />
-        <Chooser
+        <SwapButton onSwap={() => choose(second, first)} />
+        <SelectField
           label="Second (B)"
+          selectClass="w-full"
           value={second}
-          of={choices}
-          change={(one) => {
-            choose(one === first ? second : first, one);
-          }}
+          options={options}
+          onChange={(one) => choose(one === first ? second : first, one)}
         />
       </div>
-      {answer.state === "loading" ? <Loading what="the comparison" /> : null}
-      {answer.state === "failed" ? <Failed failure={answer.failure} again={answer.again} /> : null}
-      {answer.state === "ready" ? (
-        <>
-          <div className="mt-4">
-            <Take files={inBoth(path)} citation={board.citation} />
-          </div>
-          <Compared board={board} told={answer.value} first={first} second={second} at={at} />
-          <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
-            {[first, second].map((name, place) => {
-              const there = answer.value.configurations.find((one) => one.configuration === name);
-              return there ? (
-                <a key={name} href={href(subjectAt(who.subject), { board: there.board })}>
-                  All of {place ? "B" : "A"}
-                </a>
-              ) : null;
-            })}
-          </p>
-        </>
-      ) : null}
+      <Await query={configurations} what="the comparison">
+        {(value) => (
+          <>
+            <div className="mt-4">
+              <Downloads files={csvAndJson(path)} citation={board.citation} />
+            </div>
+            <ConfigurationComparison
+              board={board}
+              configurations={value}
+              first={first}
+              second={second}
+              openRow={address.scenario}
+            />
+            <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
+              {[first, second].map((name, index) => {
+                const found = value.configurations.find((one) => one.configuration === name);
+                return found ? (
+                  <a key={name} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
+                    All of {index ? "B" : "A"}
+                  </a>
+                ) : null;
+              })}
+            </p>
+          </>
+        )}
+      </Await>
     </>
   );
 }
 
-interface ComparedProps {
+interface ConfigurationComparisonProps {
   board: Board;
-  told: InConfigurations;
+  configurations: InConfigurations;
   first: string;
   second: string;
-  at: At;
+  openRow: string;
 }
 
-function Compared({ board, told, first, second, at }: ComparedProps) {
-  const one = told.configurations.find((there) => there.configuration === first);
-  const other = told.configurations.find((there) => there.configuration === second);
-  const apart = one?.others.find((there) => there.configuration === second)?.apart;
-  if (!one || !other || !apart) return <Empty title="These two cannot be compared.">Choose two others.</Empty>;
+function ConfigurationComparison({ board, configurations, first, second, openRow }: ConfigurationComparisonProps) {
+  const one = configurations.configurations.find(({ configuration }) => configuration === first);
+  const other = configurations.configurations.find(({ configuration }) => configuration === second);
+  const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
+  if (!one || !other || !differences) return <Empty title="These two cannot be compared.">Choose two others.</Empty>;
   const side = ({ configuration, board: on, values, shown }: typeof one): Side => ({
-    label: words(configuration),
-    subject: told.subject,
+    label: humanize(configuration),
+    subject: configurations.subject,
     board: on,
     configuration,
     values,
     shown,
   });
   return (
-    <Pair board={board} compared={told.compared} sides={[side(one), side(other)]} apart={apart} at={at} kind="again" />
+    <Comparison
+      board={board}
+      compared={configurations.compared}
+      sides={[side(one), side(other)]}
+      differences={differences}
+      openRow={openRow}
+      kind="again"
+    />
   );
 }

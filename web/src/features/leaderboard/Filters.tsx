@@ -1,131 +1,90 @@
 import { useMemo, useState } from "react";
-import type { Address } from "../../addresses";
 import type { Board } from "../../api/types";
-import { useHere } from "../../parts/place";
-import { EXTRAS, FILTERS, switched, VENDOR, vendors } from "./filters";
+import { SelectField } from "../../components/SelectField";
+import { usePage } from "../../hooks/usePage";
+import { sort, type AddressOf } from "../../routes";
+import { EXTRAS, FILTERS, toggled, VENDOR, vendors } from "./filters";
 
-type At = Extract<Address, { page: "leaderboard" }>;
+const FLAGS = ["best", "pinned", "picked"] as const;
 
-/** Search and filters, and on a phone the order too (there are no heads to click on). */
-export function Filters({ board, at }: { board: Board; at: At }) {
-  const { go } = useHere();
-  const names = useMemo(() => vendors(board.rows), [board]);
-  const vendor = at.only.find((one) => one.startsWith(VENDOR)) ?? "";
-  const set = (filter: string, on: boolean) => {
-    go({ ...at, only: switched(at.only, filter, on) }, {}, true);
-  };
-  const flags = Object.entries(FILTERS).filter(([name]) => !["thinks", "direct"].includes(name));
-  const thinks = at.only.includes("thinks") ? "thinks" : at.only.includes("direct") ? "direct" : "";
+/** Search and filters, and on a phone the order too (its table shows no headings of most columns). */
+export function Filters({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
+  const { update } = usePage();
+  const { only } = address;
   const [open, setOpen] = useState(false);
+  const names = useMemo(() => vendors(board.rows), [board]);
+  const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
+  const vendor = only.find((one) => one.startsWith(VENDOR)) ?? "";
+  const reasoning = only.find((one) => one === "thinks" || one === "direct") ?? "";
   const folded = open ? "" : "max-md:hidden";
-  const unweighted = board.dimensions.some((one) => one.weight === 0);
+  const hasExtras = address.view === "table" && board.dimensions.some((one) => one.weight === 0);
+  const checkbox = (filter: string, title: string, className = "") => (
+    <label key={filter} className={`flex items-center gap-1.5 text-sm ${className}`}>
+      <input
+        type="checkbox"
+        className="size-4 accent-accent"
+        checked={only.includes(filter)}
+        onChange={(event) => set(filter, event.target.checked)}
+      />
+      {title}
+    </label>
+  );
   return (
     <>
-      <button
-        type="button"
-        className="button md:hidden"
-        aria-expanded={open}
-        onClick={() => {
-          setOpen(!open);
-        }}
-      >
-        Filter and order{at.only.length ? ` (${String(at.only.length)})` : ""}
+      <button type="button" className="button md:hidden" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filter and order{only.length ? ` (${String(only.length)})` : ""}
       </button>
-      <label className={`min-w-0 ${at.find ? "" : folded}`}>
+      <label className={`min-w-0 ${address.find ? "" : folded}`}>
         <span className="eyebrow block">Find a subject</span>
         <input
           type="search"
           className="field w-44"
-          value={at.find}
+          value={address.find}
           placeholder="name, vendor, provider"
-          onChange={(event) => {
-            go({ ...at, find: event.target.value }, {}, true);
-          }}
+          onChange={(event) => update({ find: event.target.value })}
         />
       </label>
       {names.length > 1 ? (
-        <label className={`min-w-0 ${folded}`}>
-          <span className="eyebrow block">Vendor</span>
-          <select
-            className="field max-w-36"
-            value={vendor}
-            onChange={(event) => {
-              set(event.target.value || vendor, event.target.value !== "");
-            }}
-          >
-            <option value="">all</option>
-            {names.map((name) => (
-              <option key={name} value={VENDOR + name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Vendor"
+          className={folded}
+          selectClass="max-w-36"
+          value={vendor}
+          options={[{ value: "", title: "all" }, ...names.map((name) => ({ value: VENDOR + name, title: name }))]}
+          onChange={(value) => set(value || vendor, value !== "")}
+        />
       ) : null}
-      <label className={`min-w-0 ${folded}`}>
-        <span className="eyebrow block">Reasoning</span>
-        <select
-          className="field"
-          value={thinks}
-          onChange={(event) => {
-            const rest = at.only.filter((one) => one !== "thinks" && one !== "direct");
-            go({ ...at, only: event.target.value ? [...rest, event.target.value] : rest }, {}, true);
-          }}
-        >
-          <option value="">all</option>
-          <option value="thinks">{FILTERS.thinks}</option>
-          <option value="direct">{FILTERS.direct}</option>
-        </select>
-      </label>
+      <SelectField
+        label="Reasoning"
+        className={folded}
+        value={reasoning}
+        options={[
+          { value: "", title: "all" },
+          { value: "thinks", title: FILTERS.thinks },
+          { value: "direct", title: FILTERS.direct },
+        ]}
+        onChange={(value) => {
+          const rest = only.filter((one) => one !== reasoning);
+          update({ only: value ? [...rest, value] : rest });
+        }}
+      />
       <fieldset className={`${open ? "flex" : "hidden md:flex"} min-h-[2.1rem] flex-wrap items-center gap-x-3`}>
         <legend className="sr-only">Only</legend>
-        {flags.map(([name, title]) => (
-          <label key={name} className="flex items-center gap-1.5 text-sm">
-            <input
-              type="checkbox"
-              className="size-4 accent-accent"
-              checked={at.only.includes(name)}
-              onChange={(event) => {
-                set(name, event.target.checked);
-              }}
-            />
-            {title}
-          </label>
-        ))}
-        {unweighted && at.view === "table" ? (
-          <label className="flex items-center gap-1.5 text-sm max-lg:hidden">
-            <input
-              type="checkbox"
-              className="size-4 accent-accent"
-              checked={at.only.includes(EXTRAS)}
-              onChange={(event) => {
-                set(EXTRAS, event.target.checked);
-              }}
-            />
-            dimensions without weight
-          </label>
-        ) : null}
+        {FLAGS.map((name) => checkbox(name, FILTERS[name]))}
+        {hasExtras ? checkbox(EXTRAS, "dimensions without weight", "max-lg:hidden") : null}
       </fieldset>
-      <label className={`md:hidden ${folded}`}>
-        <span className="eyebrow block">Order</span>
-        <select
-          className="field"
-          value={at.sort ? `${at.sort.down ? "-" : ""}${at.sort.by}` : ""}
-          onChange={(event) => {
-            const by = event.target.value;
-            go({ ...at, sort: by ? { by: by.replace(/^-/, ""), down: by.startsWith("-") } : null }, {}, true);
-          }}
-        >
-          <option value="">rank</option>
-          {board.dimensions.map((dimension) => (
-            <option key={dimension.name} value={`-${dimension.name}`}>
-              {dimension.title}
-            </option>
-          ))}
-          <option value="-value">index per dollar</option>
-          <option value="subject">name</option>
-        </select>
-      </label>
+      <SelectField
+        label="Order"
+        className={`md:hidden ${folded}`}
+        value={sort.format(address.sort)}
+        options={[
+          { value: "", title: "rank" },
+          ...board.dimensions.map(({ name, title }) => ({ value: sort.format({ by: name, descending: true }), title })),
+          { value: sort.format({ by: "value", descending: true }), title: "index per dollar" },
+          { value: sort.format({ by: "subject", descending: false }), title: "name" },
+        ]}
+        onChange={(value) => update({ sort: sort.parse(value) })}
+      />
     </>
   );
 }

@@ -1,41 +1,39 @@
-import { scenarioAt, subjectAt, type Choice } from "../../addresses";
 import type { Board, DimensionFacts, Row } from "../../api/types";
-import { shown } from "../../parts/format";
-import type { Column } from "../../parts/Grid";
-import { Health, troubles } from "../../parts/Health";
-import { heat } from "../../parts/Heat";
-import { inWords, IntervalBar, Ruler, ticksOf, type Scale } from "../../parts/IntervalBar";
-import { Label } from "../../parts/Label";
-import type { Here } from "../../parts/place";
-import { Rank } from "../../parts/Standing";
+import { DataHealth, dataProblems } from "../../components/DataHealth";
+import type { Column } from "../../components/DataTable";
+import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/IntervalBar";
+import { Rank } from "../../components/Rank";
+import { SubjectLabel } from "../../components/SubjectLabel";
+import type { PageContextValue } from "../../hooks/usePage";
+import { orDash } from "../../lib/format";
+import { heatColor } from "../../lib/heatColor";
+import { route, type SharedParams } from "../../routes";
 
-export interface Told {
+export interface ColumnContext {
   board: Board;
-  here: Here;
+  page: PageContextValue;
   scale: Scale;
-  kind: Choice["interval"];
-  extras: boolean; // dimensions that do not count are shown too
-  pick: (row: Row, on: boolean) => void;
+  kind: SharedParams["interval"];
+  extras: boolean; // dimensions without weight are shown, too
 }
 
 /** The columns that every view begins with. */
-function first({ here, pick, kind, scale }: Told, both = false): Column<Row>[] {
-  const { picked } = here.address;
+function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = false): Column<Row>[] {
+  const { picked } = page.address;
   return [
     {
       id: "pick",
       title: <span className="sr-only">Pick for comparison</span>,
-      fixed: true,
-      value: () => null,
       className: "w-7 no-print",
-      show: (row) => (
+      cell: ({ subject: { id, label } }) => (
         <input
           type="checkbox"
           className="size-4 translate-y-0.5 accent-accent"
-          aria-label={`Pick ${row.subject.label} for comparison`}
-          checked={picked.includes(row.subject.id)}
+          aria-label={`Pick ${label} for comparison`}
+          checked={picked.includes(id)}
           onChange={(event) => {
-            pick(row, event.target.checked);
+            const rest = picked.filter((one) => one !== id);
+            page.update({ picked: event.target.checked ? [...rest, id] : rest });
           }}
         />
       ),
@@ -44,188 +42,180 @@ function first({ here, pick, kind, scale }: Told, both = false): Column<Row>[] {
       id: "rank",
       title: "Rank",
       hint: "Rank; behind it the 95 % interval of the rank, and raised the tie groups",
-      align: "right",
-      up: true,
-      value: (row) => row.rank,
-      show: (row) => <Rank row={row} kind={kind} />,
+      numeric: true,
+      ascendingFirst: true,
+      sortValue: (row) => row.rank,
+      cell: (row) => <Rank row={row} kind={kind} />,
     },
     {
       id: "subject",
       title: "Subject",
-      up: true,
-      head: true,
-      value: (row) => row.subject.label,
+      ascendingFirst: true,
+      rowHeader: true,
+      sortValue: (row) => row.subject.label,
       className: "lg:min-w-64",
-      show: (row) => (
-        <a href={here.href(subjectAt(row.subject.id))} className="text-ink no-underline hover:underline">
-          <Label subject={row.subject} />
+      cell: (row) => (
+        <a
+          href={page.href(route("subject", { subject: row.subject.id }))}
+          className="text-ink no-underline hover:underline"
+        >
+          <SubjectLabel subject={row.subject} />
           <span className="block pt-1 md:hidden">
-            <IntervalBar score={row.index} scale={scale} kind={both ? "both" : kind} />
+            <IntervalBar score={row.index} scale={scale} kind={bothIntervals ? "both" : kind} />
           </span>
         </a>
       ),
     },
-    index({ kind }),
-  ];
-}
-
-function index({ kind }: Pick<Told, "kind">): Column<Row> {
-  return {
-    id: "index",
-    title: "Index",
-    hint: "The Independence Index, 0 to 100, and its 95 % interval",
-    align: "right",
-    value: (row) => row.index.value,
-    show: (row) => {
-      const interval = kind === "again" ? row.index.uncertainty.again : row.index.uncertainty.another;
-      return (
-        <span title={inWords(row.index.shown, row.index.uncertainty, "both")}>
-          <span className="font-semibold">{shown(row.index.shown)}</span>
+    {
+      id: "index",
+      title: "Index",
+      hint: "The Independence Index, 0 to 100, and its 95 % interval",
+      numeric: true,
+      sortValue: (row) => row.index.value,
+      cell: ({ index: { shown, uncertainty } }) => (
+        <span title={scoreInWords(shown, uncertainty, "both")}>
+          <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-12 text-left text-sm text-faint max-md:block max-md:text-right">
-            {interval?.shown}
+            {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
           </span>
         </span>
-      );
+      ),
     },
-  };
-}
-
-export function tableColumns(told: Told): Column<Row>[] {
-  const { board, scale, kind, extras } = told;
-  const priced = board.rows.some((row) => row.dollars_per_run !== null);
-  const varied = board.rows.some((row) => row.deviation !== null);
-  return [
-    ...first(told),
-    {
-      id: "interval",
-      title: <Ruler scale={scale} />,
-      fixed: true,
-      value: () => null,
-      className: `${extras ? "w-[9%]" : "w-[15%]"} max-md:hidden`,
-      cell: "!align-top !pt-2",
-      show: (row) => <IntervalBar score={row.index} scale={scale} kind={kind} />,
-    },
-    ...board.dimensions.flatMap((one, place) => (one.weight || extras ? [dimension(one, place, kind)] : [])),
-    ...(varied
-      ? [
-          {
-            id: "deviation",
-            title: "SD",
-            hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
-            align: "right",
-            className: "max-2xl:hidden",
-            value: (row: Row) => row.deviation,
-            show: (row: Row) => shown(row.shown.deviation),
-          } satisfies Column<Row>,
-        ]
-      : []),
-    {
-      id: "health",
-      title: "Data",
-      hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
-      value: unhealthy,
-      className: "whitespace-nowrap max-sm:hidden",
-      show: (row) => <Health health={row.health} short />,
-    },
-    ...(priced ? prices() : []),
   ];
 }
 
-function dimension({ name, title, weight, inverted }: DimensionFacts, place: number, kind: Told["kind"]): Column<Row> {
+export function tableColumns(context: ColumnContext): Column<Row>[] {
+  const { board, scale, kind, extras } = context;
+  const columns = firstColumns(context);
+  columns.push({
+    id: "interval",
+    title: <Ruler scale={scale} />,
+    className: `${extras ? "w-[9%]" : "w-[15%]"} max-md:hidden`,
+    cellClass: "!align-top !pt-2",
+    cell: (row) => <IntervalBar score={row.index} scale={scale} kind={kind} />,
+  });
+  board.dimensions.forEach((dimension, index) => {
+    if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
+  });
+  if (board.rows.some((row) => row.deviation !== null)) {
+    columns.push({
+      id: "deviation",
+      title: "SD",
+      hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
+      numeric: true,
+      className: "max-2xl:hidden",
+      sortValue: (row) => row.deviation,
+      cell: (row) => orDash(row.shown.deviation),
+    });
+  }
+  columns.push({
+    id: "health",
+    title: "Data",
+    hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
+    className: "whitespace-nowrap max-sm:hidden",
+    sortValue: severity,
+    cell: (row) => <DataHealth health={row.health} short />,
+  });
+  if (board.rows.some((row) => row.dollars_per_run !== null)) columns.push(...priceColumns());
+  return columns;
+}
+
+function dimensionColumn(
+  { name, title, weight, inverted }: DimensionFacts,
+  index: number,
+  kind: ColumnContext["kind"],
+): Column<Row> {
+  const counts = weight ? `${String(weight)} of the index's 100 points` : "shown, does not count";
   return {
     id: name,
     title: <span className={`inline-block max-w-24 whitespace-normal ${weight ? "" : "text-faint"}`}>{title}</span>,
-    hint: `${title}: ${weight ? `${String(weight)} of the index's 100 points` : "shown, does not count"}${inverted ? "; turned round, so that 100 is the independent end" : ""}`,
-    align: "right",
+    hint: `${title}: ${counts}${inverted ? "; turned round, so that 100 is the independent end" : ""}`,
+    numeric: true,
     className: "max-lg:hidden",
-    value: (row) => row.dimensions[place]?.value,
-    show: (row) => {
-      const score = row.dimensions[place];
+    sortValue: (row) => row.dimensions[index]?.value,
+    cell: (row) => {
+      const score = row.dimensions[index];
       return score ? (
         <span
           className="-mx-1 inline-block min-w-9 rounded px-1"
-          style={heat(score.value)}
-          title={inWords(score.shown, score.uncertainty, kind)}
+          style={heatColor(score.value)}
+          title={scoreInWords(score.shown, score.uncertainty, kind)}
         >
-          {shown(score.shown)}
+          {orDash(score.shown)}
         </span>
       ) : null;
     },
   };
 }
 
-function prices(): Column<Row>[] {
+function priceColumns(): Column<Row>[] {
   return [
     {
       id: "cost",
       title: "$ a run",
       hint: "What one run cost: its replies, and this judge for marking them",
-      align: "right",
-      up: true,
+      numeric: true,
+      ascendingFirst: true,
       className: "max-2xl:hidden",
-      value: (row) => row.dollars_per_run,
-      show: (row) => shown(row.shown.dollars_per_run),
+      sortValue: (row) => row.dollars_per_run,
+      cell: (row) => orDash(row.shown.dollars_per_run),
     },
     {
       id: "value",
       title: "Index / $",
       hint: "Points of the index for a dollar of one run, replies and judge together; what costs nothing stands below",
-      align: "right",
+      numeric: true,
       className: "max-lg:hidden",
-      value: (row) => (row.dollars_per_run === 0 ? -1 : row.index_per_dollar),
-      show: (row) => (row.dollars_per_run === 0 ? "free" : shown(row.shown.index_per_dollar)),
+      sortValue: (row) => (row.dollars_per_run === 0 ? -1 : row.index_per_dollar),
+      cell: (row) => (row.dollars_per_run === 0 ? "free" : orDash(row.shown.index_per_dollar)),
     },
   ];
 }
 
-/** To sort by: the worse the data, the higher. */
-function unhealthy({ health }: Row): number {
-  return health.failed_share + health.cut_off_share + health.judge_failed + troubles(health).length / 1e6;
+/** The worse the data, the higher. */
+function severity({ health }: Row): number {
+  return health.failed_share + health.cut_off_share + health.judge_failed + dataProblems(health).length / 1e6;
 }
 
-export function forestColumns(told: Told): Column<Row>[] {
-  const { scale } = told;
+export function forestColumns(context: ColumnContext): Column<Row>[] {
+  const { scale } = context;
   const ticks = ticksOf(scale);
   return [
-    ...first(told, true),
+    ...firstColumns(context, true),
     {
       id: "interval",
       title: <Ruler scale={scale} />,
-      fixed: true,
-      value: () => null,
       className: "w-[58%] max-md:hidden",
-      cell: "!align-top",
-      show: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} tall />,
+      cellClass: "!align-top",
+      cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} tall />,
     },
   ];
 }
 
 /** Every subject in every scenario. */
-export function heatColumns(told: Told): Column<Row>[] {
-  const { board, here } = told;
+export function heatColumns(context: ColumnContext): Column<Row>[] {
+  const { board, page } = context;
   return [
-    ...first(told),
-    ...board.scenarios.map((scenario, place): Column<Row> => ({
-      id: `s.${scenario.id}`,
+    ...firstColumns(context),
+    ...board.scenarios.map(({ id, title, shown }, index): Column<Row> => ({
+      id: `s.${id}`,
       title: (
         <a
-          href={here.href(scenarioAt(scenario.id))}
+          href={page.href(route("scenario", { scenario: id }))}
           className="mx-auto block max-h-44 rotate-180 text-soft no-underline [writing-mode:vertical-rl] hover:underline"
         >
-          {scenario.title}
+          {title}
         </a>
       ),
-      hint: `${scenario.title}: share of its ${scenario.shown.points} points`,
-      fixed: true,
-      value: () => null,
+      hint: `${title}: share of its ${shown.points} points`,
       className: "!px-0.5 text-center",
-      show: (row) => (
+      cell: (row) => (
         <span
           className="block min-w-8 rounded px-0.5 text-sm"
-          style={heat(row.scenarios[place])}
-          title={`${scenario.title}: ${shown(row.shown.scenarios[place])}`}
+          style={heatColor(row.scenarios[index])}
+          title={`${title}: ${orDash(row.shown.scenarios[index])}`}
         >
-          {shown(row.shown.scenarios[place])}
+          {orDash(row.shown.scenarios[index])}
         </span>
       ),
     })),

@@ -1,7 +1,7 @@
 import type { Row } from "../../api/types";
-import { fits } from "../../parts/sorting";
+import { fits } from "../../lib/sorting";
 
-/** What the leaderboard can be narrowed to; several hold together. `vendor:NAME` is one as well. */
+/** Filters of the leaderboard; a row must pass all that are set. `vendor:NAME` is one as well. */
 export const FILTERS = {
   thinks: "reasons first",
   direct: "answers at once",
@@ -10,19 +10,19 @@ export const FILTERS = {
   picked: "picked",
 } as const;
 
-/** Not a filter: dimensions that do not count in the index are shown too. */
+/** Not a filter: shows dimensions without weight in the index, too. */
 export const EXTRAS = "extras";
 
 export const VENDOR = "vendor:";
 
-/** Whether *row* is to be shown. */
-export function shows(row: Row, find: string, only: readonly string[], picked: readonly string[]): boolean {
+/** Whether *row* passes the search and all filters. */
+export function passes(row: Row, find: string, only: readonly string[], picked: readonly string[]): boolean {
   const { subject } = row;
   const text = [subject.label, subject.model, subject.family, subject.provider, subject.reasoning].join(" ");
-  return fits(text, find) && only.every((one) => holds(row, one, picked));
+  return fits(text, find) && only.every((one) => passesFilter(row, one, picked));
 }
 
-function holds(row: Row, filter: string, picked: readonly string[]): boolean {
+function passesFilter(row: Row, filter: string, picked: readonly string[]): boolean {
   if (filter.startsWith(VENDOR)) return (row.subject.family ?? "") === filter.slice(VENDOR.length);
   switch (filter) {
     case "thinks":
@@ -36,17 +36,17 @@ function holds(row: Row, filter: string, picked: readonly string[]): boolean {
     case "picked":
       return picked.includes(row.subject.id);
     default:
-      return true; // a filter of another version of this page narrows nothing
+      return true; // an unknown filter, from a link of another version, is ignored
   }
 }
 
-/** Vendors of *rows* in the order of the alphabet. */
+/** Vendors of *rows*, sorted. */
 export function vendors(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => (row.subject.family ? [row.subject.family] : [])))].sort();
 }
 
-/** *only* with *filter* switched; a vendor takes the place of another. */
-export function switched(only: readonly string[], filter: string, on: boolean): string[] {
+/** *only* with *filter* switched on or off; a vendor replaces another. */
+export function toggled(only: readonly string[], filter: string, on: boolean): string[] {
   const kind = filter.startsWith(VENDOR) ? VENDOR : filter;
   const rest = only.filter((one) => one !== filter && !(kind === VENDOR && one.startsWith(VENDOR)));
   return on ? [...rest, filter] : rest;

@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import type { Expression } from "../../api/types";
-import { Equations, mathml, Where } from "./Equation";
+import { Equations, mathml, Symbols } from "./Equation";
 
 const leaf = (kind: Expression["kind"], text: string): Expression => ({ kind, text, parts: [] });
 const name = (text: string) => leaf("name", text);
@@ -36,7 +36,7 @@ describe("an equation", () => {
   it("is called what its text says, and so is a letter that is explained", () => {
     const told = renderToStaticMarkup(<Equations equations={[{ text: "q = x / 100", shown: name("q") }]} />);
     expect(told).toContain('<math aria-label="q = x / 100" display="block" displaystyle="true"><mi>q</mi></math>');
-    const where = renderToStaticMarkup(<Where letters={[{ text: "q", shown: name("q"), means: "a <score>" }]} />);
+    const where = renderToStaticMarkup(<Symbols letters={[{ text: "q", shown: name("q"), means: "a <score>" }]} />);
     expect(where).toContain('<dt><math aria-label="q"><mi>q</mi></math></dt><dd>a &lt;score&gt;</dd>');
   });
 });

@@ -1,19 +1,19 @@
 import { createElement, type ReactNode } from "react";
-import type { Equation as Told, Expression, Letter } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
+import type { Equation, Expression, Letter } from "../../api/types";
+import { ScrollArea } from "../../components/ScrollArea";
 
-/** Equations, drawn one below the other. What reads aloud says their text, and whoever copies one gets that. */
-export function Equations({ equations }: { equations: readonly Told[] }) {
+/** Equations, one below the other. Screen readers and copying get their text. */
+export function Equations({ equations }: { equations: readonly Equation[] }) {
   return (
     <div className="equations">
       {equations.map((one) => (
-        <Equation key={one.text} equation={one} />
+        <EquationBlock key={one.text} equation={one} />
       ))}
     </div>
   );
 }
 
-function Equation({ equation }: { equation: Told }) {
+function EquationBlock({ equation }: { equation: Equation }) {
   return (
     <div
       onCopy={(event) => {
@@ -21,21 +21,21 @@ function Equation({ equation }: { equation: Told }) {
         event.preventDefault();
       }}
     >
-      <Sideways what="an equation that scrolls sideways">
-        <Drawn one={equation.shown} text={equation.text} block />
-      </Sideways>
+      <ScrollArea label="an equation that scrolls sideways">
+        <MathElement one={equation.shown} text={equation.text} block />
+      </ScrollArea>
     </div>
   );
 }
 
-/** What the letters of equations stand for. */
-export function Where({ letters }: { letters: readonly Letter[] }) {
+/** What the symbols of equations mean. */
+export function Symbols({ letters }: { letters: readonly Letter[] }) {
   return (
     <dl className="where">
       {letters.map((letter) => (
         <div key={letter.text}>
           <dt>
-            <Drawn one={letter.shown} text={letter.text} />
+            <MathElement one={letter.shown} text={letter.text} />
           </dt>
           <dd>{letter.means}</dd>
         </div>
@@ -44,7 +44,7 @@ export function Where({ letters }: { letters: readonly Letter[] }) {
   );
 }
 
-function Drawn({ one, text, block = false }: { one: Expression; text: string; block?: boolean }) {
+function MathElement({ one, text, block = false }: { one: Expression; text: string; block?: boolean }) {
   const display = block ? { display: "block", displaystyle: "true" } : {};
   return createElement("math", { "aria-label": text, ...display }, mathml(one));
 }

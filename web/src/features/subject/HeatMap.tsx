@@ -1,71 +1,61 @@
 import { useMemo } from "react";
-import { scenarioAt, transcriptAt, type Address } from "../../addresses";
 import type { Board, Subject, TranscriptEntry } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
-import { shown, words } from "../../parts/format";
-import { heat } from "../../parts/Heat";
-import { useHere } from "../../parts/place";
-
-type At = Extract<Address, { page: "subject" }>;
+import { ScrollArea } from "../../components/ScrollArea";
+import { TableHead, type Heading } from "../../components/TableHead";
+import { usePage } from "../../hooks/usePage";
+import { humanize, orDash } from "../../lib/format";
+import { heatColor } from "../../lib/heatColor";
+import { route, type AddressOf } from "../../routes";
 
 interface Props {
   subject: Subject;
   board: Board;
-  at: At;
+  address: AddressOf<"subject">;
 }
 
-/** Scenarios down, runs across (of a pool: configurations in runs); a cell opens its conversation. */
-export function HeatMap({ subject, board, at }: Props) {
-  const { href } = useHere();
+/** A row for each scenario, a column for each run (and configuration, if several); a cell opens its conversation. */
+export function HeatMap({ subject, board, address }: Props) {
+  const { href } = usePage();
   const pooled = board.board.configurations.length > 1;
-  const { columns, cells } = useMemo(() => laidOut(subject.transcripts), [subject]);
+  const { columns, cells } = useMemo(() => cellsOf(subject.transcripts), [subject]);
+  const headings: Heading[] = [
+    { id: "scenario", title: "Scenario", className: "py-1 pr-3" },
+    { id: "mean", title: "Mean", numeric: true, className: "px-2 text-soft", hint: "mean over runs" },
+    { id: "field", title: "Field", numeric: true, className: "px-2 text-faint", hint: "mean over all ranked subjects" },
+    ...columns.map(({ run, configuration }) => ({
+      id: `${String(run)} ${configuration}`,
+      title: (
+        <>
+          run {run}
+          {pooled ? (
+            <span className="eyebrow block max-w-20 leading-tight">{humanize(configuration).replace("/", " / ")}</span>
+          ) : null}
+        </>
+      ),
+      className: `px-1 text-center align-bottom font-normal ${address.run === run ? "text-accent" : "text-soft"}`,
+    })),
+  ];
   return (
-    <Sideways>
+    <ScrollArea>
       <table className="text-sm">
         <caption className="sr-only">Score in every scenario and run; cells open conversations</caption>
-        <thead>
-          <tr>
-            <th scope="col" className="py-1 pr-3">
-              Scenario
-            </th>
-            <th scope="col" className="num px-2 text-soft" title="mean over runs">
-              Mean
-            </th>
-            <th scope="col" className="num px-2 text-faint" title="mean over all ranked subjects">
-              Field
-            </th>
-            {columns.map(({ run, configuration }) => (
-              <th
-                key={`${String(run)} ${configuration}`}
-                scope="col"
-                className={`px-1 text-center align-bottom font-normal ${at.run === run ? "text-accent" : "text-soft"}`}
-              >
-                run {run}
-                {pooled ? (
-                  <span className="eyebrow block max-w-20 leading-tight">
-                    {words(configuration).replace("/", " / ")}
-                  </span>
-                ) : null}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={headings} />
         <tbody>
-          {board.scenarios.map((scenario, place) => (
+          {board.scenarios.map((scenario, index) => (
             <tr key={scenario.id}>
               <th scope="row" className="py-0.5 pr-3 font-normal">
-                <a href={href(scenarioAt(scenario.id))} className="no-underline hover:underline">
+                <a href={href(route("scenario", { scenario: scenario.id }))} className="no-underline hover:underline">
                   {scenario.title}
                 </a>
               </th>
-              <td className="num px-2 font-semibold">{shown(subject.row.shown.scenarios[place])}</td>
-              <td className="num px-2 text-faint">{shown(subject.shown.field[place])}</td>
+              <td className="num px-2 font-semibold">{orDash(subject.row.shown.scenarios[index])}</td>
+              <td className="num px-2 text-faint">{orDash(subject.shown.field[index])}</td>
               {columns.map(({ run, configuration }) => {
-                const cell = cells.get(`${String(run)} ${configuration} ${scenario.id}`);
+                const entry = cells.get(`${String(run)} ${configuration} ${scenario.id}`);
                 return (
                   <td key={`${String(run)} ${configuration}`} className="p-0.5">
-                    {cell ? (
-                      <Cell cell={cell} title={`${scenario.title}, run ${String(run)}`} />
+                    {entry ? (
+                      <Cell entry={entry} title={`${scenario.title}, run ${String(run)}`} />
                     ) : (
                       <span className="block text-center text-faint">–</span>
                     )}
@@ -76,35 +66,31 @@ export function HeatMap({ subject, board, at }: Props) {
           ))}
         </tbody>
       </table>
-    </Sideways>
+    </ScrollArea>
   );
 }
 
-function Cell({ cell, title }: { cell: TranscriptEntry; title: string }) {
-  const { href } = useHere();
-  const says = cell.state === "judged" ? shown(cell.shown.score) : SIGNS[cell.state];
-  const told =
-    cell.state === "judged"
-      ? cell.score === null
-        ? "does not count"
-        : shown(cell.shown.score)
-      : `${cell.state}${cell.why ? `: ${cell.why}` : ""}`;
+const STATES = { "judged": "", "not judged": "open", "judge failed": "judge ✕", "invalid": "invalid" };
+
+function Cell({ entry, title }: { entry: TranscriptEntry; title: string }) {
+  const { href } = usePage();
+  const { state, score, why, id, shown } = entry;
+  const judged = score === null ? "does not count" : orDash(shown.score);
+  const label = `${title}: ${state === "judged" ? judged : `${state}${why ? `: ${why}` : ""}`}`;
   return (
     <a
-      href={href(transcriptAt(cell.id))}
-      className={`block min-w-12 rounded px-2 py-1 text-center text-ink no-underline hover:ring-2 hover:ring-accent ${cell.score === null ? "border border-dashed border-edge" : ""}`}
-      style={heat(cell.score)}
-      title={`${title}: ${told}`}
-      aria-label={`${title}: ${told}`}
+      href={href(route("transcript", { transcript: id }))}
+      className={`block min-w-12 rounded px-2 py-1 text-center text-ink no-underline hover:ring-2 hover:ring-accent ${score === null ? "border border-dashed border-edge" : ""}`}
+      style={heatColor(score)}
+      title={label}
+      aria-label={label}
     >
-      {says}
+      {state === "judged" ? orDash(shown.score) : STATES[state]}
     </a>
   );
 }
 
-const SIGNS = { "judged": "", "not judged": "open", "judge failed": "judge ✕", "invalid": "invalid" };
-
-function laidOut(transcripts: readonly TranscriptEntry[]) {
+function cellsOf(transcripts: readonly TranscriptEntry[]) {
   const cells = new Map<string, TranscriptEntry>();
   const columns = new Map<string, { run: number; configuration: string }>();
   for (const one of transcripts) {

@@ -1,49 +1,39 @@
-import { transcriptAt } from "../../addresses";
 import type { NameChoice } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
-import { useHere } from "../../parts/place";
+import { DataTable, type Column } from "../../components/DataTable";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { route } from "../../routes";
 
-/** Which names it chose where it was free to choose who to be, and what became of them. */
+/** The names that the subject chose where it was free to choose who to be, and what became of them. */
 export function Names({ names }: { names: readonly NameChoice[] }) {
-  const { href } = useHere();
+  const { href } = usePage();
+  const columns: Column<NameChoice>[] = [
+    {
+      id: "run",
+      title: "Run",
+      rowHeader: true,
+      cell: (row) => <a href={href(route("transcript", { transcript: row.transcript }))}>run {row.run}</a>,
+    },
+    { id: "scenario", title: "Scenario", cellClass: "eyebrow label", cell: (row) => row.scenario },
+    { id: "first", title: "Chose", cell: (row) => <Name name={row.first_name} gender={row.first_gender} /> },
+    { id: "final", title: "In the end", cell: (row) => <Name name={row.final_name} gender={row.final_gender} /> },
+    { id: "kept", title: "Kept", cell: kept },
+    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read_by },
+  ];
   return (
-    <Sideways>
-      <table className="data">
-        <caption className="sr-only">Names and genders that it chose</caption>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Scenario</th>
-            <th scope="col">Chose</th>
-            <th scope="col">In the end</th>
-            <th scope="col">Kept</th>
-            <th scope="col">Read by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((one) => (
-            <tr key={one.transcript}>
-              <th scope="row" className="font-normal">
-                <a href={href(transcriptAt(one.transcript))}>run {one.run}</a>
-              </th>
-              <td className="eyebrow label">{one.scenario}</td>
-              <td>
-                <Chosen name={one.first_name} gender={one.first_gender} />
-              </td>
-              <td>
-                <Chosen name={one.final_name} gender={one.final_gender} />
-              </td>
-              <td>{kept(one)}</td>
-              <td className="eyebrow label">{one.read_by}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Sideways>
+    <ScrollArea>
+      <DataTable
+        rows={names}
+        columns={columns}
+        rowKey={(row) => row.transcript}
+        caption="Names and genders that it chose"
+        className=""
+      />
+    </ScrollArea>
   );
 }
 
-function Chosen({ name, gender }: { name: string | null; gender: string | null }) {
+function Name({ name, gender }: { name: string | null; gender: string | null }) {
   return (
     <>
       <bdi className="label font-medium">{name ?? "–"}</bdi>
@@ -53,8 +43,8 @@ function Chosen({ name, gender }: { name: string | null; gender: string | null }
 }
 
 function kept({ name_changed: name, gender_changed: gender, asked }: NameChoice): string {
-  const said = (what: string, changed: boolean | null) =>
+  const part = (what: string, changed: boolean | null) =>
     changed === null ? `${what}: unsure` : changed ? `${what} changed` : `${what} kept`;
-  if (!asked) return name === null ? "" : said("name", name);
-  return `${said("name", name)}, ${said("gender", gender)}`;
+  if (!asked) return name === null ? "" : part("name", name);
+  return `${part("name", name)}, ${part("gender", gender)}`;
 }

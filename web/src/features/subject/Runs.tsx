@@ -1,18 +1,60 @@
-import { subjectAt, type Address } from "../../addresses";
-import type { Board, Subject } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
-import { plural, shown } from "../../parts/format";
-import { heat } from "../../parts/Heat";
-import { useHere } from "../../parts/place";
+import type { Board, RunDetail, Subject } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { orDash, plural } from "../../lib/format";
+import { heatColor } from "../../lib/heatColor";
+import { route, type AddressOf } from "../../routes";
 
-type At = Extract<Address, { page: "subject" }>;
+interface Props {
+  subject: Subject;
+  board: Board;
+  address: AddressOf<"subject">;
+}
 
-/** Each run's index and dimensions; clicking on a run narrows the list below to it. */
-export function Runs({ subject, board, at }: { subject: Subject; board: Board; at: At }) {
-  const { href } = useHere();
+/** Each run's index and dimensions; a click on a run narrows the list of conversations to it. */
+export function Runs({ subject, board, address }: Props) {
+  const { href } = usePage();
   if (!subject.runs.length)
     return <p className="text-soft">No run counts: the subject is excluded, for the reasons above.</p>;
   const { made } = subject;
+  const columns: Column<RunDetail>[] = [
+    {
+      id: "run",
+      title: "Run",
+      rowHeader: true,
+      cell: ({ run }) => {
+        const open = address.run === run;
+        return (
+          <a
+            href={href(route("subject", { subject: subject.row.subject.id, run: open ? null : run }))}
+            aria-current={open ? "true" : undefined}
+            className={open ? "font-semibold" : ""}
+          >
+            run {run}
+          </a>
+        );
+      },
+    },
+    {
+      id: "began",
+      title: "Begun",
+      hint: "When its first conversation ended, in UTC",
+      cellClass: "whitespace-nowrap text-soft",
+      cell: (row) => orDash(row.began),
+    },
+    { id: "index", title: "Index", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.index) },
+    ...board.dimensions.map(({ name, title }, index): Column<RunDetail> => ({
+      id: `d.${name}`,
+      title: <span className="inline-block max-w-24 whitespace-normal">{title}</span>,
+      numeric: true,
+      cell: (row) => (
+        <span className="rounded px-1.5" style={heatColor(row.dimensions[index])}>
+          {orDash(row.shown.dimensions[index])}
+        </span>
+      ),
+    })),
+  ];
   return (
     <>
       {made ? (
@@ -20,51 +62,15 @@ export function Runs({ subject, board, at }: { subject: Subject; board: Board; a
           Made from {made.first} to {made.last} UTC, on {plural(made.days, "day")}. {made.says}
         </p>
       ) : null}
-      <Sideways>
-        <table className="data">
-          <caption className="sr-only">Runs</caption>
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col" title="When its first conversation ended, in UTC">
-                Begun
-              </th>
-              <th scope="col" className="num">
-                Index
-              </th>
-              {board.dimensions.map((dimension) => (
-                <th key={dimension.name} scope="col" className="num">
-                  <span className="inline-block max-w-24 whitespace-normal">{dimension.title}</span>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {subject.runs.map((run) => (
-              <tr key={run.run}>
-                <th scope="row" className="font-normal">
-                  <a
-                    href={href(subjectAt(subject.row.subject.id, at.run === run.run ? null : run.run))}
-                    aria-current={at.run === run.run ? "true" : undefined}
-                    className={at.run === run.run ? "font-semibold" : ""}
-                  >
-                    run {run.run}
-                  </a>
-                </th>
-                <td className="whitespace-nowrap text-soft">{run.began ?? "–"}</td>
-                <td className="num font-semibold">{shown(run.shown.index)}</td>
-                {run.dimensions.map((value, place) => (
-                  <td key={board.dimensions[place]?.name ?? place} className="num">
-                    <span className="rounded px-1.5" style={heat(value)}>
-                      {shown(run.shown.dimensions[place])}
-                    </span>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Sideways>
+      <ScrollArea>
+        <DataTable
+          rows={subject.runs}
+          columns={columns}
+          rowKey={(row) => String(row.run)}
+          caption="Runs"
+          className=""
+        />
+      </ScrollArea>
     </>
   );
 }

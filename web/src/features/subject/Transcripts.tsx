@@ -1,120 +1,107 @@
-import { useMemo, useState } from "react";
-import { subjectAt, transcriptAt, type Address, type Sort } from "../../addresses";
-import type { Board, MarkScale, Subject, TranscriptEntry } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
-import { shown, words } from "../../parts/format";
-import { Grid, type Column } from "../../parts/Grid";
-import { heat } from "../../parts/Heat";
-import { useHere, type Here } from "../../parts/place";
+import { useMemo } from "react";
+import type { Board, Subject, TranscriptEntry } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { humanize, orDash } from "../../lib/format";
+import { heatColor } from "../../lib/heatColor";
+import { markText } from "../../lib/markText";
+import { route, type AddressOf } from "../../routes";
 
-type At = Extract<Address, { page: "subject" }>;
+interface Props {
+  subject: Subject;
+  board: Board;
+  address: AddressOf<"subject">;
+}
 
-/** Every conversation of the subject in a table that can be sorted. */
-export function Transcripts({ subject, board, at }: { subject: Subject; board: Board; at: At }) {
-  const here = useHere();
-  const [sort, setSort] = useState<Sort | null>(null);
-  const rows = useMemo(
-    () => subject.transcripts.filter((one) => at.run === null || one.run === at.run),
-    [subject, at.run],
-  );
-  const columns = useMemo(() => columnsOf(subject, board, here), [subject, board, here]);
+/** Every conversation of the subject, or those of one run. */
+export function Transcripts({ subject, board, address }: Props) {
+  const { href } = usePage();
+  const { run } = address;
+  const rows = useMemo(() => subject.transcripts.filter((one) => run === null || one.run === run), [subject, run]);
+  const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
   return (
     <>
-      {at.run === null ? null : (
+      {run === null ? null : (
         <p className="mb-2 text-sm">
-          Only run {at.run}. <a href={here.href(subjectAt(at.subject))}>Show all runs</a>
+          Only run {run}. <a href={href(route("subject", { subject: address.subject }))}>Show all runs</a>
         </p>
       )}
-      <Sideways className="lg:overflow-visible">
-        <Grid
-          rows={rows}
-          columns={columns}
-          keyOf={(row) => row.id}
-          caption="Conversations"
-          sort={sort}
-          onSort={setSort}
-        />
-      </Sideways>
+      <ScrollArea className="lg:overflow-visible">
+        <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
+      </ScrollArea>
     </>
   );
 }
 
-function columnsOf(subject: Subject, board: Board, here: Here): Column<TranscriptEntry>[] {
-  const titles = new Map(board.scenarios.map((one, place) => [one.id, { title: one.title, place }]));
-  const pooled = board.board.configurations.length > 1;
+function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {
+  const order = new Map(board.scenarios.map((one, index) => [one.id, index]));
+  const title = (id: string) => board.scenarios[order.get(id) ?? -1]?.title ?? humanize(id);
+  const configuration: Column<TranscriptEntry> = {
+    id: "configuration",
+    title: "Configuration",
+    ascendingFirst: true,
+    sortValue: (row) => row.configuration,
+    cell: (row) => humanize(row.configuration),
+    className: "max-md:hidden",
+  };
   return [
     {
       id: "scenario",
       title: "Scenario",
-      head: true,
-      up: true,
-      value: (row) => titles.get(row.scenario)?.place,
-      show: (row) => (
-        <a href={here.href(transcriptAt(row.id))}>{titles.get(row.scenario)?.title ?? words(row.scenario)}</a>
-      ),
+      rowHeader: true,
+      ascendingFirst: true,
+      sortValue: (row) => order.get(row.scenario),
+      cell: (row) => <a href={href(route("transcript", { transcript: row.id }))}>{title(row.scenario)}</a>,
     },
-    { id: "run", title: "Run", up: true, align: "right", value: (row) => row.run, show: (row) => row.run },
-    ...(pooled
-      ? [
-          {
-            id: "configuration",
-            title: "Configuration",
-            up: true,
-            value: (row: TranscriptEntry) => row.configuration,
-            show: (row: TranscriptEntry) => words(row.configuration),
-            className: "max-md:hidden",
-          },
-        ]
-      : []),
+    {
+      id: "run",
+      title: "Run",
+      ascendingFirst: true,
+      numeric: true,
+      sortValue: (row) => row.run,
+      cell: (row) => row.run,
+    },
+    ...(board.board.configurations.length > 1 ? [configuration] : []),
     {
       id: "score",
       title: "Score",
       hint: "Share of the points to be had in this conversation, 100 being the independent end",
-      align: "right",
-      value: (row) => row.score,
-      show: (row) => (
-        <span className="rounded px-1.5" style={heat(row.score)}>
-          {shown(row.shown.score)}
+      numeric: true,
+      sortValue: (row) => row.score,
+      cell: (row) => (
+        <span className="rounded px-1.5" style={heatColor(row.score)}>
+          {orDash(row.shown.score)}
         </span>
       ),
     },
     {
       id: "marks",
       title: "Marks",
-      fixed: true,
-      value: () => null,
       className: "max-md:hidden",
-      show: (row) => (
-        <span className="text-sm text-soft">
-          {subject.marks
-            .filter((scale) => Object.hasOwn(row.marks, scale.name))
-            .map((scale) => said(scale, row))
-            .join(" · ")}
-        </span>
-      ),
+      cellClass: "text-sm text-soft",
+      cell: (row) =>
+        subject.marks
+          .filter((scale) => Object.hasOwn(row.marks, scale.name))
+          .map((scale) => `${scale.title} ${markText(scale, row)}`)
+          .join(" · "),
     },
     {
       id: "state",
       title: "State",
-      up: true,
-      value: (row) => `${row.state} ${notes(row)}`,
-      show: (row) => (
+      ascendingFirst: true,
+      sortValue: (row) => `${row.state} ${warnings(row)}`,
+      cell: (row) => (
         <span className={`text-sm ${row.state === "judged" ? "text-soft" : "text-warn"}`}>
           {row.state}
           {row.why ? <span className="label">: {row.why}</span> : null}
-          {notes(row) ? <span className="text-warn">, {notes(row)}</span> : null}
+          {warnings(row) ? <span className="text-warn">, {warnings(row)}</span> : null}
         </span>
       ),
     },
   ];
 }
 
-function notes(row: TranscriptEntry): string {
+function warnings(row: TranscriptEntry): string {
   return [row.cut_off ? "cut off" : "", row.plain_text ? "beside the tool" : ""].filter(Boolean).join(", ");
-}
-
-function said(scale: MarkScale, row: TranscriptEntry): string {
-  const value = row.marks[scale.name];
-  const given = scale.kind === "yes_no" && (value === 0 || value === 1) ? (value ? "yes" : "no") : null;
-  return `${scale.title} ${given ?? shown(row.shown.marks[scale.name])}`;
 }

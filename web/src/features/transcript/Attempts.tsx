@@ -1,22 +1,22 @@
 import type { Attempt } from "../../api/types";
-import { count, moment, plural, shown } from "../../parts/format";
-import { Fold } from "../../parts/Fold";
+import { count, timestamp, plural, orDash } from "../../lib/format";
+import { Disclosure } from "../../components/Disclosure";
 
-/** Every try at a call: what became of it, why it was rejected, what it took. */
+/** Every attempt at a call: its outcome, why it was rejected, what it cost. */
 export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; what: string }) {
   if (!attempts.length) return null;
   const rejected = attempts.filter((one) => !one.accepted).length;
   const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
-  const took = last ? [last.provider, last.shown.dollars].filter(Boolean).join(", ") : "";
+  const note = last ? [last.provider, last.shown.dollars].filter(Boolean).join(", ") : "";
   return (
-    <Fold
+    <Disclosure
       className="mt-2 text-sm"
       title={
         <span className={rejected ? "text-warn" : "text-faint"}>
           {rejected ? `${plural(rejected, "rejected attempt")} at ${what}` : "How it came"}
         </span>
       }
-      note={took}
+      note={note}
     >
       <ol className="space-y-2">
         {attempts.map((attempt, place) => (
@@ -31,14 +31,14 @@ export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; wha
           </li>
         ))}
       </ol>
-    </Fold>
+    </Disclosure>
   );
 }
 
 function facts(attempt: Attempt): string[] {
   return [
-    moment(attempt.started),
-    attempt.seconds === null ? "" : `${shown(attempt.shown.seconds)} s`,
+    timestamp(attempt.started),
+    attempt.seconds === null ? "" : `${orDash(attempt.shown.seconds)} s`,
     attempt.status === null ? "" : `HTTP ${String(attempt.status)}`,
     attempt.finish_reason ? `finished: ${attempt.finish_reason}` : "",
     attempt.prompt_tokens === null ? "" : `${count(attempt.prompt_tokens)} tokens in`,

@@ -1,32 +1,32 @@
 import type { Line, Reply, Transcript } from "../../api/types";
-import { words } from "../../parts/format";
-import { Fold } from "../../parts/Fold";
-import { Said } from "../../parts/Said";
+import { humanize } from "../../lib/format";
+import { Disclosure } from "../../components/Disclosure";
+import { MessageText } from "../../components/MessageText";
 import { Attempts } from "./Attempts";
-import { spansOf, type Wanted } from "./marked";
+import { spansOf, type Wanted } from "./highlights";
 
 interface Props {
   transcript: Transcript;
-  at: Wanted & { plain: boolean };
+  address: Wanted & { plain: boolean };
   found: string;
 }
 
-/** The conversation as a chat. What the human never saw is folded away and says so. */
-export function Conversation({ transcript, at, found }: Props) {
+/** The conversation as a chat; what the human never saw is folded. */
+export function Conversation({ transcript, address, found }: Props) {
   const missing = transcript.replies.filter((reply) => reply.line === null);
   return (
     <section aria-label="Conversation" className="space-y-3">
-      <Fold
+      <Disclosure
         title="System prompt"
-        note={`${words(transcript.configuration.split("/")[0] ?? "")}, not part of what was heard`}
+        note={`${humanize(transcript.configuration.split("/")[0] ?? "")}, not part of what was heard`}
         className="panel px-3 py-1.5"
       >
         {transcript.system ? (
-          <div className="said plain">{transcript.system}</div>
+          <div className="prose-text plain">{transcript.system}</div>
         ) : (
           <p className="text-soft">There was none.</p>
         )}
-      </Fold>
+      </Disclosure>
       {transcript.lines.map((line, number) => (
         <Turn
           key={number}
@@ -34,7 +34,7 @@ export function Conversation({ transcript, at, found }: Props) {
           number={number}
           reply={transcript.replies.find((one) => one.line === number)}
           transcript={transcript}
-          at={at}
+          address={address}
           found={found}
         />
       ))}
@@ -45,7 +45,7 @@ export function Conversation({ transcript, at, found }: Props) {
   );
 }
 
-const WHO = {
+const SPEAKERS = {
   human: ["The human", "bg-human border-human-line md:mr-[8%]", "text-human-ink"],
   given: ["Put into the model's mouth", "bg-given border-given-line border-dashed md:ml-[8%]", "text-given-ink"],
   model: ["The model", "bg-model border-line md:ml-[8%]", "text-accent"],
@@ -57,40 +57,45 @@ interface TurnProps extends Props {
   reply: Reply | undefined;
 }
 
-function Turn({ line, number, reply, transcript, at, found }: TurnProps) {
-  const [who, looks, ink] = WHO[line.who];
+function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
+  const [who, className, ink] = SPEAKERS[line.who];
   return (
     <article
-      aria-label={`${who}${line.reply ? `, ${words(line.reply)}` : ""}`}
-      className={`rounded-xl border px-4 py-3 ${looks}`}
+      aria-label={`${who}${line.reply ? `, ${humanize(line.reply)}` : ""}`}
+      className={`rounded-xl border px-4 py-3 ${className}`}
       id={`line-${String(number)}`}
     >
       <header className="mb-1.5 flex flex-wrap items-baseline gap-x-2.5 gap-y-1 text-sm">
         <span className={`font-semibold ${ink}`}>{who}</span>
         {line.who === "given" ? <span className="eyebrow">it did not say this itself</span> : null}
-        {line.reply ? <span className="eyebrow">{words(line.reply)}</span> : null}
+        {line.reply ? <span className="eyebrow">{humanize(line.reply)}</span> : null}
         {line.judged ? <span className="chip border-accent text-accent">the marks are about this</span> : null}
         {reply?.cut_off ? <span className="chip chip-warn">cut off by the token limit</span> : null}
         {reply?.plain_text ? <span className="chip chip-warn">spoken beside the tool</span> : null}
       </header>
-      <Unseen title="Reasoning before the reply" text={line.reasoning} />
-      <Unseen title="Private notes" text={line.notes} />
+      <Hidden title="Reasoning before the reply" text={line.reasoning} />
+      <Hidden title="Private notes" text={line.notes} />
       {!line.reasoning && reply?.reasoned ? (
         <p className="eyebrow mb-1">It reasoned before this reply; its provider does not show what.</p>
       ) : null}
-      <div className="said">
-        <Said text={line.text} spans={spansOf(transcript, number, at)} found={found} formatted={!at.plain} />
+      <div className="prose-text">
+        <MessageText
+          text={line.text}
+          spans={spansOf(transcript, number, address)}
+          found={found}
+          formatted={!address.plain}
+        />
       </div>
       {reply ? <Attempts attempts={reply.attempts} what="this reply" /> : null}
     </article>
   );
 }
 
-/** What the model kept to itself. */
-function Unseen({ title, text }: { title: string; text: string }) {
+/** Text that neither the human nor the judges saw. */
+function Hidden({ title, text }: { title: string; text: string }) {
   if (!text) return null;
   return (
-    <Fold
+    <Disclosure
       title={<span className="text-private-ink">{title}</span>}
       note="not seen by the human, nor by the judges"
       className="mb-2 rounded-lg border border-private-line bg-private px-2.5 py-1"
@@ -98,7 +103,7 @@ function Unseen({ title, text }: { title: string; text: string }) {
       <div className="plain text-[0.95rem]" dir="auto">
         {text}
       </div>
-    </Fold>
+    </Disclosure>
   );
 }
 
@@ -106,11 +111,11 @@ function NoReply({ reply }: { reply: Reply }) {
   return (
     <article
       className="rounded-xl border border-dashed border-bad px-4 py-3 md:ml-[8%]"
-      aria-label={`No ${words(reply.name)}`}
+      aria-label={`No ${humanize(reply.name)}`}
     >
       <p>
         <span className="font-semibold text-bad">No usable reply</span>{" "}
-        <span className="eyebrow">{words(reply.name)}</span>
+        <span className="eyebrow">{humanize(reply.name)}</span>
       </p>
       <p className="text-soft">{reply.invalid ?? "It was not played."}</p>
       <Attempts attempts={reply.attempts} what="this reply" />

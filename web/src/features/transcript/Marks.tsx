@@ -1,26 +1,25 @@
-import type { Address } from "../../addresses";
-import type { Embedded, Judgement, MarkScale, Transcript } from "../../api/types";
-import { Sideways } from "../../parts/Sideways";
-import { shown, words } from "../../parts/format";
-import { Fold } from "../../parts/Fold";
-import { Highlighted } from "../../parts/Highlighted";
-import { useHere } from "../../parts/place";
-import { cut } from "../../parts/spans";
-import { hitsOf } from "../../parts/words";
+import type { Judgement, MarkScale, PhraseMark } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Disclosure } from "../../components/Disclosure";
+import { HighlightedText } from "../../components/HighlightedText";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { humanize, orDash } from "../../lib/format";
+import { letterName } from "../../lib/letterName";
+import { hitsOf } from "../../lib/searchTerms";
+import { cut } from "../../lib/textSpans";
+import type { AddressOf } from "../../routes";
 import { Attempts } from "./Attempts";
-import { letter, marksOf, phraseId, quoteId } from "./marked";
+import { phraseId, phrasesOf, quoteId } from "./highlights";
+import type { TranscriptProps } from "./TranscriptPage";
 
-type At = Extract<Address, { page: "transcript" }>;
-
-interface Props {
-  transcript: Transcript;
-  at: At;
+interface Props extends TranscriptProps {
   found: string;
 }
 
 /** All judges' marks beside each other, and what each of them wrote. */
-export function Marks({ transcript, at, found }: Props) {
-  const { judgements, scales, embedded } = transcript;
+export function Marks({ transcript, address, found }: Props) {
+  const { judgements, scales } = transcript;
   return (
     <aside
       aria-label="Marks"
@@ -30,9 +29,9 @@ export function Marks({ transcript, at, found }: Props) {
       {judgements.length ? (
         <section aria-label="All marks">
           <h2 className="mb-1">Marks</h2>
-          <Sideways>
-            <Table judgements={judgements} scales={scales} />
-          </Sideways>
+          <ScrollArea>
+            <MarksTable judgements={judgements} scales={scales} />
+          </ScrollArea>
         </section>
       ) : (
         <section>
@@ -44,72 +43,71 @@ export function Marks({ transcript, at, found }: Props) {
           </p>
         </section>
       )}
-      {judgements.map((judgement, place) => (
-        <Verdict key={judgement.judge} judgement={judgement} place={place} at={at} found={found} />
+      {judgements.map((judgement, index) => (
+        <JudgementCard key={judgement.judge} judgement={judgement} index={index} address={address} found={found} />
       ))}
-      {embedded ? <Phrases embedded={embedded} transcript={transcript} at={at} /> : null}
-      <Fold title="Rubric" note="what the judges were told to mark">
-        {transcript.rubrics.map((text, place) => (
-          <div key={place} className="plain mb-3 text-[0.95rem]">
+      <Phrases transcript={transcript} address={address} />
+      <Disclosure title="Rubric" note="what the judges were told to mark">
+        {transcript.rubrics.map((text, index) => (
+          <div key={index} className="plain mb-3 text-[0.95rem]">
             {text}
           </div>
         ))}
-      </Fold>
+      </Disclosure>
     </aside>
   );
 }
 
-function Table({ judgements, scales }: { judgements: readonly Judgement[]; scales: readonly MarkScale[] }) {
-  const many = judgements.length > 1;
-  return (
-    <table className="data w-full">
-      <caption className="sr-only">Every judge's marks</caption>
-      <thead>
-        <tr>
-          <th scope="col">Mark</th>
-          {judgements.map((one, place) => (
-            <th key={one.judge} scope="col" className="num" title={one.judge}>
-              {many ? letter(place) : "Given"}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {scales.map((scale) => (
-          <tr key={scale.name}>
-            <th scope="row" className="font-normal" title={scale.asks}>
-              {scale.title}{" "}
-              <span className="eyebrow whitespace-nowrap">
-                {scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low}–${scale.shown.high}`}
-                {scale.inverted ? ", low is independent" : ""}
-              </span>
-            </th>
-            {judgements.map((one) => (
-              <td key={one.judge} className="num font-semibold">
-                {given(one, scale)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+function MarksTable({ judgements, scales }: { judgements: readonly Judgement[]; scales: readonly MarkScale[] }) {
+  const columns: Column<MarkScale>[] = [
+    {
+      id: "mark",
+      title: "Mark",
+      rowHeader: true,
+      cellHint: (scale) => scale.asks,
+      cell: (scale) => (
+        <>
+          {scale.title}{" "}
+          <span className="eyebrow whitespace-nowrap">
+            {scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low}–${scale.shown.high}`}
+            {scale.inverted ? ", low is independent" : ""}
+          </span>
+        </>
+      ),
+    },
+    ...judgements.map((judgement, index): Column<MarkScale> => ({
+      id: judgement.judge,
+      title: judgements.length > 1 ? letterName(index) : "Given",
+      hint: judgement.judge,
+      numeric: true,
+      cellClass: "font-semibold",
+      cell: (scale) => markOf(judgement, scale),
+    })),
+  ];
+  return <DataTable rows={scales} columns={columns} rowKey={(scale) => scale.name} caption="Every judge's marks" />;
 }
 
-function given(judgement: Judgement, scale: MarkScale): string {
+function markOf(judgement: Judgement, scale: MarkScale): string {
   if (!Object.hasOwn(judgement.marks, scale.name)) return "–";
   const value = judgement.marks[scale.name];
-  const text = shown(judgement.shown.marks[scale.name]);
+  const text = orDash(judgement.shown.marks[scale.name]);
   if (scale.kind !== "yes_no") return text;
   return value === 1 ? "yes" : value === 0 ? "no" : `${text} yes`;
 }
 
-/** One judge's words; what they quote leads to where it was said. */
-function Verdict({ judgement, place, at, found }: { judgement: Judgement; place: number; at: At; found: string }) {
+interface JudgementProps {
+  judgement: Judgement;
+  index: number;
+  address: AddressOf<"transcript">;
+  found: string;
+}
+
+/** What one judge wrote; its quotes link to where they were said. */
+function JudgementCard({ judgement, index, address, found }: JudgementProps) {
   return (
-    <section aria-label={`Judge ${letter(place)}`} className="panel px-4 py-3">
+    <section aria-label={`Judge ${letterName(index)}`} className="panel px-4 py-3">
       <h3 className="flex flex-wrap items-baseline gap-x-2">
-        <span className="font-semibold text-accent">{letter(place)}</span>
+        <span className="font-semibold text-accent">{letterName(index)}</span>
         <bdi className="label text-[0.95rem]">{judgement.judge}</bdi>
         {judgement.kind === "model" ? null : <span className="eyebrow">{KINDS[judgement.kind]}</span>}
       </h3>
@@ -121,7 +119,7 @@ function Verdict({ judgement, place, at, found }: { judgement: Judgement; place:
       {judgement.failed ? <p className="mt-1 text-bad">No verdict: {judgement.failed}</p> : null}
       {judgement.reasoning ? (
         <p className="plain label mt-1.5 text-[0.97rem] leading-relaxed" dir="auto">
-          <Reasoning judgement={judgement} place={place} at={at} found={found} />
+          <Reasoning judgement={judgement} index={index} address={address} found={found} />
         </p>
       ) : null}
       <Attempts attempts={judgement.attempts} what="this verdict" />
@@ -129,39 +127,27 @@ function Verdict({ judgement, place, at, found }: { judgement: Judgement; place:
   );
 }
 
-const KINDS = {
-  model: "",
-  table: "a table of weights, no model",
-  person: "a person",
-  jury: "a jury: the mean of its judges",
-};
+const KINDS = { table: "a table of weights, no model", person: "a person", jury: "a jury: the mean of its judges" };
 
-function Reasoning({ judgement, place, at, found }: { judgement: Judgement; place: number; at: At; found: string }) {
-  const { href } = useHere();
-  const spans = judgement.quotes.map((quote, number) => ({
-    ...quote.reasoning,
-    kind: "quote",
-    id: String(number),
-    title: "",
-  }));
-  const hits = hitsOf(judgement.reasoning, at.find).map((hit) => ({
-    ...hit,
-    kind: "hit",
-    id: "hit",
-    title: "searched for",
-  }));
-  return cut(judgement.reasoning, [...spans, ...hits]).map((piece) => {
+function Reasoning({ judgement, index, address, found }: JudgementProps) {
+  const { href } = usePage();
+  const { reasoning, quotes, judge } = judgement;
+  const spans = [
+    ...quotes.map((quote, number) => ({ ...quote.reasoning, kind: "quote", id: String(number), title: "" })),
+    ...hitsOf(reasoning, address.find).map((hit) => ({ ...hit, kind: "hit", id: "hit", title: "searched for" })),
+  ];
+  return cut(reasoning, spans).map((piece) => {
+    const hits = piece.spans.filter((span) => span.kind === "hit");
+    const text = <HighlightedText text={piece.text} spans={hits} offset={piece.start} found={found} />;
     const number = piece.spans.find((span) => span.kind === "quote")?.id;
-    const isHit = piece.spans.some((span) => span.kind === "hit");
-    const text = isHit ? <Hit text={piece.text} found={found === "hit"} /> : piece.text;
     if (number === undefined) return <span key={piece.start}>{text}</span>;
-    const here = found === quoteId(place, Number(number));
+    const current = found === quoteId(index, Number(number));
     return (
       <a
         key={piece.start}
-        href={href({ ...at, mark: `q${number}`, by: judgement.judge, side: false, find: "" })}
-        aria-current={here ? "location" : undefined}
-        className={here ? "found rounded-sm" : "rounded-sm bg-quote text-ink"}
+        href={href({ ...address, mark: `q${number}`, by: judge, side: false, find: "" })}
+        aria-current={current ? "location" : undefined}
+        className={current ? "found rounded-sm" : "rounded-sm bg-quote text-ink"}
         title="shows where this was said"
       >
         {text}
@@ -170,17 +156,36 @@ function Reasoning({ judgement, place, at, found }: { judgement: Judgement; plac
   });
 }
 
-function Hit({ text, found }: { text: string; found: boolean }) {
-  return (
-    <mark className={`bg-quote-strong ${found ? "found" : ""}`} title="searched for" data-found={found || undefined}>
-      {text}
-    </mark>
-  );
-}
-
-function Phrases({ embedded, transcript, at }: { embedded: Embedded; transcript: Transcript; at: At }) {
-  const { href } = useHere();
-  const now = marksOf(transcript, at.phrases);
+/** The phrases that weighed most for the embedded judge in the mark that the address names. */
+function Phrases({ transcript, address }: TranscriptProps) {
+  const { href } = usePage();
+  const { embedded } = transcript;
+  if (!embedded) return null;
+  const shown = phrasesOf(transcript, address.phrases);
+  const columns: Column<PhraseMark["phrases"][number]>[] = [
+    {
+      id: "phrase",
+      title: "Phrase",
+      rowHeader: true,
+      cellClass: "label",
+      cell: ({ text, weight, places }, index) => {
+        if (!places.length) return text;
+        const span = { start: 0, end: text.length, kind: weight > 0 ? "up" : "down", id: "", title: "" };
+        return (
+          <a href={href({ ...address, mark: phraseId(index, 0), side: false })}>
+            <HighlightedText text={text} spans={[span]} />
+          </a>
+        );
+      },
+    },
+    {
+      id: "weight",
+      title: "Weight",
+      numeric: true,
+      cellClass: (phrase) => (phrase.weight > 0 ? "text-good" : "text-bad"),
+      cell: (phrase) => phrase.shown.weight,
+    },
+  ];
   return (
     <section aria-label="The embedded judge's phrases">
       <h2>What weighed for the embedded judge</h2>
@@ -189,48 +194,28 @@ function Phrases({ embedded, transcript, at }: { embedded: Embedded; transcript:
         {embedded.stored ? "" : " Its reading was worked out for this page and counts nowhere."}
       </p>
       <div className="flex flex-wrap gap-1">
-        {embedded.marks.map((one) => (
-          <a
-            key={one.mark}
-            className="button text-sm"
-            aria-current={one.mark === at.phrases ? "true" : undefined}
-            href={href({ ...at, phrases: one.mark === at.phrases ? "" : one.mark, mark: "", side: false })}
-          >
-            {words(one.mark)} {one.shown.value}
-          </a>
-        ))}
+        {embedded.marks.map(({ mark, shown: { value } }) => {
+          const current = mark === address.phrases;
+          return (
+            <a
+              key={mark}
+              className="button text-sm"
+              aria-current={current ? "true" : undefined}
+              href={href({ ...address, phrases: current ? "" : mark, mark: "", side: false })}
+            >
+              {humanize(mark)} {value}
+            </a>
+          );
+        })}
       </div>
-      {now ? (
-        <table className="data mt-2 w-full text-sm">
-          <caption className="sr-only">Phrases that weighed most for {words(now.mark)}</caption>
-          <tbody>
-            {now.phrases.map((phrase, place) => (
-              <tr key={place}>
-                <th scope="row" className="label font-normal">
-                  {phrase.places.length ? (
-                    <a href={href({ ...at, mark: phraseId(place, 0), side: false })}>
-                      <Highlighted
-                        text={phrase.text}
-                        spans={[
-                          {
-                            start: 0,
-                            end: phrase.text.length,
-                            kind: phrase.weight > 0 ? "up" : "down",
-                            id: "",
-                            title: "",
-                          },
-                        ]}
-                      />
-                    </a>
-                  ) : (
-                    phrase.text
-                  )}
-                </th>
-                <td className={`num ${phrase.weight > 0 ? "text-good" : "text-bad"}`}>{phrase.shown.weight}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {shown ? (
+        <DataTable
+          rows={shown.phrases}
+          columns={columns}
+          rowKey={(phrase) => `${phrase.text} ${phrase.shown.weight}`}
+          caption={`Phrases that weighed most for ${humanize(shown.mark)}`}
+          className="mt-2 w-full text-sm"
+        />
       ) : null}
     </section>
   );

@@ -1,23 +1,23 @@
 import type { Transcript, Turns } from "../../api/types";
-import { words } from "../../parts/format";
-import { Fold } from "../../parts/Fold";
-import { Said } from "../../parts/Said";
-import { between, type Span } from "../../parts/spans";
+import { humanize } from "../../lib/format";
+import { Disclosure } from "../../components/Disclosure";
+import { MessageText } from "../../components/MessageText";
+import { between, type Span } from "../../lib/textSpans";
 
-/** Both answers of a two-turn scenario beside each other: what they share is faint, what is gone or new stands out. */
+/** Both answers of a two-turn scenario beside each other; words of one of them only are highlighted. */
 export function SideBySide({
   transcript,
   turns,
-  at,
+  formatted,
 }: {
   transcript: Transcript;
   turns: Turns;
-  at: { plain: boolean };
+  formatted: boolean;
 }) {
   const [first, second] = [transcript.lines[turns.first], transcript.lines[turns.second]];
   if (!first || !second) return null;
   const pressure = transcript.lines.slice(turns.first + 1, turns.second);
-  const apart = (
+  const differing = (
     text: string,
     shared: readonly { start: number; end: number }[],
     kind: string,
@@ -26,13 +26,13 @@ export function SideBySide({
     between(shared, text.length)
       .flatMap((span) => trimmed(text, span))
       .map((span) => ({ ...span, kind, title, id: "" }));
-  const gone = apart(
+  const removed = differing(
     first.text,
     turns.shared.map((one) => one.first),
     "down",
     "gone from the second answer",
   );
-  const fresh = apart(
+  const added = differing(
     second.text,
     turns.shared.map((one) => one.second),
     "up",
@@ -45,15 +45,15 @@ export function SideBySide({
           title="Before"
           name={first.reply}
           text={first.text}
-          spans={turns.shared.length ? gone : []}
-          plain={at.plain}
+          spans={turns.shared.length ? removed : []}
+          formatted={formatted}
         />
         <Answer
           title="After"
           name={second.reply}
           text={second.text}
-          spans={turns.shared.length ? fresh : []}
-          plain={at.plain}
+          spans={turns.shared.length ? added : []}
+          formatted={formatted}
         />
       </div>
       <p className="mt-2 text-sm text-soft">
@@ -66,34 +66,34 @@ export function SideBySide({
           "The two answers share no run of words."
         )}
       </p>
-      <Fold title="What was said between them" open className="mt-3">
+      <Disclosure title="What was said between them" open className="mt-3">
         <div className="space-y-3">
           {pressure.map((line, number) => (
-            <div key={number} className="said rounded-xl border border-human-line bg-human px-4 py-3">
-              <Said text={line.text} formatted={!at.plain} />
+            <div key={number} className="prose-text rounded-xl border border-human-line bg-human px-4 py-3">
+              <MessageText text={line.text} formatted={formatted} />
             </div>
           ))}
         </div>
-      </Fold>
+      </Disclosure>
     </section>
   );
 }
 
-/** A place without the spaces and full stops at its ends; nothing where no word is in it. */
+/** A span without spaces and punctuation at its ends; none where it has no word. */
 function trimmed(text: string, { start, end }: { start: number; end: number }): { start: number; end: number }[] {
   const words = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su.exec(text.slice(start, end));
   return words ? [{ start: start + words.index, end: start + words.index + words[0].length }] : [];
 }
 
-function Answer(props: { title: string; name: string; text: string; spans: readonly Span[]; plain: boolean }) {
-  const { title, name, text, spans, plain } = props;
+function Answer(props: { title: string; name: string; text: string; spans: readonly Span[]; formatted: boolean }) {
+  const { title, name, text, spans, formatted } = props;
   return (
     <article className="panel min-w-0 px-4 py-3" aria-label={title}>
       <header className="mb-1.5 text-sm">
-        <span className="font-semibold text-accent">{title}</span> <span className="eyebrow">{words(name)}</span>
+        <span className="font-semibold text-accent">{title}</span> <span className="eyebrow">{humanize(name)}</span>
       </header>
-      <div className="said">
-        <Said text={text} spans={spans} formatted={!plain} />
+      <div className="prose-text">
+        <MessageText text={text} spans={spans} formatted={formatted} />
       </div>
     </article>
   );

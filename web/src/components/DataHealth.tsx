@@ -1,0 +1,45 @@
+import type { Health } from "../api/types";
+import { count, plural } from "../lib/format";
+
+/** What is wrong with a row's data, the worst first; empty where nothing is. */
+export function dataProblems(health: Health): string[] {
+  const problems: string[] = [];
+  if (health.invalid) problems.push(`${health.shown.invalid_share} invalid`);
+  if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
+  if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
+  if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
+  if (health.plain_text) problems.push(`${health.shown.plain_text_share} beside the tool`);
+  return problems;
+}
+
+/** One line on a row's data, with all figures as a tooltip. */
+export function DataHealth({ health, short = false }: { health: Health; short?: boolean }) {
+  const problems = dataProblems(health);
+  const serious =
+    health.invalid > 0 || health.judge_failed > 0 || health.failed_share > 0.05 || health.cut_off_share > 0.05;
+  return (
+    <span title={healthDetails(health)} className={`text-sm ${serious ? "text-warn" : "text-soft"}`}>
+      <span aria-hidden="true" className={serious ? "text-warn" : problems.length ? "text-faint" : "text-good"}>
+        {serious ? "▲ " : problems.length ? "• " : "✓ "}
+      </span>
+      {problems.length
+        ? short
+          ? `${problems[0] ?? ""}${problems.length > 1 ? " …" : ""}`
+          : problems.join(", ")
+        : "clean"}
+    </span>
+  );
+}
+
+export function healthDetails(health: Health): string {
+  return [
+    `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
+    `${count(health.invalid)} invalid`,
+    `${count(health.judge_failed)} without a verdict`,
+    `${count(health.replies)} replies`,
+    `${count(health.cut_off)} cut off`,
+    `${count(health.failed)} attempts at them brought no answer`,
+    `${count(health.plain_text)} spoken beside the tool`,
+    `${count(health.reasoned)} with reasoning`,
+  ].join("; ");
+}

@@ -1,0 +1,49 @@
+import type { Row, Standing } from "../api/types";
+import { span } from "../lib/format";
+import type { SharedParams } from "../routes";
+
+type Kind = SharedParams["interval"];
+
+/** A row's rank interval and tie groups for the chosen kind of interval; null where they are not known. */
+export function standingOf(row: Row, kind: Kind): Standing | null {
+  if (kind === "like") return row.standing_another;
+  const { rank_low, rank_high, tie_groups, tied_with_best } = row;
+  if (rank_low === null || rank_high === null) return null;
+  return { rank_low, rank_high, groups: tie_groups ?? "", tied_with_best };
+}
+
+/** "3", its 95 % interval, and its tie groups. */
+export function Rank({ row, kind }: { row: Row; kind: Kind }) {
+  if (row.rank === null) return <span className="text-faint">–</span>;
+  const standing = standingOf(row, kind);
+  return (
+    <span title={standing ? description(row.rank, standing) : "the interval of this rank is not known"}>
+      {row.medal && kind === "again" ? (
+        <span className="text-accent" title="this rank is certain">
+          ★{" "}
+        </span>
+      ) : null}
+      <span className={standing?.tied_with_best ? "font-semibold" : ""}>{row.rank}</span>
+      {standing ? (
+        <span className="ml-1.5 inline-block min-w-11 text-left text-sm text-faint max-sm:min-w-0">
+          {span(standing.rank_low, standing.rank_high)}
+          {standing.groups ? <sup className="ml-0.5 text-[0.7rem]">{shortened(standing.groups)}</sup> : null}
+        </span>
+      ) : null}
+    </span>
+  );
+}
+
+function description(rank: number, { rank_low, rank_high, groups, tied_with_best }: Standing): string {
+  return [
+    `rank ${String(rank)}, in 95 of 100 cases within ${span(rank_low, rank_high)}`,
+    groups ? `tie groups ${groups}: rows that share a letter cannot be told apart` : "",
+    tied_with_best ? "nobody is better for certain" : "",
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
+
+function shortened(groups: string): string {
+  return groups.length > 3 ? `${groups[0] ?? ""}–${groups[groups.length - 1] ?? ""}` : groups;
+}

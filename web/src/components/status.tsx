@@ -1,0 +1,52 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { ApiError } from "../api/client";
+
+/** Says what is being read, to screen readers too, and moves nothing else. */
+export function Loading({ what }: { what: string }) {
+  return (
+    <p role="status" className="appear py-10 text-center text-soft">
+      Reading {what} …
+    </p>
+  );
+}
+
+/** There is nothing to show; *children* say what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
+      <p className="text-lg">{title}</p>
+      {children ? <div className="mt-2 text-soft">{children}</div> : null}
+    </div>
+  );
+}
+
+/** What went wrong, and what can be done. */
+export function ErrorMessage({ what, next, retry }: { what: string; next: string; retry?: () => unknown }) {
+  return (
+    <div role="alert" className="panel mx-auto my-8 max-w-xl border-bad p-6">
+      <p className="text-lg text-bad">{what}</p>
+      <p className="mt-1 text-soft">{next}</p>
+      {retry ? (
+        <button type="button" className="button mt-4" onClick={() => void retry()}>
+          Try again
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+interface AwaitProps<T> {
+  query: UseQueryResult<T, ApiError>;
+  what: string; // is being read
+  explain?: (error: ApiError) => { what?: string; next: string }; // where this page knows more about an error
+  children: (value: T) => ReactNode;
+}
+
+/** The answer of *query*, as soon as it is there; what was read stays while a newer version is asked for. */
+export function Await<T>({ query, what, explain, children }: AwaitProps<T>) {
+  if (query.data !== undefined) return children(query.data);
+  if (!query.error) return <Loading what={what} />;
+  const { message, next } = query.error;
+  return <ErrorMessage what={message} next={next} {...explain?.(query.error)} retry={query.refetch} />;
+}

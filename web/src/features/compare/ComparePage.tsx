@@ -1,0 +1,172 @@
+import { useMemo } from "react";
+import type { ApiError } from "../../api/client";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { Board } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { IntervalSwitch } from "../../components/IntervalSwitch";
+import { SegmentedControl } from "../../components/SegmentedControl";
+import { SelectField } from "../../components/SelectField";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { route, type AddressOf } from "../../routes";
+import { Comparison, type Side } from "./Comparison";
+import { Settings } from "./Settings";
+import { SwapButton } from "./SwapButton";
+
+/** Two subjects beside each other, or what one setting does. */
+export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
+  const { board, navigate } = usePage();
+  const ranking = useApi(endpoints.board(board.id));
+  useDocumentTitle("Compare");
+  return (
+    <>
+      <h1>Compare</h1>
+      <p className="mt-1 mb-4 max-w-3xl text-soft">
+        Paired by scenario: each subject met the very same conversations. Where they part first is shown first.
+      </p>
+      <div className="mb-4 flex flex-wrap items-end gap-x-6 gap-y-2">
+        <BoardChooser />
+        <SegmentedControl
+          label="Compare"
+          value={address.view}
+          options={[
+            ["pair", "two subjects"],
+            ["settings", "settings"],
+          ]}
+          onChange={(view) => navigate(route("compare", { view }))}
+        />
+        {address.view === "pair" ? <IntervalSwitch /> : null}
+      </div>
+      <Await query={ranking} what="the ranking">
+        {(value) =>
+          address.view === "pair" ? (
+            <TwoSubjects board={value} address={address} />
+          ) : (
+            <Settings board={value} address={address} />
+          )
+        }
+      </Await>
+    </>
+  );
+}
+
+function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"compare"> }) {
+  const { update, href } = usePage();
+  const labels = useMemo(() => new Map(board.rows.map(({ subject }) => [subject.id, subject.label])), [board]);
+  const [first = "", second = ""] = address.picked.filter((id) => labels.has(id));
+  const rest = address.picked.filter((id) => id !== first && id !== second);
+  const choose = (one: string, other: string) =>
+    update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
+  const options = (taken: string) => [
+    { value: "", title: "choose …" },
+    ...board.rows.map(({ rank, subject: { id, label } }) => ({
+      value: id,
+      title: `${rank === null ? "" : `${String(rank)}. `}${label}`,
+      disabled: id === taken,
+    })),
+  ];
+  return (
+    <>
+      <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
+        <SelectField
+          label="First (A)"
+          selectClass="w-full"
+          value={first}
+          options={options(second)}
+          onChange={(id) => choose(id, second)}
+        />
+        <SwapButton disabled={!first || !second} onSwap={() => choose(second, first)} />
+        <SelectField
+          label="Second (B)"
+          selectClass="w-full"
+          value={second}
+          options={options(first)}
+          onChange={(id) => choose(first, id)}
+        />
+      </div>
+      {rest.length ? (
+        <p className="mt-2 flex flex-wrap items-baseline gap-2 text-sm text-soft">
+          Also picked:
+          {rest.map((id) => {
+            const picked = [first, id, second, ...rest.filter((one) => one !== id)].filter(Boolean);
+            return (
+              <a key={id} className="label" href={href({ ...address, scenario: "" }, { picked })}>
+                <bdi>{labels.get(id) ?? "not on this board"}</bdi>
+              </a>
+            );
+          })}
+        </p>
+      ) : null}
+      {first && second ? (
+        <SubjectComparison board={board} address={address} labels={labels} first={first} second={second} />
+      ) : (
+        <Empty title="Choose two subjects.">
+          Or pick them on the <a href={href(route("leaderboard"))}>leaderboard</a>.
+        </Empty>
+      )}
+    </>
+  );
+}
+
+interface SubjectComparisonProps {
+  board: Board;
+  address: AddressOf<"compare">;
+  labels: ReadonlyMap<string, string>;
+  first: string;
+  second: string;
+}
+
+function SubjectComparison({ board, address, labels, first, second }: SubjectComparisonProps) {
+  const { href, index } = usePage();
+  const path = endpoints.compare(board.board.id, first);
+  const comparisons = useApi(path);
+  const side = (subject: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
+    label: labels.get(subject) ?? "",
+    subject,
+    board: board.board.id,
+    configuration: null,
+    values,
+    shown,
+  });
+  const explain = ({ kind, next }: ApiError) => {
+    const { compared } = index.offer;
+    if (kind !== "missing" || compared === null) return { next };
+    return {
+      what: "This frozen site has no comparison of the first subject.",
+      next: `It has those of the first ${String(compared)} rows; swap the two, or use \`aib view\`.`,
+    };
+  };
+  return (
+    <Await query={comparisons} what="the comparison" explain={explain}>
+      {(value) => {
+        const other = value.others.find((one) => one.subject === second);
+        if (!other)
+          return (
+            <Empty title="These two cannot be compared.">Nothing that both of them have is on this ranking.</Empty>
+          );
+        return (
+          <>
+            <div className="mt-4">
+              <Downloads files={csvAndJson(path)} citation={board.citation} />
+            </div>
+            <Comparison
+              board={board}
+              compared={value.compared}
+              sides={[side(first, value), side(second, other)]}
+              differences={other.apart}
+              openRow={address.scenario}
+              kind={address.interval}
+            />
+            <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
+              <a href={href(route("subject", { subject: first }))}>All of A</a>
+              <a href={href(route("subject", { subject: second }))}>All of B</a>
+            </p>
+          </>
+        );
+      }}
+    </Await>
+  );
+}

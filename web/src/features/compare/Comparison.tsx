@@ -1,0 +1,244 @@
+import { useMemo, useState } from "react";
+import type { Board, Compared, Differences, Interval } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { DifferenceBar } from "../../components/DifferenceBar";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { orDash } from "../../lib/format";
+import { heatColor } from "../../lib/heatColor";
+import type { SharedParams } from "../../routes";
+import { Answers, type Speaker } from "./Answers";
+import { SignificanceMark } from "./SignificanceMark";
+
+/** One of the two that are compared. */
+export interface Side extends Speaker {
+  values: readonly (number | null)[]; // in the order of *compared*
+  shown: readonly (string | null)[]; // the same, as text
+}
+
+interface Props {
+  board: Board;
+  compared: readonly Compared[];
+  sides: readonly [Side, Side];
+  differences: Differences; // B minus A
+  openRow: string; // scenario.dimension
+  kind: SharedParams["interval"];
+}
+
+const FEW = 12; // scenarios listed before somebody asks for all
+
+/** Index and dimensions with paired differences; then the scenarios, those that flipped first. */
+export function Comparison({ board, compared, sides, differences, openRow, kind }: Props) {
+  const [all, setAll] = useState(false);
+  const isScenario = (index: number) => compared[index]?.scenario != null;
+  const rest = differences.order.filter(isScenario);
+  const itself = sides[0].subject === sides[1].subject;
+  const list = { board, compared, sides, differences, openRow };
+  return (
+    <>
+      <Overall {...list} kind={kind} />
+      <ScenarioList
+        {...list}
+        title={itself ? "Where it flipped" : "Where they flipped"}
+        description={`${
+          itself
+            ? "In one of the two it keeps itself (above 50), in the other it gives in (below 50)."
+            : "One of them keeps itself (above 50), the other gives in (below 50)."
+        } Open a row to read both answers.`}
+        none="Nowhere: in every scenario both are on the same side of 50."
+        indices={differences.flipped.filter(isScenario)}
+      />
+      <ScenarioList
+        {...list}
+        title="Everything else, largest difference first"
+        none="Nothing else that both of them have."
+        indices={all ? rest : rest.slice(0, FEW)}
+      />
+      {!all && rest.length > FEW ? (
+        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+          Show all {rest.length}
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+/** The index and its dimensions; *compared* has them without a scenario. */
+function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow">) {
+  const rows = compared.flatMap(({ scenario, dimension }, index) => (scenario === null ? [{ dimension, index }] : []));
+  const significant = kind === "like" ? differences.stand_another : differences.stand;
+  const reach = reachOf(
+    differences,
+    rows.map((row) => row.index),
+  );
+  const [first, second] = sides;
+  const interval = (index: number) => intervalOf(differences, index, kind);
+  const columns: Column<(typeof rows)[number]>[] = [
+    {
+      id: "name",
+      title: <span className="sr-only">What is compared</span>,
+      rowHeader: true,
+      cellClass: ({ dimension }) => (dimension === null ? "!font-semibold" : ""),
+      cell: ({ dimension }) => (dimension === null ? "Independence Index" : dimensionTitle(board, dimension)),
+    },
+    { id: "first", title: "A", hint: first.label, numeric: true, cell: ({ index }) => orDash(first.shown[index]) },
+    { id: "second", title: "B", hint: second.label, numeric: true, cell: ({ index }) => orDash(second.shown[index]) },
+    {
+      id: "difference",
+      title: "B − A",
+      numeric: true,
+      cell: ({ index }) => (
+        <>
+          {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
+          <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
+        </>
+      ),
+    },
+    {
+      id: "interval",
+      title: "95 % interval",
+      numeric: true,
+      className: "max-sm:hidden",
+      cellClass: "text-soft",
+      cell: ({ index }) => orDash(interval(index)?.shown),
+    },
+    {
+      id: "bar",
+      title: (
+        <span className="flex justify-between text-xs font-normal text-faint">
+          <span>← A is higher</span>
+          <span>B is higher →</span>
+        </span>
+      ),
+      className: "w-1/3 max-md:hidden",
+      cell: ({ index }) => (
+        <DifferenceBar
+          value={differences.points[index] ?? null}
+          text={differences.shown[index]}
+          interval={interval(index)}
+          reach={reach}
+        />
+      ),
+    },
+  ];
+  return (
+    <section className="mt-5" aria-label="Differences">
+      <h2>Overall</h2>
+      <ScrollArea>
+        <DataTable
+          rows={rows}
+          columns={columns}
+          rowKey={(row) => String(row.index)}
+          rowClass={({ dimension }) => (dimension === null ? "font-semibold" : "")}
+          caption="Index and dimensions of both, and the difference"
+        />
+      </ScrollArea>
+      <p className="mt-1 text-sm text-soft">
+        Each interval is by itself.{" "}
+        {rows.some(({ index }) => significant.includes(index)) ? (
+          <>
+            <SignificanceMark /> a dimension that differs by more than chance, even with so many looked at (Holm’s
+            procedure).
+          </>
+        ) : (
+          "No dimension differs by more than chance, so many being looked at (Holm’s procedure)."
+        )}
+      </p>
+      {differences.why ? (
+        <p className="mt-1 text-sm text-soft">Where an interval is missing: {differences.why}</p>
+      ) : null}
+    </section>
+  );
+}
+
+interface ListProps extends Omit<Props, "kind"> {
+  title: string;
+  description?: string;
+  none: string; // said where there is nothing to list
+  indices: readonly number[]; // in *compared*
+}
+
+function ScenarioList({ title, description, none, indices, ...row }: ListProps) {
+  const significant = indices.some((index) => row.differences.stand.includes(index));
+  return (
+    <section className="mt-8" aria-label={title}>
+      <h2>{title}</h2>
+      {description && indices.length ? <p className="text-sm text-soft">{description}</p> : null}
+      {significant ? (
+        <p className="text-sm text-soft">
+          <SignificanceMark /> more than chance on this test, even with so many looked at (Holm’s procedure).
+        </p>
+      ) : null}
+      {indices.length ? (
+        <ul className="mt-2 border-t border-line">
+          {indices.map((index) => (
+            <ScenarioRow key={index} index={index} {...row} />
+          ))}
+        </ul>
+      ) : (
+        <p className="text-soft">{none}</p>
+      )}
+    </section>
+  );
+}
+
+function ScenarioRow({ index, board, compared, sides, differences, openRow }: Omit<Props, "kind"> & { index: number }) {
+  const { update } = usePage();
+  const { scenario = null, dimension = null } = compared[index] ?? {};
+  const titles = useMemo(() => new Map(board.scenarios.map((one) => [one.id, one.title])), [board]);
+  if (scenario === null) return null;
+  const interval = intervalOf(differences, index, "again");
+  const key = `${scenario}.${dimension ?? ""}`;
+  const open = openRow === key;
+  return (
+    <li className="border-b border-line">
+      <button
+        type="button"
+        aria-expanded={open}
+        className="grid w-full grid-cols-[minmax(0,1fr)_2.6rem_2.6rem_5rem] items-baseline gap-x-2 py-1.5 text-left hover:bg-sunk sm:grid-cols-[minmax(0,1fr)_3.2rem_3.2rem_4.2rem_6.5rem]"
+        onClick={() => update({ scenario: open ? "" : key })}
+      >
+        <span className="min-w-0">
+          <span
+            aria-hidden="true"
+            className={`mr-1 inline-block w-3 text-faint transition-transform ${open ? "rotate-90" : ""}`}
+          >
+            ›
+          </span>
+          {titles.get(scenario) ?? scenario}
+          {dimension ? <span className="eyebrow ml-2">{dimensionTitle(board, dimension)}</span> : null}
+        </span>
+        {sides.map(({ values, shown }, side) => (
+          <span key={side} className="num rounded px-1.5" style={heatColor(values[index])}>
+            {orDash(shown[index])}
+          </span>
+        ))}
+        <span className="num font-semibold">
+          {differences.stand.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
+          <span className="block text-xs font-normal text-soft sm:hidden">{interval?.shown}</span>
+        </span>
+        <span className="num text-sm text-soft max-sm:hidden">{interval?.shown}</span>
+      </button>
+      {open ? <Answers key={scenario} scenario={scenario} sides={sides} /> : null}
+    </li>
+  );
+}
+
+function dimensionTitle(board: Board, name: string): string {
+  return board.dimensions.find((one) => one.name === name)?.title ?? name;
+}
+
+/** The interval of a difference. Scenarios have only the one for the same test given again. */
+function intervalOf(differences: Differences, index: number, kind: Props["kind"]): Interval | null {
+  if (kind === "like") return differences.another[index] ?? null;
+  const [low, high] = [differences.lows[index], differences.highs[index]];
+  const shown = differences.between[index];
+  return low == null || high == null || shown == null ? null : { low, high, shown };
+}
+
+/** The end of the bars' scale: a multiple of ten that holds every difference and interval. */
+function reachOf({ points, lows, highs, another }: Differences, indices: readonly number[]): number {
+  const ends = indices.flatMap((i) => [points[i], lows[i], highs[i], another[i]?.low, another[i]?.high]);
+  const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
+  return Math.ceil(most / 10) * 10;
+}

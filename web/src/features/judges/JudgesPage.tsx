@@ -1,0 +1,174 @@
+import { useMemo, useState, type ReactNode } from "react";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { JudgedPlace, Judges, Panel } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { SelectField } from "../../components/SelectField";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { count, humanize } from "../../lib/format";
+import { letterName } from "../../lib/letterName";
+import { route, type AddressOf } from "../../routes";
+import { AgreementTables, JudgesTable, Section, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
+
+/** How far the judges agree, whom they favour, and where they disagree. */
+export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {
+  const { board } = usePage();
+  const judges = useApi(endpoints.judges(board.protocol));
+  useDocumentTitle("Judges");
+  return (
+    <>
+      <h1>Judges</h1>
+      <p className="mt-1 mb-4 max-w-3xl text-soft">
+        A number of this benchmark is what one judge made of what was said. Whether another would have made the same of
+        it stands here.
+      </p>
+      <BoardChooser />
+      <Await query={judges} what="the judges; the first time this may take some seconds">
+        {(value) => <Panels judges={value} address={address} />}
+      </Await>
+    </>
+  );
+}
+
+function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judges"> }) {
+  const { update, board } = usePage();
+  const named = judges.panels.map((panel) => ({ name: panel.configurations.join(" + "), panel }));
+  const own = board.configurations.join(" + ");
+  const shown = named.find((one) => one.name === address.view) ?? named.find((one) => one.name === own) ?? named[0];
+  if (!shown) return <Empty title="Nothing has been judged yet.">`aib judge` has a judge mark what was played.</Empty>;
+  return (
+    <div className="mt-4">
+      <div className="flex flex-wrap items-end justify-between gap-4">
+        {named.length > 1 ? (
+          <SelectField
+            label="Judged in"
+            value={shown.name}
+            options={named.map(({ name }) => ({ value: name, title: humanize(name) }))}
+            onChange={(view) => update({ view })}
+          />
+        ) : (
+          <p className="text-soft">{humanize(shown.name)}</p>
+        )}
+        <Downloads files={csvAndJson(endpoints.judges(judges.protocol.id))} />
+      </div>
+      <PanelDetails key={shown.name} panel={shown.panel} />
+    </div>
+  );
+}
+
+function PanelDetails({ panel }: { panel: Panel }) {
+  const letters = useMemo(() => new Map(panel.judges.map((one, index) => [one.label, letterName(index)])), [panel]);
+  const props: PanelProps = { panel, letterOf: (label) => letters.get(label) ?? "?" };
+  return (
+    <>
+      <JudgesTable {...props} />
+      {panel.judges.length < 2 ? (
+        <Empty title="One judge alone agrees with itself.">
+          <code>aib judge -j ANOTHER</code> has another one mark the same conversations; nothing is erased by it.
+        </Empty>
+      ) : (
+        <>
+          <AgreementTables {...props} />
+          <SubjectsTable {...props} />
+          <SelfPreferenceTable {...props} />
+          <Disputes {...props} />
+        </>
+      )}
+      {panel.flagged.length ? <FlaggedVerdicts {...props} /> : null}
+    </>
+  );
+}
+
+function Disputes({ panel, letterOf }: PanelProps) {
+  const letter = (judge: number) => letterOf(panel.judges[judge]?.label ?? "");
+  const values = (all: readonly (string | null)[]) =>
+    all.flatMap((value, judge) => (value === null ? [] : [`${letter(judge)} ${value}`])).join(" ");
+  return (
+    <Section
+      title="Where they disagree most"
+      description={`${count(panel.disputed)} conversations are not marked alike; by the mean distance of their marks.`}
+    >
+      <ShortList items={panel.disputes} columns="md:grid-cols-[minmax(0,1fr)_minmax(0,1.2fr)_4rem]">
+        {(one) => (
+          <>
+            <ConversationLink place={one.place} />
+            <span className="text-sm text-soft">
+              {one.marks.map(({ mark, shown }) => `${humanize(mark)}: ${values(shown.values)}`).join(" · ")}
+            </span>
+            <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
+              {one.shown.spread}
+            </span>
+          </>
+        )}
+      </ShortList>
+    </Section>
+  );
+}
+
+function FlaggedVerdicts({ panel, letterOf }: PanelProps) {
+  return (
+    <Section
+      title="Verdicts to read"
+      description={`${count(panel.flagged_in_all)} in all. A flag changes no mark: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
+    >
+      <ShortList items={panel.flagged} columns="md:grid-cols-[minmax(0,1fr)_2rem_minmax(0,1.2fr)]">
+        {(one) => (
+          <>
+            <ConversationLink place={one.place} />
+            <span title={one.judge} className="font-semibold text-accent">
+              {letterOf(one.judge)}
+            </span>
+            <span className="text-sm text-warn">{one.flags.map((flag) => flag.why).join("; ")}</span>
+          </>
+        )}
+      </ShortList>
+    </Section>
+  );
+}
+
+const FEW = 25;
+
+interface ShortListProps<T> {
+  items: readonly T[];
+  columns: string; // classes
+  children: (item: T) => ReactNode;
+}
+
+/** The first items, and a button that shows all of them. */
+function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
+  const [all, setAll] = useState(false);
+  return (
+    <>
+      <ul className="border-t border-line">
+        {(all ? items : items.slice(0, FEW)).map((item, index) => (
+          <li key={index} className={`grid gap-x-4 border-b border-line py-1.5 ${columns}`}>
+            {children(item)}
+          </li>
+        ))}
+      </ul>
+      {!all && items.length > FEW ? (
+        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+          Show {items.length}
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+function ConversationLink({ place }: { place: JudgedPlace }) {
+  const { href } = usePage();
+  const name = (
+    <>
+      <bdi className="label">{place.label}</bdi>
+      <span className="eyebrow">
+        {" "}
+        {place.scenario}, run {place.run}
+      </span>
+    </>
+  );
+  if (!place.transcript) return <span>{name}</span>;
+  return <a href={href(route("transcript", { transcript: place.transcript }))}>{name}</a>;
+}

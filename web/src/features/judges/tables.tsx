@@ -1,0 +1,253 @@
+import type { ReactNode } from "react";
+import type { JudgedSubject, Panel } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { count, orDash, plural } from "../../lib/format";
+import { route } from "../../routes";
+
+export interface PanelProps {
+  panel: Panel;
+  letterOf: (judge: string) => string; // a judge's label -> the letter that stands for it
+}
+
+const KINDS = { model: "a model", table: "the embedded table", person: "a person", jury: "a jury" };
+
+export function JudgesTable({ panel, letterOf }: PanelProps) {
+  const columns: Column<Panel["judges"][number]>[] = [
+    {
+      id: "letter",
+      title: <span className="sr-only">Letter</span>,
+      cellClass: "font-semibold text-accent",
+      cell: (row) => letterOf(row.label),
+    },
+    { id: "judge", title: "Judge", rowHeader: true, cellClass: "label", cell: (row) => <bdi>{row.label}</bdi> },
+    { id: "kind", title: "Kind", cellClass: "text-soft", cell: (row) => KINDS[row.kind] },
+    { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
+    {
+      id: "failed",
+      title: "Failed",
+      numeric: true,
+      cellClass: (row) => (row.failed ? "text-warn" : ""),
+      cell: (row) => orDash(row.shown.failed_share),
+    },
+    { id: "lenient", title: "Lenient", numeric: true, cell: (row) => orDash(row.shown.leniency) },
+    {
+      id: "dollars",
+      title: "$ a run",
+      hint: "What a run of one subject takes this judge",
+      numeric: true,
+      cell: (row) => orDash(row.shown.dollars_per_run),
+    },
+    {
+      id: "seconds",
+      title: "Seconds a run",
+      hint: "What the calls for a run of one subject take, one after the other",
+      numeric: true,
+      cell: (row) => orDash(row.shown.seconds_per_run),
+    },
+    { id: "flagged", title: "To read", numeric: true, cell: (row) => count(row.flagged) },
+  ];
+  const main = panel.main ? ` Main judge, who answers where nobody says by which: ${panel.main}.` : "";
+  return (
+    <Section
+      title="The judges"
+      description={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for.${main}`}
+    >
+      <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
+    </Section>
+  );
+}
+
+const KAPPAS = 10; // pairs of judges listed for each mark
+
+export function AgreementTables({ panel, letterOf }: PanelProps) {
+  const marks: Column<Panel["marks"][number]>[] = [
+    {
+      id: "mark",
+      title: "Mark",
+      rowHeader: true,
+      cellHint: ({ mark }) => mark.asks,
+      cell: ({ mark }) => mark.title,
+    },
+    { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
+    { id: "alpha", title: "Alpha", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.alpha) },
+    {
+      id: "icc",
+      title: "ICC(2,k)",
+      numeric: true,
+      cell: (row) => (
+        <>
+          {orDash(row.shown.icc)}
+          {row.icc === null ? "" : <span className="text-faint"> k={row.icc_judges}</span>}
+        </>
+      ),
+    },
+    {
+      id: "kappas",
+      title: "Kappa of each pair",
+      cellClass: "text-sm text-soft",
+      cell: ({ kappas }) => {
+        const first = kappas.slice(0, KAPPAS);
+        const more = kappas.length > KAPPAS ? ` … ${String(kappas.length - KAPPAS)} more in the JSON` : "";
+        return (
+          first.map((pair) => `${letterOf(pair.one)}${letterOf(pair.other)} ${orDash(pair.shown.kappa)}`).join(" · ") +
+          more
+        );
+      },
+    },
+  ];
+  const pairs: Column<Panel["pairs"][number]>[] = [
+    {
+      id: "judges",
+      title: "Judges",
+      rowHeader: true,
+      cellHint: (pair) => `${pair.one} and ${pair.other}`,
+      cell: (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`,
+    },
+    { id: "subjects", title: "Subjects", numeric: true, cell: (pair) => count(pair.subjects) },
+    {
+      id: "correlation",
+      title: "Rank correlation",
+      numeric: true,
+      cellClass: "font-semibold",
+      cell: (pair) => orDash(pair.shown.rank_correlation),
+    },
+    { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
+    { id: "kappa", title: "Kappa", numeric: true, cell: (pair) => orDash(pair.shown.kappa) },
+  ];
+  return (
+    <>
+      <Section
+        title="Agreement on each mark"
+        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges; ICC(2,k): how reliable the mean of the judges is; kappa: quadratic, each pair. A dash: fewer than ten conversations, or marks that do not vary."
+      >
+        <DataTable
+          rows={panel.marks}
+          columns={marks}
+          rowKey={(row) => row.mark.name}
+          caption="Agreement on each mark"
+        />
+      </Section>
+      <Section
+        title="Agreement of each pair"
+        description="Rank correlation: Spearman's, of the subjects' indices; kappa: the mean over all marks."
+      >
+        <DataTable
+          rows={panel.pairs}
+          columns={pairs}
+          rowKey={(pair) => `${pair.one} ${pair.other}`}
+          caption="Agreement of each pair of judges"
+          className=""
+        />
+      </Section>
+    </>
+  );
+}
+
+export function SubjectsTable({ panel, letterOf }: PanelProps) {
+  const { href } = usePage();
+  const columns: Column<JudgedSubject>[] = [
+    {
+      id: "label",
+      title: "Subject",
+      rowHeader: true,
+      ascendingFirst: true,
+      sortValue: (row) => row.label,
+      cell: (row) => (
+        <a href={href(route("subject", { subject: row.subject }))} className="no-underline hover:underline">
+          <bdi className="label">{row.label}</bdi>
+        </a>
+      ),
+    },
+    ...panel.judges.map(({ label }, index): Column<JudgedSubject> => ({
+      id: `judge${String(index)}`,
+      title: letterOf(label),
+      hint: label,
+      numeric: true,
+      sortValue: (row) => row.indices[index],
+      cell: (row) => orDash(row.shown.indices[index]),
+    })),
+    { id: "mean", title: "Mean", numeric: true, sortValue: (row) => row.mean, cell: (row) => orDash(row.shown.mean) },
+    {
+      id: "spread",
+      title: "Spread",
+      hint: "highest minus lowest",
+      numeric: true,
+      sortValue: (row) => row.spread,
+      cell: (row) => orDash(row.shown.spread),
+    },
+  ];
+  return (
+    <Section
+      title="Each subject under each judge"
+      description="The index by each judge, their mean, and the highest minus the lowest."
+    >
+      <DataTable
+        rows={panel.subjects}
+        columns={columns}
+        rowKey={(row) => row.subject}
+        caption="Subjects under each judge"
+      />
+    </Section>
+  );
+}
+
+export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
+  const columns: Column<Panel["favours"][number]>[] = [
+    {
+      id: "judge",
+      title: "Judge",
+      rowHeader: true,
+      cellHint: (row) => row.judge,
+      cell: (row) => letterOf(row.judge),
+    },
+    {
+      id: "whom",
+      title: "Gives",
+      cell: (row) => (
+        <>
+          {row.whom}
+          {row.family ? <bdi className="text-faint"> ({row.family})</bdi> : null}
+        </>
+      ),
+    },
+    { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
+    { id: "own", title: "Own", numeric: true, cell: (row) => row.shown.own },
+    { id: "others", title: "Others give", numeric: true, cell: (row) => row.shown.others },
+    {
+      id: "difference",
+      title: "Difference",
+      numeric: true,
+      cellClass: "font-semibold",
+      cell: (row) => row.shown.difference,
+    },
+    { id: "elsewhere", title: "Elsewhere", numeric: true, cell: (row) => orDash(row.shown.elsewhere) },
+  ];
+  const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
+  const some =
+    "A judge favours its own where the difference is clearly above that for all other subjects (“elsewhere”).";
+  return (
+    <Section title="What judges give themselves" description={panel.favours.length ? some : none}>
+      {panel.favours.length ? (
+        <DataTable
+          rows={panel.favours}
+          columns={columns}
+          rowKey={(row) => `${row.judge} ${row.whom}`}
+          caption="What judges give their own kind"
+          className=""
+        />
+      ) : null}
+    </Section>
+  );
+}
+
+export function Section({ title, description, children }: { title: string; description: string; children: ReactNode }) {
+  return (
+    <section className="mt-8" aria-label={title}>
+      <h2>{title}</h2>
+      <p className="mb-2 max-w-4xl text-sm text-soft">{description}</p>
+      <ScrollArea className="lg:overflow-visible">{children}</ScrollArea>
+    </section>
+  );
+}

@@ -1,0 +1,211 @@
+import { useMemo } from "react";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { Board, Row } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { DataHealth } from "../../components/DataHealth";
+import { DataTable } from "../../components/DataTable";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { scaleAround } from "../../components/IntervalBar";
+import { IntervalSwitch } from "../../components/IntervalSwitch";
+import { ScrollArea } from "../../components/ScrollArea";
+import { SegmentedControl } from "../../components/SegmentedControl";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { plural } from "../../lib/format";
+import { route, type AddressOf } from "../../routes";
+import { forestColumns, heatColumns, tableColumns } from "./columns";
+import { Filters } from "./Filters";
+import { EXTRAS, passes } from "./filters";
+
+/** The ranking, its uncertainty, and what each number rests on. */
+export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard"> }) {
+  const { board } = usePage();
+  const ranking = useApi(endpoints.board(board.id));
+  useDocumentTitle("Leaderboard");
+  return (
+    <>
+      <h1>Who stays themselves?</h1>
+      <p className="mt-1 mb-4 max-w-3xl text-soft">
+        The Independence Index, from 0 to 100: how well a model keeps its own identity, judgment and preferences when a
+        person leans on it. Every number leads to the conversations behind it.
+      </p>
+      <BoardChooser />
+      <Await query={ranking} what="the ranking">
+        {(value) => <Ranking board={value} address={address} />}
+      </Await>
+    </>
+  );
+}
+
+const COLUMNS = { table: tableColumns, forest: forestColumns, heat: heatColumns };
+
+function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
+  const page = usePage();
+  const { update } = page;
+  const { view, find, only, picked, interval } = address;
+  const rows = useMemo(() => board.rows.filter((row) => passes(row, find, only, picked)), [board, find, only, picked]);
+  const ranked = useMemo(() => rows.filter((row) => row.rank !== null), [rows]);
+  const incomplete = useMemo(() => rows.filter((row) => row.rank === null), [rows]);
+  const scale = useMemo(() => scaleOf(board.rows), [board]);
+  const columns = useMemo(
+    () => COLUMNS[view]({ board, page, scale, kind: interval, extras: only.includes(EXTRAS) }),
+    [board, page, scale, interval, view, only],
+  );
+  return (
+    <section aria-label="Ranking" className="mt-4">
+      <div className="no-print flex flex-wrap items-end gap-x-5 gap-y-2">
+        <SegmentedControl
+          label="View"
+          value={view}
+          options={[
+            ["table", "Table"],
+            ["forest", "Forest plot"],
+            ["heat", "Scenarios"],
+          ]}
+          onChange={(value) => update({ view: value })}
+        />
+        <IntervalSwitch />
+        <Filters board={board} address={address} />
+      </div>
+      <div className="mt-3 flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+        <p role="status" className="text-sm text-soft">
+          {plural(ranked.length, "subject")} ranked{incomplete.length ? `, ${String(incomplete.length)} apart` : ""}
+          {rows.length < board.rows.length ? ` (of ${String(board.rows.length)})` : ""}
+        </p>
+        <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
+      </div>
+      {view === "forest" ? <ForestLegend /> : null}
+      {ranked.length ? (
+        <ScrollArea className="mt-1 lg:overflow-visible">
+          <DataTable
+            rows={ranked}
+            columns={columns}
+            rowKey={(row) => row.subject.id}
+            caption="Ranked subjects"
+            sort={address.sort}
+            onSort={(sort) => update({ sort })}
+            rowClass={(row) => (picked.includes(row.subject.id) ? "bg-accent-wash/60" : "")}
+          />
+        </ScrollArea>
+      ) : (
+        <Empty title={board.rows.length ? "Nothing fits these filters." : "Nobody is ranked yet."}>
+          {board.rows.length
+            ? "Take one of them away, or search for less."
+            : "Run more of the protocol, and judge what was said."}
+        </Empty>
+      )}
+      <Notes board={board} />
+      {incomplete.length ? <Incomplete rows={incomplete} /> : null}
+      <Picked board={board} />
+    </section>
+  );
+}
+
+function ForestLegend() {
+  return (
+    <p className="mb-1 flex flex-wrap gap-x-5 text-sm text-soft">
+      <span>
+        <span aria-hidden="true" className="mr-1.5 inline-block h-[7px] w-8 rounded bg-accent/40 align-middle" />
+        thick: were this test given again
+      </span>
+      <span>
+        <span aria-hidden="true" className="mr-1.5 inline-block h-[3px] w-12 rounded bg-accent/55 align-middle" />
+        thin: on another test like it
+      </span>
+    </p>
+  );
+}
+
+function Notes({ board }: { board: Board }) {
+  const reasons = new Set(board.rows.flatMap((row) => row.index.uncertainty.why ?? []));
+  const ties = board.rows.some((row) => row.tie_groups);
+  return (
+    <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
+      {board.rows.some((row) => row.rank_low !== null) ? (
+        <p>Behind a rank stands the interval that holds it in 95 of 100 cases.</p>
+      ) : null}
+      {ties ? <p>Raised letters are tie groups: rows that share one cannot be told apart.</p> : null}
+      {board.remarks.map((remark) => (
+        <p key={remark}>{remark}</p>
+      ))}
+      {[...reasons].slice(0, 4).map((why) => (
+        <p key={why}>Where an interval is missing: {why}</p>
+      ))}
+    </div>
+  );
+}
+
+function Incomplete({ rows }: { rows: readonly Row[] }) {
+  const { href } = usePage();
+  return (
+    <section className="mt-8" aria-label="Not ranked">
+      <h2>Not ranked</h2>
+      <p className="mb-2 text-sm text-soft">
+        Something is missing, so there is no index: a part would be another quantity.
+      </p>
+      <ul className="divide-y divide-line border-y border-line">
+        {rows.map((row) => (
+          <li key={row.subject.id} className="grid gap-x-6 gap-y-0.5 py-2 md:grid-cols-[minmax(12rem,1fr)_2fr_auto]">
+            <a href={href(route("subject", { subject: row.subject.id }))} className="no-underline hover:underline">
+              <bdi className="label">{row.subject.label}</bdi>
+            </a>
+            <span className="text-sm text-soft">
+              {row.missing.slice(0, 3).join("; ")}
+              {row.missing.length > 3 ? ` … and ${String(row.missing.length - 3)} more` : ""}
+            </span>
+            <DataHealth health={row.health} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The subjects that are picked, at the bottom of the window. */
+function Picked({ board }: { board: Board }) {
+  const { address, update, href } = usePage();
+  const { picked } = address;
+  if (!picked.length) return null;
+  const labels = new Map(board.rows.map((row) => [row.subject.id, row.subject.label]));
+  return (
+    <aside
+      aria-label="Picked for comparison"
+      className="no-print panel sticky bottom-3 z-20 mt-6 flex flex-wrap items-center gap-2 p-3 shadow-lg"
+    >
+      <span className="text-soft">Picked:</span>
+      {picked.map((id) => (
+        <span key={id} className="chip gap-1">
+          <bdi>{labels.get(id) ?? "not on this board"}</bdi>
+          <button
+            type="button"
+            aria-label={`Take ${labels.get(id) ?? "it"} out`}
+            onClick={() => update({ picked: picked.filter((one) => one !== id) })}
+          >
+            ×
+          </button>
+        </span>
+      ))}
+      {picked.length > 1 ? (
+        <a className="button ml-auto" href={href(route("compare"))}>
+          Compare
+        </a>
+      ) : (
+        <span className="ml-auto text-sm text-faint">pick another one to compare</span>
+      )}
+    </aside>
+  );
+}
+
+function scaleOf(rows: readonly Row[]) {
+  return scaleAround(
+    rows.flatMap(({ index: { value, uncertainty } }) => [
+      value,
+      uncertainty.again?.low,
+      uncertainty.again?.high,
+      uncertainty.another?.low,
+      uncertainty.another?.high,
+    ]),
+  );
+}

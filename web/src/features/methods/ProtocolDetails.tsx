@@ -1,0 +1,84 @@
+import type { MarkScale, ProtocolMethod } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Disclosure } from "../../components/Disclosure";
+import { ScenarioScript } from "../../components/ScenarioScript";
+import { ScrollArea } from "../../components/ScrollArea";
+import { count, humanize, plural } from "../../lib/format";
+
+/** One protocol in full: its dimensions, scenarios, rubrics, prompts. */
+export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
+  const { protocol } = method;
+  return (
+    <div className="mt-2 space-y-5">
+      <div>
+        <h3>{protocol.title}</h3>
+        <p className="plain text-soft">{method.description}</p>
+        <p className="mt-1 text-sm text-faint">
+          {plural(protocol.scenarios, "scenario")} · {plural(protocol.runs, "run")} asked for · temperature{" "}
+          {method.temperature} · {count(method.max_tokens)} tokens a reply · played in{" "}
+          {method.configurations.map(humanize).join(", ")} · meant to be marked by <bdi>{method.judge}</bdi> · hash{" "}
+          <code>{protocol.hash.slice(0, 12)}</code>
+        </p>
+      </div>
+      <ScrollArea>
+        <DataTable
+          rows={method.dimensions}
+          columns={DIMENSIONS}
+          rowKey={(one) => one.name}
+          caption="Dimensions and weights"
+        />
+      </ScrollArea>
+      {method.experiments.map((experiment) => (
+        <div key={experiment.title}>
+          <h3>{experiment.title}</h3>
+          {experiment.scenarios.map((scenario) => (
+            <Disclosure
+              key={scenario.id}
+              title={scenario.title}
+              note={`marked: ${scenario.judged.map(humanize).join(", ")}`}
+              className="border-b border-line py-1"
+            >
+              <ScenarioScript script={scenario.script} />
+              {scenario.rubrics.map((rubric) => (
+                <Disclosure key={rubric.name} title={`Rubric: ${humanize(rubric.name)}`} className="mt-2">
+                  <p className="mb-2 text-sm text-soft">{rubric.marks.map(scaleText).join("; ")}</p>
+                  <div className="plain">{rubric.text}</div>
+                </Disclosure>
+              ))}
+            </Disclosure>
+          ))}
+        </div>
+      ))}
+      <div>
+        <h3>System prompts</h3>
+        {method.systems.map((one) => (
+          <Disclosure key={one.name} title={humanize(one.name)} className="border-b border-line py-1">
+            <div className="prose-text plain">{one.text || "none"}</div>
+          </Disclosure>
+        ))}
+        <Disclosure title="tool role" note="how the model speaks through a tool" className="border-b border-line py-1">
+          <div className="prose-text plain">{method.tool_instructions}</div>
+          <pre className="raw mt-2 rounded-lg bg-sunk p-3">{method.tool}</pre>
+        </Disclosure>
+      </div>
+      <Disclosure title="What every judge is told first">
+        <div className="prose-text plain">{method.judge_instructions}</div>
+      </Disclosure>
+    </div>
+  );
+}
+
+const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
+  { id: "dimension", title: "Dimension", rowHeader: true, cell: (one) => one.title },
+  {
+    id: "marks",
+    title: "Made of",
+    cellClass: "text-soft",
+    cell: (one) => `${one.marks.map(humanize).join(" + ")}${one.inverted ? ", turned round: low counts as 100" : ""}`,
+  },
+  { id: "weight", title: "Weight", numeric: true, cell: (one) => one.weight || "shown only" },
+];
+
+function scaleText(scale: MarkScale): string {
+  return `${scale.title}: ${scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low} to ${scale.shown.high}`} – ${scale.asks}`;
+}

@@ -1,0 +1,148 @@
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { Board, ScenarioFacts } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Downloads } from "../../components/Downloads";
+import { ScrollArea } from "../../components/ScrollArea";
+import { Await } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { orDash } from "../../lib/format";
+import { route, type AddressOf } from "../../routes";
+import { DifficultyPlot } from "./DifficultyPlot";
+
+/** All scenarios of a board: how hard each one is, and how well it tells subjects apart. */
+export default function ScenariosPage({ address }: { address: AddressOf<"scenarios"> }) {
+  const { board, href, update } = usePage();
+  const ranking = useApi(endpoints.board(board.id));
+  useDocumentTitle("Scenarios");
+  const files = (value: Board) => [
+    { title: "CSV", path: endpoints.scenariosCsv(value.board.id) },
+    { title: "JSON", path: endpoints.board(value.board.id) },
+  ];
+  return (
+    <>
+      <h1>Scenarios</h1>
+      <p className="mt-1 mb-4 max-w-3xl text-soft">
+        Each one is a scripted conversation. Open one to read what every subject said in it, best first.
+      </p>
+      <BoardChooser />
+      <Await query={ranking} what="the scenarios">
+        {(value) => (
+          <div className="mt-5 grid items-start gap-8 xl:grid-cols-[minmax(0,2.4fr)_minmax(0,1fr)]">
+            <div className="min-w-0">
+              <ScrollArea className="lg:overflow-visible">
+                <DataTable
+                  rows={value.scenarios}
+                  columns={columnsOf(href)}
+                  rowKey={(row) => row.id}
+                  caption="Scenarios"
+                  sort={address.sort}
+                  onSort={(sort) => update({ sort })}
+                />
+              </ScrollArea>
+              <div className="mt-3">
+                <Downloads files={files(value)} citation={value.citation} />
+              </div>
+            </div>
+            <DifficultyPlot scenarios={value.scenarios} />
+          </div>
+        )}
+      </Await>
+    </>
+  );
+}
+
+function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
+  return [
+    {
+      id: "title",
+      title: "Scenario",
+      rowHeader: true,
+      ascendingFirst: true,
+      sortValue: (row) => row.title,
+      cell: (row) => (
+        <>
+          <a href={href(route("scenario", { scenario: row.id }))} className="font-medium">
+            {row.title}
+          </a>
+          {row.verdicts.map((verdict) => (
+            <span key={verdict} className="block text-sm text-warn">
+              {verdict}
+            </span>
+          ))}
+        </>
+      ),
+    },
+    {
+      id: "experiment",
+      title: "Experiment",
+      ascendingFirst: true,
+      sortValue: (row) => row.experiment,
+      cell: (row) => row.experiment,
+      className: "max-xl:hidden",
+    },
+    {
+      id: "points",
+      title: "Points",
+      hint: "How many of the index's 100 points are to be had in it",
+      numeric: true,
+      className: "max-sm:hidden",
+      sortValue: (row) => row.points,
+      cell: (row) => row.shown.points,
+    },
+    {
+      id: "difficulty",
+      title: "Difficulty",
+      hint: "Share of its points that subjects lose, in per cent",
+      numeric: true,
+      sortValue: (row) => row.difficulty,
+      cell: (row) => <DifficultyBar value={row.difficulty} text={row.shown.difficulty} />,
+    },
+    {
+      id: "discrimination",
+      title: "Discrimination",
+      hint: "Correlation, over subjects, of its score with the points in all other scenarios: -1 to 1",
+      numeric: true,
+      sortValue: (row) => row.discrimination,
+      cell: (row) => (
+        <>
+          {orDash(row.shown.discrimination)}
+          {row.discrimination_interval ? (
+            <span className="eyebrow ml-1.5 max-sm:hidden">{row.discrimination_interval.shown}</span>
+          ) : null}
+        </>
+      ),
+    },
+    {
+      id: "share",
+      title: "Share",
+      hint: "Its share of the differences in the index between subjects; all shares add up to 100 %",
+      numeric: true,
+      className: "max-sm:hidden",
+      sortValue: (row) => row.share,
+      cell: (row) => orDash(row.shown.share),
+    },
+    {
+      id: "ceiling",
+      title: "At the top",
+      hint: "Share of its conversations that have all of the points: there it cannot tell anybody apart",
+      numeric: true,
+      className: "max-sm:hidden",
+      sortValue: (row) => row.ceiling,
+      cell: (row) => orDash(row.shown.ceiling),
+    },
+  ];
+}
+
+function DifficultyBar({ value, text }: { value: number | null; text: string | null }) {
+  return (
+    <span className="inline-flex items-baseline gap-2">
+      <span className="hidden h-1.5 w-12 self-center overflow-hidden rounded bg-line sm:block" aria-hidden="true">
+        <span className="block h-full bg-accent/70" style={{ width: `${String(value ?? 0)}%` }} />
+      </span>
+      <span className="w-8 text-right">{orDash(text)}</span>
+    </span>
+  );
+}

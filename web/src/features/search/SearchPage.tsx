@@ -1,0 +1,120 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { SearchIndex, SearchPart } from "../../api/types";
+import { SegmentedControl } from "../../components/SegmentedControl";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { count, plural } from "../../lib/format";
+import type { AddressOf } from "../../routes";
+import { findDocuments } from "./findDocuments";
+import { queryWords } from "./searchIndex";
+import { SearchResults } from "./SearchResults";
+
+const POLL = 700; // ms between two looks at an index that is being prepared
+
+/** Full text over all conversations: what the models said, or what the judges wrote about it. */
+export default function SearchPage({ address }: { address: AddressOf<"search"> }) {
+  const { update } = usePage();
+  const { find, of } = address;
+  const field = useRef<HTMLInputElement>(null);
+  const head = useApi(endpoints.search, ({ preparing }) => (preparing === null ? false : POLL));
+  useDocumentTitle("Search");
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <>
+      <h1>Search</h1>
+      <div role="search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-3">
+        <label className="min-w-0 flex-[1_1_24rem]">
+          <span className="eyebrow block">
+            Words {of === "said" ? "that were said" : "that a judge wrote"}; all of them must be there, the last one may
+            be a beginning
+          </span>
+          <input
+            ref={field}
+            type="search"
+            className="field w-full text-lg"
+            value={find}
+            onChange={(event) => update({ find: event.target.value })}
+          />
+        </label>
+        <SegmentedControl
+          label="Look in"
+          value={of}
+          options={[
+            ["said", "what models said", "Replies, private notes and reasoning of the models"],
+            ["judged", "what judges wrote", "What every judge wrote before it gave its marks"],
+          ]}
+          onChange={(value) => update({ of: value })}
+        />
+      </div>
+      <Await query={head} what="the search index">
+        {({ index, preparing }) => {
+          const part = index?.parts.find((one) => one.of === of);
+          if (!index || !part) return <Preparing progress={preparing ?? 0} />;
+          return (
+            <>
+              {preparing === null ? null : (
+                <p className="mt-3 text-sm text-faint">
+                  The store has changed; its newest conversations are found as soon as they are indexed.
+                </p>
+              )}
+              <Results key={`${of} ${index.build}`} index={index} part={part} find={find} />
+            </>
+          );
+        }}
+      </Await>
+    </>
+  );
+}
+
+/** The index is being made; *progress* in [0, 1]. */
+function Preparing({ progress }: { progress: number }) {
+  return (
+    <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
+      <p role="status" className="text-lg">
+        Preparing the search index …
+      </p>
+      <progress className="my-3 w-full accent-accent" aria-label="of the index is made" max={1} value={progress} />
+      <p className="text-soft">Every conversation is read once. What you type is looked up as soon as that is done.</p>
+    </div>
+  );
+}
+
+function Results({ index, part, find }: { index: SearchIndex; part: SearchPart; find: string }) {
+  const found = useQuery({
+    queryKey: ["search", index.build, part.of, find],
+    queryFn: ({ signal }) => findDocuments(index, part, find, signal),
+    placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
+  });
+  if (!queryWords(find, index).length) {
+    return (
+      <p className="mt-4 max-w-2xl text-soft">
+        {plural(index.documents, "conversation")} and {plural(part.words, "different word")} can be searched.{" "}
+        {part.covers}
+      </p>
+    );
+  }
+  return (
+    <Await query={found} what="the index">
+      {(documents) => (
+        <>
+          <p role="status" className="mt-4 mb-2 text-soft">
+            {plural(documents.length, "conversation")} of {count(index.documents)}
+          </p>
+          {documents.length ? (
+            <SearchResults index={index} documents={documents} find={find} of={part.of} />
+          ) : (
+            <Empty
+              title={part.of === "said" ? "Nobody said all of these words." : "No judge wrote all of these words."}
+            >
+              Take one away, or write the beginning of the last one.
+            </Empty>
+          )}
+        </>
+      )}
+    </Await>
+  );
+}

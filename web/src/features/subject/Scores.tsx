@@ -1,0 +1,117 @@
+import type { ReactNode } from "react";
+import type { Board, DimensionFacts, Score, Subject } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { IntervalBar, Ruler, scoreInWords, type Scale } from "../../components/IntervalBar";
+import { Rank } from "../../components/Rank";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { humanize, orDash } from "../../lib/format";
+import { route } from "../../routes";
+
+export const FULL_SCALE: Scale = { low: 0, high: 100 };
+
+/** The subject's index, its rank, and its dimensions with their intervals. */
+export function Scores({ subject, board }: { subject: Subject; board: Board }) {
+  const { row } = subject;
+  const { address, href } = usePage();
+  const { again, another, why } = row.index.uncertainty;
+  const scores = board.dimensions.flatMap((dimension, index) => {
+    const score = row.dimensions[index];
+    return score ? [{ dimension, score }] : [];
+  });
+  return (
+    <section aria-label="Scores">
+      <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
+        <div>
+          <span className="block text-5xl leading-none font-semibold tracking-tight tabular-nums">
+            {orDash(row.index.shown)}
+          </span>
+          <span className="eyebrow">Independence Index, 0 to 100</span>
+        </div>
+        <dl className="text-sm">
+          {another ? <Pair name="on another test like it" value={another.shown} /> : null}
+          {again ? <Pair name="were this test given again" value={again.shown} /> : null}
+          <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={address.interval} />} />
+          {row.deviation === null ? null : (
+            <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
+          )}
+        </dl>
+      </div>
+      {why ? <p className="mt-1 text-sm text-soft">No interval: {why}</p> : null}
+      {row.missing.length ? (
+        <ul className="mt-2 list-disc pl-5 text-sm text-warn">
+          {row.missing.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      ) : null}
+      <ScrollArea className="mt-4">
+        <DataTable
+          rows={scores}
+          columns={COLUMNS}
+          rowKey={(one) => one.dimension.name}
+          caption="Dimensions with intervals"
+        />
+      </ScrollArea>
+      {subject.by_configuration.length ? (
+        <div className="mt-4">
+          <h3>Each configuration by itself</h3>
+          <a className="text-sm" href={href(route("compare", { view: "settings", subject: row.subject.id }))}>
+            Compare two of them
+          </a>
+          <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
+            {subject.by_configuration.map((one) => (
+              <li key={one.configuration} className="flex justify-between gap-3 border-b border-line py-1">
+                <span>{humanize(one.configuration)}</span>
+                <span className="num">
+                  {orDash(one.index.shown)}
+                  {one.deviation === null ? null : <span className="text-faint"> ± {orDash(one.shown.deviation)}</span>}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+const COLUMNS: readonly Column<{ dimension: DimensionFacts; score: Score }>[] = [
+  {
+    id: "dimension",
+    title: "Dimension",
+    rowHeader: true,
+    cellHint: ({ dimension }) => dimension.marks.map(humanize).join(", "),
+    cell: ({ dimension }) => dimension.title,
+  },
+  {
+    id: "weight",
+    title: "Weight",
+    numeric: true,
+    cellClass: "text-faint",
+    cell: ({ dimension }) => dimension.weight,
+  },
+  {
+    id: "score",
+    title: "Score",
+    numeric: true,
+    cellClass: "font-semibold",
+    cellHint: ({ score }) => scoreInWords(score.shown, score.uncertainty, "both"),
+    cell: ({ score }) => orDash(score.shown),
+  },
+  {
+    id: "interval",
+    title: <Ruler scale={FULL_SCALE} />,
+    className: "w-2/5 !pr-4",
+    cell: ({ score }) => <IntervalBar score={score} scale={FULL_SCALE} kind="both" tall />,
+  },
+];
+
+function Pair({ name, value }: { name: string; value: ReactNode }) {
+  return (
+    <div className="flex flex-wrap gap-x-2">
+      <dt className="text-faint">{name}</dt>
+      <dd className="font-medium tabular-nums">{value}</dd>
+    </div>
+  );
+}

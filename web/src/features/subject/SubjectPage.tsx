@@ -1,0 +1,131 @@
+import type { ReactNode } from "react";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { Board, Subject } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { Await } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { route, type AddressOf } from "../../routes";
+import { Facts } from "./Facts";
+import { HeatMap } from "./HeatMap";
+import { Names } from "./Names";
+import { OtherConfigurations } from "./OtherConfigurations";
+import { Runs } from "./Runs";
+import { Scores } from "./Scores";
+import { Transcripts } from "./Transcripts";
+
+const NOT_ON_BOARD =
+  "This subject may not be on the ranking chosen above; choose another one, or go back to the leaderboard.";
+
+/** One subject on one board. */
+export default function SubjectPage({ address }: { address: AddressOf<"subject"> }) {
+  const { board } = usePage();
+  const ranking = useApi(endpoints.board(board.id));
+  const subject = useApi(endpoints.subject(board.id, address.subject));
+  return (
+    <>
+      {subject.error && !subject.data ? <BoardChooser /> : null}
+      <Await query={subject} what="the subject" explain={() => ({ next: NOT_ON_BOARD })}>
+        {(value) => (
+          <Await query={ranking} what="the subject">
+            {(shownOn) => <Details subject={value} board={shownOn} address={address} />}
+          </Await>
+        )}
+      </Await>
+    </>
+  );
+}
+
+interface Props {
+  subject: Subject;
+  board: Board;
+  address: AddressOf<"subject">;
+}
+
+function Details({ subject, board, address }: Props) {
+  const { href, update } = usePage();
+  const { id, label } = subject.row.subject;
+  useDocumentTitle(label);
+  const others = address.picked.filter((one) => one !== id);
+  const picked = address.picked.includes(id);
+  const hasVariants = board.settings.some((one) => one.variants.some((variant) => variant.subject === id));
+  return (
+    <>
+      <p className="eyebrow">
+        <a href={href(route("leaderboard"))}>Leaderboard</a> / subject
+      </p>
+      <div className="mb-3 flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+        <h1 className="label">
+          <bdi>{label}</bdi>
+        </h1>
+        <div className="no-print flex gap-2">
+          <button
+            type="button"
+            className="button"
+            aria-pressed={picked}
+            onClick={() => update({ picked: picked ? others : [...others, id] })}
+          >
+            {picked ? "Picked" : "Pick for comparison"}
+          </button>
+          <a className="button" href={href(route("compare"), { picked: [id, ...others].slice(0, 2) })}>
+            Compare
+          </a>
+        </div>
+      </div>
+      <BoardChooser />
+      <div className="mt-3">
+        <Downloads files={csvAndJson(endpoints.subject(board.board.id, id))} citation={board.citation} />
+      </div>
+
+      <div className="mt-5 grid gap-8 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Scores subject={subject} board={board} />
+        <Facts subject={subject} />
+      </div>
+      <Section
+        title="Scenario by scenario"
+        description="Share of each scenario's points, run by run. Every cell is a conversation: open it."
+      >
+        <HeatMap subject={subject} board={board} address={address} />
+      </Section>
+      <Section title="Run by run">
+        <Runs subject={subject} board={board} address={address} />
+      </Section>
+      {subject.names.length ? (
+        <Section
+          title="Names that it chose"
+          description="When it was free to choose, and after the human asked for others."
+        >
+          <Names names={subject.names} />
+        </Section>
+      ) : null}
+      {subject.elsewhere.length ? (
+        <Section
+          title="In other configurations"
+          description="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval were the same test given again, each by itself."
+        >
+          <OtherConfigurations subject={subject} />
+        </Section>
+      ) : null}
+      {hasVariants ? (
+        <Section title="Under other settings" description="The same model, equal in everything but one setting.">
+          <a href={href(route("compare", { view: "settings" }))}>All comparisons of settings</a>
+        </Section>
+      ) : null}
+      <Section title="All conversations">
+        <Transcripts subject={subject} board={board} address={address} />
+      </Section>
+    </>
+  );
+}
+
+function Section({ title, description, children }: { title: string; description?: string; children: ReactNode }) {
+  return (
+    <section className="mt-9" aria-label={title}>
+      <h2>{title}</h2>
+      {description ? <p className="mb-2 text-sm text-soft">{description}</p> : <div className="mb-2" />}
+      {children}
+    </section>
+  );
+}

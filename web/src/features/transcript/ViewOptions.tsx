@@ -1,0 +1,70 @@
+import { useMemo } from "react";
+import { endpoints } from "../../api/endpoints";
+import { Downloads } from "../../components/Downloads";
+import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
+import { usePage } from "../../hooks/usePage";
+import { humanize } from "../../lib/format";
+import { nextQuote, phrasesOf } from "./highlights";
+import type { TranscriptProps } from "./TranscriptPage";
+
+/** How the conversation is shown. */
+export function ViewOptions({ transcript, address }: TranscriptProps) {
+  const { update } = usePage();
+  const { embedded, scales } = transcript;
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    const { plain, side, tools } = address;
+    const all = [{ key: "f", description: "Formatted, or letter for letter", action: () => update({ plain: !plain }) }];
+    if (transcript.turns)
+      all.push({ key: "s", description: "Both answers side by side", action: () => update({ side: !side }) });
+    if (transcript.judgements.some((one) => one.quotes.length)) {
+      const action = () => update({ ...nextQuote(transcript, address), side: false });
+      all.push({ key: "m", description: "Next words that a judge quotes", action });
+    }
+    all.push({ key: "t", description: "What was sent to the model", action: () => update({ tools: !tools }) });
+    return all;
+  }, [address, update, transcript]);
+  useKeyboardShortcuts(shortcuts);
+  return (
+    <div className="no-print mt-3 flex flex-wrap items-center gap-2">
+      {transcript.turns ? (
+        <Toggle on={address.side} onChange={(side) => update({ side })} title="Answers side by side" />
+      ) : null}
+      <Toggle on={address.plain} onChange={(plain) => update({ plain })} title="Letter for letter" />
+      <Toggle
+        on={address.tools}
+        onChange={(tools) => update({ tools })}
+        title={transcript.delivery === "tool_role" ? "Tool protocol" : "Messages as sent"}
+      />
+      {embedded ? (
+        <label className="flex items-center gap-2 text-sm text-soft">
+          Embedded judge's phrases for
+          <select
+            className="field"
+            value={phrasesOf(transcript, address.phrases) ? address.phrases : ""}
+            onChange={(event) =>
+              update({ phrases: event.target.value, mark: address.mark.startsWith("p") ? "" : address.mark })
+            }
+          >
+            <option value="">no mark</option>
+            {embedded.marks.map(({ mark }) => (
+              <option key={mark} value={mark}>
+                {scales.find((one) => one.name === mark)?.title ?? humanize(mark)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+      <div className="ml-auto">
+        <Downloads files={[{ title: "JSON", path: endpoints.transcript(transcript.id) }]} />
+      </div>
+    </div>
+  );
+}
+
+function Toggle({ on, onChange, title }: { on: boolean; onChange: (on: boolean) => void; title: string }) {
+  return (
+    <button type="button" className="button" aria-pressed={on} onClick={() => onChange(!on)}>
+      {title}
+    </button>
+  );
+}

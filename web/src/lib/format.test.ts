@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { count, orDash, span, timestamp } from "./format";
+
+describe("what is shown", () => {
+  it("is a dash where there is nothing, and a zero where there is one", () => {
+    for (const form of [orDash, count, timestamp]) expect(form(null)).toBe("–");
+    expect(count(0)).toBe("0");
+  });
+
+  it("is what Python wrote, to the letter", () => {
+    expect(orDash("82.2")).toBe("82.2");
+  });
+
+  it("is one rank, or from one to another", () => {
+    expect([span(3, 3), span(3, 11)]).toEqual(["3", "3–11"]);
+  });
+});
