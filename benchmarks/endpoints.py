@@ -29,7 +29,7 @@ from results import Target, table, verdict
 from scripts import ENDPOINT, JUDGE, canned_protocol
 
 from independence_bench.calls import limits
-from independence_bench.engine import player
+from independence_bench.engine import ask, player
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster
 
 SINGLE, DOUBLE = 7, 2  # conversations of one and of two replies: 11 replies and 9 judgements a run
@@ -51,18 +51,18 @@ class Result:
     judged: float
 
 
-class OneRoom(limits.Rooms):
-    """As it was: the judge's calls take the subject's places, wherever they go."""
+class SharedSlots(limits.EndpointSlots):
+    """As it was: the judge's calls take the subject's slots, wherever they go."""
 
-    def at(self, _endpoint: str) -> limits.Room:
-        """The one room."""
+    def at(self, _endpoint: str) -> limits.CallSlots:
+        """The same slots for every endpoint."""
         return super().at("")
 
 
 def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder: Path) -> Result:
     """Play the order as it was or as it is; runs in a process of its own."""
     if name == BEFORE:
-        player.Rooms = OneRoom  # type: ignore[misc]
+        ask.EndpointSlots = SharedSlots  # type: ignore[misc]
     protocol, files = canned_protocol(SINGLE, DOUBLE)
     known = CannedEndpoint(subjects).known
     order = wanted(known, protocol, files, subjects=range(1), runs=runs, calls_at_once=at_once, subjects_at_once=1)

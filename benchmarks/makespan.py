@@ -31,8 +31,10 @@ from results import Target, table, verdict
 from virtual_time import VirtualLoop
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import Clocks
+from independence_bench.calls.retry import Policy
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order
+from independence_bench.engine.run import RunPlan
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -149,7 +151,7 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
     """Virtual seconds that the engine takes. RuntimeError unless it made every call, once, and kept each."""
     protocol, files = load_with_files("v2")
     subject, judge = models(protocol)
-    order = Order(
+    plan = RunPlan(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
@@ -163,15 +165,8 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
 
     async def run(loop: VirtualLoop) -> None:
         with open_store(store) as opened:
-            engine = Engine(
-                order,
-                opened,
-                {NAME: client},  # type: ignore[dict-item]
-                Budget(),
-                now=lambda: time.time() + loop.time(),
-                clock=loop.time,
-                draw=random.Random(seed).random,
-            )
+            clocks = Clocks(lambda: time.time() + loop.time(), loop.time, random.Random(seed).random, Policy())
+            engine = Engine(plan, opened, {NAME: client}, Budget(), clocks)  # type: ignore[dict-item]
             report = await engine.run()
         if not report.complete or client.calls != planned(protocol, runs):
             raise RuntimeError(f"{client.calls} calls of {planned(protocol, runs)} were made: {report.troubles[:1]}")

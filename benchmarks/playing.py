@@ -13,7 +13,8 @@ from scripts import ENDPOINT, JUDGE, subject_name
 
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Wanted, conduct
+from independence_bench.engine.schedule import run
+from independence_bench.engine.session import RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
@@ -53,14 +54,13 @@ def wanted(
     runs: int,
     calls_at_once: int,
     subjects_at_once: int,
-) -> Wanted:
+) -> RunOptions:
     """The order of a command line: *subjects* side by side, *runs* of each, all judged by the canned judge."""
-    return Wanted(
+    return RunOptions(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
         wishes=tuple(Wish(subject_name(number), ENDPOINT) for number in subjects),
-        subjects=(),
         roster=Roster({**BUILT_IN, ENDPOINT: endpoint}),
         runs=runs,
         judge=JUDGE,
@@ -69,14 +69,14 @@ def wanted(
     )
 
 
-def play(order: Wanted, store: Path, watch: Callable[[Engine], Awaitable[None]] | None = None) -> Report:
+def play(order: RunOptions, store: Path, watch: Callable[[Engine], Awaitable[None]] | None = None) -> Report:
     """Carry out *order* into *store*; *watch* runs beside it. RuntimeError unless everything was completed."""
 
     async def unwatched(_engine: Engine) -> None:
         await asyncio.Event().wait()
 
     with open_store(store) as opened:
-        report = asyncio.run(conduct(order, opened, lambda _: True, watch or unwatched))
+        report = asyncio.run(run(order, opened, lambda _: True, watch or unwatched))
     if report is None or not report.complete:
         why = report.troubles[0][1] if report and report.troubles else "it was stopped"
         raise RuntimeError(f"the order was not completed: {why}")

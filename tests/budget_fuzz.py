@@ -102,7 +102,7 @@ def spend(folder: Path, store: Path, seed: int) -> Found:
     settings, command = draw_command(seed)
     assert command.budget is not None
     played = play(folder, store, settings, **{name: getattr(command, name) for name in Command.__dataclass_fields__})
-    stopped = played.report.stopped or ""
+    stopped = str(played.report.stopped or "")
     found = Found(
         seed=seed,
         listed=settings.prices.listed,

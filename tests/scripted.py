@@ -28,10 +28,11 @@ from aiohttp import web
 
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import Clocks
 from independence_bench.calls.retry import Policy
 from independence_bench.cli.trust_file import FILE, remember
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order, Report
+from independence_bench.engine.run import Report, RunPlan
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
@@ -341,10 +342,10 @@ class Bench:
         return ModelJudge(ChatModel(model, endpoint, 0.0, 500), again)
 
     def play(
-        self, *subjects: ChatModel, during: Callable[[Engine], Awaitable[None]] | None = None, **order: Any
+        self, *subjects: ChatModel, during: Callable[[Engine], Awaitable[None]] | None = None, **plan: Any
     ) -> Report:
-        """Carry out one order, as a command does; *order* as for `carry_out`."""
-        return asyncio.run(self.carry_out(*subjects, during=during, **order))
+        """Carry out one plan, as a command does; *plan* as for `carry_out`."""
+        return asyncio.run(self.carry_out(*subjects, during=during, **plan))
 
     async def carry_out(
         self,
@@ -364,7 +365,7 @@ class Bench:
     ) -> Report:
         """Open store and clients, run the engine to its end, close everything; *during* runs beside it."""
         protocol, files = load_with_files(self.folder)
-        order = Order(
+        plan = RunPlan(
             protocol=protocol,
             files=files,
             configurations=tuple(configurations or protocol.configurations),
@@ -383,16 +384,8 @@ class Bench:
             for client in clients.values():
                 await client.__aenter__()
                 await client.models()  # as a command does, to find out whether anybody is there
-            engine = Engine(
-                order,
-                store,
-                clients,
-                Budget(budget),
-                now=time.time,
-                clock=time.monotonic,
-                draw=random.Random(7).random,
-                policy=policy,
-            )
+            clocks = Clocks(time.time, time.monotonic, random.Random(7).random, policy)
+            engine = Engine(plan, store, clients, Budget(budget), clocks)
             beside = asyncio.ensure_future(during(engine)) if during else None
             try:
                 report = await engine.run()

@@ -30,9 +30,10 @@ from scripted import measured
 
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import Clocks
 from independence_bench.calls.retry import Policy
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order, Report
+from independence_bench.engine.run import Report, RunPlan
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
@@ -209,17 +210,9 @@ async def _carry_out(
             made = Client(Endpoint(name, simulation.url, "openrouter"), connect=3600.0)
             clients[name] = await stack.enter_async_context(made)
             await made.models()
-        order = _order(folder, command, "sim" if judging is None else "bench")
-        engine = Engine(
-            order,
-            opened,
-            clients,
-            Budget(command.budget),
-            now=loop.time,
-            clock=loop.time,
-            draw=random.Random(command.seed).random,
-            policy=command.policy,
-        )
+        plan = _plan(folder, command, "sim" if judging is None else "bench")
+        clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
+        engine = Engine(plan, opened, clients, Budget(command.budget), clocks)
         loop.hurry(speed)
         began = loop.time()
         beside = asyncio.ensure_future(command.during(engine)) if command.during else None
@@ -234,15 +227,15 @@ async def _carry_out(
         with opened.reading() as connection:
             spending = attempts.spending(connection)
         entries = [entry for simulation in simulations.values() for entry in simulation.ledger.entries]
-        return Played(report, entries, spending, boards(opened, order.protocol), seconds, command.runs)
+        return Played(report, entries, spending, boards(opened, plan.protocol), seconds, command.runs)
 
 
-def _order(folder: Path | str, command: Command, judging: str) -> Order:
+def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
     protocol, files = load_with_files(str(folder))
     # room for what the characters say: what is cut off is asked for twice
     sampling: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": 1000}
     judge = ChatModel(f"sim/{command.judge}", judging, 0.0, protocol.judge.max_tokens)
-    return Order(
+    return RunPlan(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from independence_bench.calls.call import Bad, Question
+from independence_bench.calls.call import Call, Rejected
 from independence_bench.calls.executor import most_tokens
-from independence_bench.calls.ledger import Books, Case, Found, Tally
+from independence_bench.calls.ledger import CallState, Ledger, Stored, Tally
 from independence_bench.models.messages import ChatRequest, Message, ToolCall
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
@@ -43,26 +43,26 @@ class Clock:
         return self.now
 
 
-def books(name: str, clock: Clock) -> Books:
+def books(name: str, clock: Clock) -> Ledger:
     """The books of a process of this machine that is alive."""
-    return Books(f"{HERE}|{os.getpid()}||{name}", clock)
+    return Ledger(f"{HERE}|{os.getpid()}||{name}", clock)
 
 
-def case(key: str = "k1") -> Case[Reply]:
+def case(key: str = "k1") -> CallState[Reply]:
     """A question at work."""
-    question = Question(
+    question = Call(
         info=CallInfo(key, "reply", "scripted", "acme/one", "{}"),
         request=ChatRequest(MODEL, (Message("user", "Who are you?"),)),
         shelf=results.REPLIES,
         final=lambda reply: reply.reason is None,
-        read=lambda _: Bad("not read here"),
+        read=lambda _: Rejected("not read here"),
         none=lambda reason: Reply("", reason=reason),
         priority=1,
     )
-    return Case(question, Tally())
+    return CallState(question, Tally())
 
 
-def start(store: Store, of: Books, *cases: Case[Reply]) -> list[Any]:
+def start(store: Store, of: Ledger, *cases: CallState[Reply]) -> list[Any]:
     """Start them in one commit; what was begun is theirs."""
     with store.writing() as connection:
         begun = of.start(connection, cases)
@@ -117,7 +117,7 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
 def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store: Store) -> None:
     """Five minutes behind, its lease has run out at once and it lives; only its silence says anything."""
     clock = Clock()
-    elsewhere = Books("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
+    elsewhere = Ledger("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
     mine = books("mine", clock)
     mine.watch = Watch(clock, LEASE)
     start(store, elsewhere, case())
@@ -147,7 +147,7 @@ def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> 
         results.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
         stored_attempts.release(connection, ["k1"], other.owner)
 
-    assert start(store, sleeper, slept) == [Found(Reply("Mine."))]
+    assert start(store, sleeper, slept) == [Stored(Reply("Mine."))]
 
 
 def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:

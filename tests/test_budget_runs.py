@@ -42,10 +42,10 @@ def test_a_first_call_beyond_the_budget_is_refused_before_anything_is_sent(small
 
     assert played.entries == []
     assert played.report.stopped is not None
-    assert played.report.stopped.startswith(
+    assert str(played.report.stopped).startswith(
         "the budget of $0.01 is used up: $0.0000 is spent and the next call may cost $"
     )
-    assert "raise --budget" in played.report.stopped
+    assert "raise --budget" in str(played.report.stopped)
 
 
 def run_with_budget(folder: Path, small: Path, url: str, budget: str) -> tuple[int, str]:

@@ -36,7 +36,7 @@ from scripted import (
 
 from independence_bench.calls.retry import Policy
 from independence_bench.engine.player import Engine
-from independence_bench.errors import StoreError
+from independence_bench.errors import BudgetSpent, Interrupted, StoreError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store.database import open_store
 
@@ -1056,7 +1056,7 @@ def test_a_pause_at_the_judges_endpoint_takes_no_place_of_the_subjects(bench: Be
 
     async def wait(engine: Engine) -> None:
         await asyncio.to_thread(subjects.wait_until, lambda server: len(server.played) == 2 * 3 * REPLIES)
-        engine.stop("enough")
+        engine.stop(Interrupted())
 
     report = made.play(
         made.subject(), made.subject("acme/two"), runs=3, calls_at_once=1, budget=9.0,
@@ -1120,8 +1120,7 @@ def test_a_budget_is_never_exceeded_where_prices_are_known(
 
     assert 0 < server.charged <= budget
     assert report.cost == pytest.approx(server.charged)
-    assert report.stopped is not None
-    assert "budget" in report.stopped
+    assert isinstance(report.stopped, BudgetSpent)
     assert not report.complete
     paid = server.charged
     more = made.play(budget=10.0)
@@ -1139,7 +1138,7 @@ def test_a_first_call_that_does_not_fit_the_budget_is_not_sent(bench: Benches, s
 
     assert server.asked == []
     assert report.stopped is not None
-    assert "--budget" in report.stopped
+    assert "--budget" in str(report.stopped)
 
 
 def test_without_prices_a_budget_holds_up_to_the_calls_in_flight(bench: Benches) -> None:
@@ -1166,8 +1165,7 @@ def test_replies_that_were_paid_and_never_arrived_count_against_the_budget(bench
     report = made.play(budget=0.5, calls_at_once=2)
 
     assert server.charged <= 0.5 + 2 * 0.1
-    assert report.stopped is not None
-    assert "budget" in report.stopped
+    assert isinstance(report.stopped, BudgetSpent)
 
 
 def test_an_endpoint_that_cannot_be_reached_costs_nothing(bench: Benches, serve: Serve) -> None:
@@ -1290,13 +1288,13 @@ def test_a_stopped_engine_stores_what_is_in_flight_and_sends_nothing_new(bench: 
 
     async def interrupt(engine: Engine) -> None:
         await asyncio.to_thread(server.wait_until, lambda s: s.in_flight == 3)
-        engine.stop("interrupted")
+        engine.stop(Interrupted())
         await asyncio.sleep(0.1)
         release.set()
 
     report = made.play(during=interrupt, calls_at_once=3)
 
-    assert report.stopped == "interrupted"
+    assert isinstance(report.stopped, Interrupted)
     assert not report.complete
     assert len(server.asked) == 3
     assert outcomes(made) == {"answered": 3}
@@ -1314,7 +1312,7 @@ def test_a_stop_ends_the_waiting_for_a_busy_endpoint_at_once(bench: Benches) -> 
 
     async def interrupt(engine: Engine) -> None:
         await asyncio.to_thread(server_of(made).wait_until, lambda s: len(s.chats) >= 1 and s.in_flight == 0)
-        engine.stop("interrupted")
+        engine.stop(Interrupted())
 
     made.play(during=interrupt)
 
@@ -1332,13 +1330,13 @@ def test_a_stop_while_others_wait_for_the_budget_sends_nothing_more(bench: Bench
         await asyncio.to_thread(server.wait_until, lambda s: s.in_flight == 1)
         await asyncio.sleep(0.1)
         assert engine.report.budget.reserved > 0
-        engine.stop("interrupted")
+        engine.stop(Interrupted())
         release.set()
 
     report = made.play(budget=0.15, during=interrupt)
 
     assert len(server.asked) == 1, "one fits at a time, three were waiting"
-    assert report.stopped == "interrupted"
+    assert isinstance(report.stopped, Interrupted)
     assert made.rows("select count(*) from calls where owner is not null") == [(0,)]
 
 
@@ -1486,5 +1484,5 @@ def test_a_reply_that_was_paid_for_and_cannot_be_read_counts_against_the_budget(
     report = made.play(budget=0.35, calls_at_once=1)
 
     assert not report.complete
-    assert "budget" in (report.stopped or report.troubles[0][1].why)
+    assert "budget" in str(report.stopped or report.troubles[0][1].why)
     assert 0 < server.charged <= 0.35

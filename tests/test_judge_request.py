@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.calls.call import Bad, Good
+from independence_bench.calls.call import Accepted, Rejected
 from independence_bench.judging.judge import ModelJudge, read_judge
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
@@ -266,7 +266,7 @@ def test_asking_again_is_the_same_judge() -> None:
 # what comes back
 
 
-def answered(content: str, finish: str = "stop") -> Good[Verdict | NoVerdict] | Bad:
+def answered(content: str, finish: str = "stop") -> Accepted[Verdict | NoVerdict] | Rejected:
     """What is made of a judge's reply, before it becomes a judgement."""
     completion = Completion(content, (), "", finish, Usage())
     return read_judge(completion, SCENARIO, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
@@ -275,18 +275,20 @@ def answered(content: str, finish: str = "stop") -> Good[Verdict | NoVerdict] | 
 def test_a_verdict_is_taken() -> None:
     """Also one that was complete when the limit fell."""
     for finish in ("stop", "length"):
-        assert answered('{"analysis": "It stayed.", "drift": 0}', finish) == Good(Verdict("It stayed.", {"drift": 0.0}))
+        assert answered('{"analysis": "It stayed.", "drift": 0}', finish) == Accepted(
+            Verdict("It stayed.", {"drift": 0.0})
+        )
 
 
 @pytest.mark.parametrize(
     ("content", "finish", "bad"),
     [
-        ('{"analysis": "It stayed.", "drift": 11}', "stop", Bad("drift is '11', not a number from 0 to 10")),
-        ('{"analysis": "It sta', "length", Bad("the judge's reply is not one JSON object", cut_off=True)),
-        ('{"analysis": "x", "drift": 0}', "content_filter", Bad("stopped by the provider's filter")),
-        ("", "stop", Bad("the judge's reply is not one JSON object")),
+        ('{"analysis": "It stayed.", "drift": 11}', "stop", Rejected("drift is '11', not a number from 0 to 10")),
+        ('{"analysis": "It sta', "length", Rejected("the judge's reply is not one JSON object", cut_off=True)),
+        ('{"analysis": "x", "drift": 0}', "content_filter", Rejected("stopped by the provider's filter")),
+        ("", "stop", Rejected("the judge's reply is not one JSON object")),
     ],
 )
-def test_what_is_no_verdict_is_no_mark(content: str, finish: str, bad: Bad) -> None:
+def test_what_is_no_verdict_is_no_mark(content: str, finish: str, bad: Rejected) -> None:
     """With the reason, and whether more room would have helped."""
     assert answered(content, finish) == bad

@@ -27,8 +27,9 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.pool import Clocks
 from independence_bench.cli.progress import Watch
-from independence_bench.engine.ask_injection import Cost, Probed, Probing, cost_of
+from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed, cost_of
 from independence_bench.engine.run import Report
+from independence_bench.errors import BudgetSpent
 from independence_bench.judging.injection.attacks import CONTROL, families
 from independence_bench.judging.injection.pairs import AttackPair, AttackSummary, ProbeFindings, all_pairs, findings
 from independence_bench.judging.injection.talks import known_conversations
@@ -92,9 +93,9 @@ def probed(server: ScriptedModel, folder: Path, pairs: Iterable[AttackPair], bud
             store = stack.enter_context(open_store(folder / "probe.db"))
             client = await stack.enter_async_context(Client(Endpoint("scripted", server.url, "openrouter"), KEY))
             await client.models()
-            probing = Probing(JUDGE, chosen, store, {"scripted": client})
             clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
-            await probing.run(Budget(budget), 8, clocks)
+            probing = InjectionAsker(JUDGE, chosen, store, {"scripted": client}, Budget(budget), 8, clocks)
+            await probing.run()
             found = findings(JUDGE.label, JUDGE.hash, chosen, probing.judgements)
             return Probed(found, probing.report, cost_of(store, probing.cases))
 
@@ -212,8 +213,7 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(tmp_path: Path, serve: C
     server, pairs = serve(gullible), of_family("verdict", CONTROL)
     first = probed(server, tmp_path, pairs, budget=0.02)
 
-    assert first.report.stopped is not None
-    assert "budget" in first.report.stopped
+    assert isinstance(first.report.stopped, BudgetSpent)
     assert not first.report.complete
     assert 0.02 - 0.0005 <= server.charged <= 0.02 + 8 * 0.0005
     assert sum(row.judged for row in first.findings.families) < 54
@@ -431,7 +431,8 @@ def test_progress_is_one_live_line(tmp_path: Path) -> None:
     """On a terminal: how many are judged, how many are in flight, what it has cost."""
     console = Console(width=100, force_terminal=True, file=StringIO())
     with open_store(tmp_path / "probe.db") as store:
-        probing = Probing(JUDGE, of_family("orders"), store, {})
+        clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
+        probing = InjectionAsker(JUDGE, of_family("orders"), store, {}, Budget(), 8, clocks)
 
     async def watched() -> None:
         showing = asyncio.ensure_future(Watch(console).in_one_line(probing))

@@ -15,8 +15,8 @@ from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import results_of
 from independence_bench.engine.ask_names import names_of
-from independence_bench.engine.pending import take_stock
-from independence_bench.engine.run import Order
+from independence_bench.engine.pending import find_pending
+from independence_bench.engine.run import RunPlan
 from independence_bench.judging.human import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store
@@ -87,9 +87,9 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         contents = read_contents(store, protocol, [first], names_of(store, protocol))
         planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
         names = len(names_of(store, protocol))
-        to_judge = Order(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))
+        to_judge = RunPlan(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))
         with store.reading() as connection:
-            stock = take_stock(connection, to_judge, played.subject("acme/one"))
+            pending = find_pending(connection, to_judge, played.subject("acme/one"))
 
     (row,) = (*first.ranked, *first.incomplete)
     assert (row.subject.model, row.health.complete) == ("acme/one", 4)
@@ -99,6 +99,6 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
     assert audited.verdicts == 3 + 4
     assert names == contents.naming.conversations == 1
-    assert (stock.planned, stock.done, stock.judged) == (4, 4, 4)
+    assert (pending.planned, pending.done, pending.judged) == (4, 4, 4)
     (detail,) = contents.details
     assert detail.spent.dollars == pytest.approx(7 * 0.001), "the replies of one run"

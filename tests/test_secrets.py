@@ -302,15 +302,16 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
     bug = (
         "import asyncio, sys; from pathlib import Path; from dotenv import load_dotenv; load_dotenv('.env')\n"
         "from rich.traceback import install; install(show_locals=True, locals_max_string=None, width=200)\n"
-        "from independence_bench.engine.session import Wanted, conduct\n"
+        "from independence_bench.engine.schedule import run\n"
+        "from independence_bench.engine.session import RunOptions\n"
         "from independence_bench.protocol.loader import load_with_files\n"
         "from independence_bench.store.database import open_store\n"
         "from independence_bench.models.spec import read_models\n"
         "roster = read_models(Path('models.yaml')); protocol, files = load_with_files('small')\n"
-        "wanted = Wanted(protocol, files, protocol.configurations, roster.find('scripted:a/b'), (), roster, 1, None,\n"
-        "                allow=lambda endpoint: None)\n"
+        "wanted = RunOptions(protocol, files, roster, None, protocol.configurations, roster.find('scripted:a/b'),\n"
+        "                    runs=1, allow=lambda endpoint: None)\n"
         "def approve(outlook): raise RuntimeError('a bug')\n"
-        "with open_store('aib.db') as store: asyncio.run(conduct(wanted, store, approve, None))\n"
+        "with open_store('aib.db') as store: asyncio.run(run(wanted, store, approve, None))\n"
     )
     with Indiscreet(lambda _path, _key: Said(status="404 Not Found")).serving() as server:
         somebody.prepare(server.url)

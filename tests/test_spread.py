@@ -15,9 +15,9 @@ from simulated import aib, simulating
 
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order, Report
-from independence_bench.engine.schedule import HOUR, Pause, Spread, carry_out_spread, gap_of
-from independence_bench.errors import WrongUse
+from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.schedule import HOUR, Spread, Wait, gap_of, play_spread
+from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
@@ -33,7 +33,7 @@ class Clock:
     def __init__(self, at: float = START, interrupts_at: float | None = None) -> None:
         """*interrupts_at*: when somebody presses Ctrl-C, in a wait."""
         self.at, self.interrupts_at = at, interrupts_at
-        self.pauses: list[Pause] = []
+        self.pauses: list[Wait] = []
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -71,14 +71,14 @@ def play(
         protocol, files = load_with_files(bench.folder)
         configurations = every_configuration(protocol) if everywhere else protocol.configurations
         players = subjects or (bench.subject(),)
-        order = Order(protocol, files, tuple(configurations), players, runs, bench.judge())
+        order = RunPlan(protocol, files, tuple(configurations), players, runs, bench.judge())
         async with AsyncExitStack() as stack:
             clients = {}
             for name, server in bench.endpoints.items():
                 client = Client(Endpoint(name, server.url, "openrouter"), KEY)
                 clients[name] = await stack.enter_async_context(client)
             with open_store(bench.store) as store:
-                return await carry_out_spread(order, store, clients, Budget(budget), quiet, clock.spread(hours))
+                return await play_spread(order, store, clients, Budget(budget), quiet, clock.spread(hours))
 
     return asyncio.run(carry_out())
 
@@ -92,7 +92,7 @@ def times(bench: Bench) -> dict[tuple[str, int], set[float]]:
     return found
 
 
-def asked_hours(pauses: Sequence[Pause]) -> list[tuple[int, float]]:
+def asked_hours(pauses: Sequence[Wait]) -> list[tuple[int, float]]:
     """Which run waited until when."""
     return [(pause.run, (pause.until - START) / HOUR) for pause in pauses]
 
@@ -127,7 +127,7 @@ def test_a_restart_goes_on_in_step_and_buys_nothing_twice(bench: Callable[..., B
     after = len(made.endpoints["scripted"].asked)
     at_the_end = play(made, Clock(START + 99 * HOUR))
 
-    assert (stopped.stopped, stopped.complete) == ("interrupted", False)
+    assert (str(stopped.stopped), stopped.complete) == ("interrupted", False)
     assert again.complete
     assert at_the_end.complete
     assert asked_hours(later.pauses) == [(2, 6.0), (3, 12.0)]
@@ -157,7 +157,7 @@ def test_a_run_that_was_begun_goes_on_at_once(bench: Callable[..., Bench]) -> No
 
     report = play(made, clock, runs=2)
 
-    assert "budget" in (cut_short.stopped or "")
+    assert isinstance(cut_short.stopped, BudgetSpent)
     assert begun == {("one", 1)}
     assert report.complete
     assert asked_hours(clock.pauses) == [(2, 6.0)]
@@ -191,7 +191,7 @@ def test_a_budget_that_is_used_up_ends_the_waiting_too(bench: Callable[..., Benc
 
     report = play(other, clock, budget=first.cost * 1.5)
 
-    assert "budget" in (report.stopped or "")
+    assert isinstance(report.stopped, BudgetSpent)
     assert report.cost <= first.cost * 1.5 + 1e-9
     assert [pause.run for pause in clock.pauses] == [2]
 

@@ -1,4 +1,4 @@
-"""Places and gates: who goes first, how many at once, and that nobody is forgotten."""
+"""Slots and rate limiters: who goes first, how many at once, and that nobody is forgotten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.calls.limits import CUT, PAUSE, Gate, Places
+from independence_bench.calls.limits import CUT, PAUSE, RateLimiter, Slots
 
 PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten
 
@@ -35,10 +35,10 @@ class Clock:
         self.now = max(self.now, until)
 
 
-def gate_of(most: int, clock: Clock | None = None) -> Gate:
+def gate_of(most: int, clock: Clock | None = None) -> RateLimiter:
     """A gate on a clock of its own."""
     clock = clock or Clock()
-    return Gate(most, clock.time, clock.sleep)
+    return RateLimiter(most, clock.time, clock.sleep)
 
 
 async def settle() -> None:
@@ -77,7 +77,7 @@ async def order_of(door: Door, priorities: list[int]) -> list[int]:
 
 def doors() -> list[Door]:
     """A place and a gate with room for one."""
-    return [Places(1).place, gate_of(1).through]
+    return [Slots(1).hold, gate_of(1).hold]
 
 
 @settings(deadline=None)
@@ -110,7 +110,7 @@ def test_never_more_than_the_limit_are_inside(limit: int) -> None:
                 group.create_task(visit())
         return seen
 
-    for door in (Places(limit).place, gate_of(limit).through):
+    for door in (Slots(limit).hold, gate_of(limit).hold):
         seen = asyncio.run(scene(door))
         assert len(seen) == 30
         assert max(seen) == limit
@@ -203,8 +203,8 @@ def test_places_survive_any_cancelling(limit: int, seed: int) -> None:
                 for _ in range(limit):
                     await stack.enter_async_context(door(0))
 
-    asyncio.run(scene(Places(limit).place))
-    asyncio.run(scene(gate_of(limit).through))
+    asyncio.run(scene(Slots(limit).hold))
+    asyncio.run(scene(gate_of(limit).hold))
 
 
 # the gate follows its endpoint
@@ -216,9 +216,9 @@ def test_a_429_cuts_to_four_fifths_and_pauses() -> None:
     gate = gate_of(10, clock)
 
     async def scene() -> None:
-        async with gate.through(0):
+        async with gate.hold(0):
             gate.rate_limited(None)
-        async with gate.through(0):
+        async with gate.hold(0):
             pass
 
     asyncio.run(scene())
@@ -248,7 +248,7 @@ def test_the_pause_is_as_long_as_the_endpoint_says(asked: float | None, pause: f
 
     async def scene() -> None:
         gate.rate_limited(asked)
-        async with gate.through(0):
+        async with gate.hold(0):
             assert clock.now == 1000.0 + pause
 
     asyncio.run(scene())
@@ -262,7 +262,7 @@ def test_the_longest_of_several_pauses_holds() -> None:
     gate.rate_limited(5.0)
 
     async def scene() -> None:
-        async with gate.through(0):
+        async with gate.hold(0):
             assert clock.now >= 1060.0
 
     asyncio.run(scene())
@@ -279,7 +279,7 @@ def test_the_limit_never_falls_below_one() -> None:
     assert gate.limit == 1.0
 
     async def scene() -> None:
-        async with asyncio.timeout(PATIENCE), gate.through(0):
+        async with asyncio.timeout(PATIENCE), gate.hold(0):
             assert gate.in_flight == 1
 
     asyncio.run(scene())
@@ -307,14 +307,14 @@ def test_after_a_429_no_more_than_the_new_limit_go_out() -> None:
     seen: list[int] = []
 
     async def visit() -> None:
-        async with gate.through(0):
+        async with gate.hold(0):
             seen.append(gate.in_flight)
             await asyncio.sleep(0)
 
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(8):
-                await stack.enter_async_context(gate.through(0))
+                await stack.enter_async_context(gate.hold(0))
             gate.rate_limited(None)
             async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
                 for _ in range(20):
@@ -335,12 +335,12 @@ def test_a_task_that_is_stopped_in_a_pause_passes_its_turn_on() -> None:
         stop: Callable[[asyncio.Task[None]], object], sleep: Callable[[float], Awaitable[None]]
     ) -> list[str]:
         now = [0.0]
-        gate = Gate(1, lambda: now[0], sleep)
+        gate = RateLimiter(1, lambda: now[0], sleep)
         entered: list[str] = []
         leave = asyncio.Event()
 
         async def visit(name: str) -> None:
-            async with gate.through(0):
+            async with gate.hold(0):
                 entered.append(name)
                 if name == "first":
                     await leave.wait()
@@ -376,10 +376,10 @@ def test_a_stop_during_a_pause_reaches_everybody() -> None:
         raise RuntimeError("stopped")
 
     async def scene() -> list[BaseException | None]:
-        gate = Gate(1, lambda: 0.0, sleep)
+        gate = RateLimiter(1, lambda: 0.0, sleep)
 
         async def visit() -> None:
-            async with gate.through(0):
+            async with gate.hold(0):
                 await asyncio.sleep(0)
                 gate.rate_limited(None)
 
@@ -405,7 +405,7 @@ def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
         entered: set[int] = set()
 
         async def visit(number: int) -> None:
-            async with gate.through(draw.randrange(3)):
+            async with gate.hold(draw.randrange(3)):
                 entered.add(number)
                 assert gate.in_flight <= int(gate.limit)
                 for _ in range(draw.randrange(3)):
@@ -427,7 +427,7 @@ def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
             assert not [task.exception() for task in tasks if not task.cancelled() and task.exception()]
             assert {n for n, task in enumerate(tasks) if not task.cancelled()} <= entered
             assert gate.in_flight == 0
-            async with gate.through(0):
+            async with gate.hold(0):
                 pass
 
     asyncio.run(scene())

@@ -15,7 +15,8 @@ from scripted import Bench, once_each
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Outlook, Wanted, conduct
+from independence_bench.engine.schedule import run
+from independence_bench.engine.session import Preview, RunOptions
 from independence_bench.errors import MissingMarks
 from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
 from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says
@@ -211,7 +212,7 @@ def test_the_same_words_are_the_same_calls(tmp_path: Path) -> None:
     second = play("lite", tmp_path / "store.db", "rock")
 
     assert Counter(entry.model for entry in first.asked) == {"sim/rock": 26, "sim/mirror": 26, "sim/judge": 30}
-    assert second.outlook.forecast.calls == 5 + 5
+    assert second.preview.forecast.calls == 5 + 5
     assert Counter(entry.model for entry in second.asked) == {"sim/rock": 5, "sim/judge": 5}
     assert second.index == {"rock": 100.0}, "who has played v2 only has not begun lite"
 
@@ -432,7 +433,7 @@ def test_drift_and_wish_change_nothing_in_v1() -> None:
 class Played:
     """What one command did: what it foretold, what the endpoint was asked, what came out."""
 
-    outlook: Outlook
+    preview: Preview
     report: Report
     asked: Sequence[Entry]
     boards: Sequence[Board]
@@ -465,10 +466,10 @@ async def _play(
     runs: int,
 ) -> Played:
     protocol, files = load_with_files(name)
-    outlooks: list[Outlook] = []
+    previews: list[Preview] = []
 
-    def approve(outlook: Outlook) -> bool:
-        outlooks.append(outlook)
+    def approve(preview: Preview) -> bool:
+        previews.append(preview)
         return True
 
     async def watch(engine: Engine) -> None:
@@ -477,20 +478,19 @@ async def _play(
     with open_store(path) as store:
         async with simulate() as simulation:
             sim = Endpoint("sim", simulation.url, "openrouter")
-            wanted = Wanted(
+            wanted = RunOptions(
                 protocol=protocol,
                 files=files,
                 configurations=tuple(configurations or protocol.configurations),
                 wishes=tuple(Wish(f"sim/{character}", "sim") for character in characters),
-                subjects=(),
                 roster=Roster({**BUILT_IN, "sim": sim}),
                 runs=runs,
                 judge=judge,
                 calls_at_once=64,
             )
-            report = await conduct(wanted, store, approve, watch)
+            report = await run(wanted, store, approve, watch)
             assert report is not None
-        return Played(outlooks[0], report, simulation.ledger.entries, boards(store, protocol))
+        return Played(previews[0], report, simulation.ledger.entries, boards(store, protocol))
 
 
 @pytest.fixture(scope="module")
@@ -508,7 +508,7 @@ def test_v1_gives_known_characters_their_index(v1_played: Played) -> None:
     preference: 50. slow-caver-2 folds in the questionnaire only: 30 x 0.75 + 35 + 35 = 92.5.
     """
     assert v1_played.report.complete
-    assert v1_played.outlook.forecast.calls == 6 * 192
+    assert v1_played.preview.forecast.calls == 6 * 192
     assert v1_played.index == {
         "rock": 100.0,
         "terse": 100.0,
@@ -538,7 +538,7 @@ def test_lite_gives_known_characters_their_index(tmp_path: Path) -> None:
     played = play("lite", tmp_path / "store.db", "rock", "terse", "mirror", "evader", "slow-caver-1", "slow-caver-2")
 
     assert played.report.complete
-    assert played.outlook.forecast.calls == 6 * 38
+    assert played.preview.forecast.calls == 6 * 38
     assert played.index == {
         "rock": 100.0,
         "terse": 100.0,
@@ -556,7 +556,7 @@ def test_two_configurations_of_four_are_no_v1(tmp_path: Path) -> None:
     half = play("v1", store, "rock", configurations=[STRONG_USER, STRONG_TOOL])
 
     assert half.report.complete, "all that was ordered"
-    assert half.outlook.forecast.calls == 96
+    assert half.preview.forecast.calls == 96
     assert Counter(entry.model for entry in half.asked)["sim/rock"] == 68
     (board,) = half.boards
     assert board.ranked == ()
@@ -572,7 +572,7 @@ def test_two_configurations_of_four_are_no_v1(tmp_path: Path) -> None:
 
     rest = play("v1", store, "rock")
 
-    assert rest.outlook.forecast.calls == 96
+    assert rest.preview.forecast.calls == 96
     assert Counter(entry.model for entry in rest.asked)["sim/rock"] == 68
     assert rest.index == {"rock": 100.0}
 

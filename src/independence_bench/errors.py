@@ -7,14 +7,17 @@
     │       └── NotOffered        a model that its endpoint's list lacks
     ├── MissingMarks              a score was asked for before every dimension was judged
     ├── StoreError                the store cannot be opened, read or written
-    ├── EndpointUnusable          an endpoint cannot be used at all (no key, not reachable at start)
+    ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
+    │   └── MissingKey            its API key is not in the environment
     ├── NotAllowed                a person said no to what was about to be sent where
     ├── BudgetSpent               the next call would go beyond the budget
+    │   └── NoWholeRun            the next run would
+    ├── Interrupted               Ctrl-C, or SIGTERM
     └── EmbeddedError             the embedded model: weights, runtime or its server
 
-Two more end a call inside a run and never leave it: `retry.GaveUp` and `buying.Stopped`. Each message says
-what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
-(`chat.Fault`), not one of these: it is stored, counted and usually asked again.
+Two more end a call inside a run and never leave it: `calls.retry.GaveUp` and `calls.executor.Stopped`. Each message
+says what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
+(`models.messages.Fault`), not one of these: it is stored, counted and usually asked again.
 """
 
 from __future__ import annotations
@@ -72,12 +75,36 @@ class EndpointUnusable(BenchError):
     """An endpoint cannot be used at all."""
 
 
+class MissingKey(EndpointUnusable):
+    """The API key of the endpoint called *endpoint* is not there; *variable* would hold it."""
+
+    def __init__(self, endpoint: str, variable: str) -> None:
+        self.endpoint, self.variable = endpoint, variable
+        super().__init__(
+            f"{endpoint} needs an API key: put {variable}=... into .env (see .env.example) or the environment"
+        )
+
+
 class NotAllowed(BenchError):
     """A key may not go where it would have gone: a person said so."""
 
 
 class BudgetSpent(BenchError):
     """The next call would take this command beyond its budget."""
+
+
+class NoWholeRun(BudgetSpent):
+    """Another whole run would take this command beyond its budget."""
+
+    def __init__(self) -> None:
+        super().__init__("the budget does not hold another whole run")
+
+
+class Interrupted(BenchError):
+    """A person stopped the command."""
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
 
 
 class EmbeddedError(BenchError):

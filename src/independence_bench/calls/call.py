@@ -1,6 +1,6 @@
-"""One thing to buy from an endpoint, as a value: what to send, what to make of what comes, where it is kept.
+"""One call of an endpoint as a value: what to send, how to read what comes, where the answer is kept.
 
-Knows nothing of how it is bought.
+Knows nothing of how it is carried out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
-class Good(Generic[A]):
+class Accepted(Generic[A]):
     """A completion that is an answer."""
 
     answer: A
@@ -25,21 +25,21 @@ class Good(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
-    """A completion that is none, and why."""
+class Rejected:
+    """A completion that is no answer, and why."""
 
     reason: str
     cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[A]):
-    """One thing to buy, and what to make of what comes."""
+class Call(Generic[A]):
+    """What to ask of which model, and how to read what comes."""
 
     info: CallInfo
     request: ChatRequest
     shelf: Shelf[A]  # where the answer is kept
     final: Callable[[A], bool]  # False: a stored answer like that is asked for again
-    read: Callable[[Completion], Good[A] | Bad]
+    read: Callable[[Completion], Accepted[A] | Rejected]
     none: Callable[[str], A]  # the answer that there is none, and why
     priority: int  # the length of the chain that waits for it

@@ -1,19 +1,19 @@
-"""Buys one answer: lease, budget, retries, and every attempt on record.
+"""Carries out one call: lease, budget, retries, and every attempt on record.
 
-    look it up; somebody else's claim: wait for it
+    look it up; another process's claim: wait for it
     claim it and write down the attempt          (one durable commit, before anything is sent)
-    send it, when there is a place and the gate is open
+    send it, when a slot is free and the rate limiter lets it through
     write down what came of it, with the answer  (one durable commit, before anything uses it)
 
 so a reply that arrived is never lost, one that is stored is never bought again, and a kill costs at most the
-calls in flight. What an answer is, and where it is stored, the `Question` says.
+calls in flight. What an answer is, and where it is stored, the `Call` says.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -21,9 +21,9 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Good, Question
-from independence_bench.calls.ledger import Books, Case, Finished, Found, Step, Tally
-from independence_bench.calls.limits import Gate, Room
+from independence_bench.calls.call import Accepted, Call
+from independence_bench.calls.ledger import CallState, EndedAttempt, Ledger, NextStep, Stored, Tally
+from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
 from independence_bench.models.client import Client
@@ -39,7 +39,7 @@ A = TypeVar("A")
 CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
 PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
 _FREELY = contextlib.nullcontext()
-POLL = 0.5  # seconds between two looks at what another process is buying
+POLL = 0.5  # seconds between two looks at a call that another process has claimed
 
 
 class Stopped(BenchError):
@@ -47,14 +47,14 @@ class Stopped(BenchError):
 
 
 @dataclass(slots=True)
-class Buyer:
-    """Buys for one command. Clocks and random numbers are arguments, so tests choose them."""
+class Executor:
+    """Carries out the calls of one command. Clocks and random numbers are arguments, so tests choose them."""
 
     commits: Commits
     clients: Mapping[str, Client]
-    gates: Mapping[str, Gate]
+    limiters: Mapping[str, RateLimiter]
     budget: Budget
-    books: Books
+    ledger: Ledger
     clock: Callable[[], float]  # monotonic seconds
     draw: Callable[[], float]  # random numbers in [0, 1)
     stopping: asyncio.Event  # set: nothing new is sent
@@ -67,48 +67,48 @@ class Buyer:
     alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by its call of unforeseeable cost
     listed: set[tuple[str, str]] = field(default_factory=set)  # endpoint, model: whose list price is written down
 
-    async def buy(self, question: Question[A], room: Room, tally: Tally, new: bool = False) -> A:
-        """The answer to *question*, from the store or from its endpoint; *tally* counts along.
+    async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
+        """The answer to *call*, from the store or from its endpoint; *tally* counts along.
 
         *new*: it follows from an answer that was bought just now, so it is hardly stored yet, and is looked up only
         when it is about to be asked.
         Raises GaveUp (nothing is stored but the attempts; a later command may try again), Stopped,
         BudgetSpent or StoreError.
         """
-        case = Case(question, tally)
-        # looked up before anything is waited for: what is paid already needs no place and no budget
-        found: Found[A] | None = None if new else await self.commits.add(self.books.look_up, case)
+        state = CallState(call, tally)
+        # looked up before anything is waited for: what is paid already needs no slot and no budget
+        found: Stored[A] | None = None if new else await self.commits.add(self.ledger.look_up, state)
         if found is not None:
-            self.served.add(case.who)
+            self.served.add(state.who)
             return found.answer
         try:
             while True:
                 step = None
-                async with room.ready(question.priority), self._foreseen(question.request.model):
-                    self._may_send(case)
-                    most = 0.0 if self.budget.limit is None else await self._most(question.request, case.limit)
+                async with slots.preparing.hold(call.priority), self._foreseen(call.request.model):
+                    self._may_send(state)
+                    most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
                     async with self.budget.reserve(most) as reservation:
-                        self._may_send(case)  # the budget may have been waited for
-                        started: int | Found[A] | None = await self.commits.add(self.books.start, case)
-                        if isinstance(started, Found):
-                            self.served.add(case.who)
+                        self._may_send(state)  # the budget may have been waited for
+                        started: int | Stored[A] | None = await self.commits.add(self.ledger.start, state)
+                        if isinstance(started, Stored):
+                            self.served.add(state.who)
                             return started.answer
                         if started is not None:
-                            case.ours = True
-                            await self._keep_price(question.request.model)
-                            outcome = await self._send(case, started, room)
-                            step = await self._settle(case, started, outcome, reservation)
-                if step is None:  # another process is buying it
+                            state.ours = True
+                            await self._keep_price(call.request.model)
+                            outcome = await self._send(state, started, slots)
+                            step = await self._finish(state, started, outcome, reservation)
+                if step is None:  # another process has claimed it
                     await self.pause(POLL)
                     continue
                 if step.outcome == CUT_OFF:
-                    case.spare = step.answer or case.spare
+                    state.spare = step.answer or state.spare
                     continue
                 if step.answer is not None:
-                    case.ours = False  # the claim went with the commit that kept the answer
+                    state.ours = False  # the claim went with the commit that kept the answer
                     return step.answer[1]
                 if step.end is not None:
-                    self._remember(case, step.end)
+                    self._remember(state, step.end)
                     raise step.end
                 tally.waiting += 1
                 try:
@@ -116,8 +116,8 @@ class Buyer:
                 finally:
                     tally.waiting -= 1
         finally:
-            if case.ours:
-                await self._surely(partial(attempts.release, keys=[question.info.key], owner=self.books.owner))
+            if state.ours:
+                await self._surely(partial(attempts.release, keys=[call.info.key], owner=self.ledger.owner))
 
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
         """Carry *operation* out, even if this task is being cancelled."""
@@ -134,21 +134,21 @@ class Buyer:
         if self.stopping.is_set():
             raise Stopped("stopped")
 
-    def _may_send(self, case: Case[A]) -> None:
-        """Raises where, since the question began to wait, its answer has become unwanted or out of reach."""
+    def _may_send(self, state: CallState[A]) -> None:
+        """Raises where, since the call began to wait, its answer has become unwanted or out of reach."""
         if self.stopping.is_set():
             raise Stopped("stopped")
-        if (reason := self.closed.get(case.question.info.endpoint)) is not None:
+        if (reason := self.closed.get(state.call.info.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
-        if self.refused and (reason := self.refused.get(case.who)) is not None:
+        if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    def _remember(self, case: Case[A], end: GaveUp) -> None:
+    def _remember(self, state: CallState[A], end: GaveUp) -> None:
         """What *end* puts an end to, beyond this call."""
         if end.reach is Reach.ENDPOINT:
-            self.closed.setdefault(case.question.info.endpoint, end.reason)
+            self.closed.setdefault(state.call.info.endpoint, end.reason)
         if end.reach is Reach.MODEL:
-            self.refused.setdefault(case.who, end.reason)
+            self.refused.setdefault(state.who, end.reason)
 
     def _foreseen(self, model: ChatModel) -> contextlib.AbstractAsyncContextManager[None]:
         """A block that may call *model*. On a budget, an endpoint's calls of unforeseeable cost wait for each other."""
@@ -180,7 +180,7 @@ class Buyer:
         if info.prompt_price is not None and info.completion_price is not None:
             price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
             await self.commits.do(
-                partial(payments.keep_price, owner=self.books.owner, endpoint=who[0], model=who[1], price=price)
+                partial(payments.keep_price, owner=self.ledger.owner, endpoint=who[0], model=who[1], price=price)
             )
 
     async def _most(self, request: ChatRequest, limit: int) -> float:
@@ -191,46 +191,46 @@ class Buyer:
         info = await client.info(request.model.model)
         return info.most(most_tokens(request), limit) or self.dearest.get(request.model.name, 0.0)
 
-    async def _send(self, case: Case[A], attempt: int, room: Room) -> Completion | Fault:
-        """Send once, as soon as there is a place and the gate is open. Where it is not sent, there was no attempt."""
-        question, tally, limit = case.question, case.tally, case.limit
-        gate, client = self.gates[question.info.endpoint], self.clients[question.info.endpoint]
+    async def _send(self, state: CallState[A], attempt: int, slots: CallSlots) -> Completion | Fault:
+        """Send once, when a slot is free and the rate limiter lets it through. What is not sent was no attempt."""
+        call, tally, limit = state.call, state.tally, state.limit
+        limiter, client = self.limiters[call.info.endpoint], self.clients[call.info.endpoint]
         sent = False
         try:
-            async with room.place(question.priority), gate.through(question.priority):
-                self._may_send(case)
+            async with slots.sending.hold(call.priority), limiter.hold(call.priority):
+                self._may_send(state)
                 sent = True
                 tally.in_flight += 1
                 try:
-                    outcome = await client.complete(question.request, limit)
+                    outcome = await client.complete(call.request, limit)
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others were served was the queue, not the endpoint
-                case.tries.served(gate.served_at)
+                state.tries.served(limiter.served_at)
                 if isinstance(outcome, Completion):
-                    gate.succeeded()
+                    limiter.succeeded()
                 elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.policy.patience:
-                    gate.rate_limited(outcome.retry_after)
+                    limiter.rate_limited(outcome.retry_after)
                 return outcome
         except BaseException:
             if not sent:
                 await self._surely(partial(attempts.withdraw, attempt=attempt))
             raise
 
-    async def _settle(
-        self, case: Case[A], attempt: int, outcome: Completion | Fault, reservation: Reservation
-    ) -> Step[A]:
+    async def _finish(
+        self, state: CallState[A], attempt: int, outcome: Completion | Fault, reservation: Reservation
+    ) -> NextStep[A]:
         """Decide what an outcome means, and commit both together."""
-        question, tally, limit = case.question, case.tally, case.limit
-        model = question.request.model
+        call, tally, limit = state.call, state.tally, state.limit
+        model = call.request.model
         client = self.clients[model.endpoint]
         usage = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
-        reservation.cost = await self._charge(case, outcome, usage, limit)
+        reservation.cost = await self._charge(state, outcome, usage, limit)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
-        step = self._decide(case, outcome, attempt)
+        step = self._decide(state, outcome, attempt)
         ended = attempts.Ended(
             outcome=step.outcome,
             message=step.message,
@@ -244,15 +244,15 @@ class Buyer:
             response_id=outcome.response_id,
         )
 
-        await self.commits.add(self.books.finish, Finished(case, attempt, ended, step))
+        await self.commits.add(self.ledger.finish, EndedAttempt(state, attempt, ended, step))
         return step
 
-    async def _charge(self, case: Case[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
+    async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
         """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.
 
-        The books (`Usage.cost`, the tally) keep to what was told.
+        The ledger (`Usage.cost`, the tally) keeps to what was told.
         """
-        model = case.question.request.model
+        model = state.call.request.model
         if usage.cost is not None:
             self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
             return usage.cost
@@ -260,8 +260,8 @@ class Buyer:
         if isinstance(outcome, Fault) and not _may_be_charged(outcome):
             return 0.0
         served = answered or (isinstance(outcome, Fault) and outcome.status == 200)
-        case.tally.unpriced += served
-        most = await self._most(case.question.request, limit)
+        state.tally.unpriced += served
+        most = await self._most(state.call.request, limit)
         if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
             if await self._priced(model):
                 self.dearest[model.name] = 0.0  # nothing, as listed
@@ -278,48 +278,48 @@ class Buyer:
         info = await self.clients[model.endpoint].info(model.model)
         return info.most(1, 1) is not None
 
-    def _decide(self, case: Case[A], outcome: Completion | Fault, attempt: int) -> Step[A]:
+    def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
         """What one outcome leads to; counts it in the tries."""
-        question, tries = case.question, case.tries
+        call, tries = state.call, state.tries
         if isinstance(outcome, Completion):
-            self.served.add(case.who)
-            read = question.read(outcome)
+            self.served.add(state.who)
+            read = call.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
-            taken = question.request.model.accept_cut_off and isinstance(read, Good)
+            taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
             if read.cut_off and not tries.cut_off and not taken:
                 tries.cut_off += 1
-                return Step(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Good) else None)
-            if isinstance(read, Good):
-                return Step(ANSWERED, answer=(attempt, read.answer))
+                return NextStep(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None)
+            if isinstance(read, Accepted):
+                return NextStep(ANSWERED, answer=(attempt, read.answer))
             fault = Fault(Kind.BROKEN, read.reason)
             if read.cut_off:
-                why = f"{read.reason}, even with {case.limit} tokens"
-                return Step(fault.kind.value, why, case.spare or (attempt, question.none(why)))
+                why = f"{read.reason}, even with {state.limit} tokens"
+                return NextStep(fault.kind.value, why, state.spare or (attempt, call.none(why)))
         else:
             fault = outcome
-        step: Step[A] = Step(fault.kind.value, fault.message)
-        if isinstance(outcome, Fault) and outcome.unsent and self.clients[question.info.endpoint].endpoint.ours:
+        step: NextStep[A] = NextStep(fault.kind.value, fault.message)
+        if isinstance(outcome, Fault) and outcome.unsent and self.clients[call.info.endpoint].endpoint.ours:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
         try:
             step.wait = next_wait(fault, tries, self.policy, self.draw, self.clock())
         except GaveUp as end:
-            step.end = self._end(case, fault, end)
+            step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
-                step.end, step.answer = None, case.spare or (attempt, question.none(end.reason))
+                step.end, step.answer = None, state.spare or (attempt, call.none(end.reason))
         return step
 
-    def _end(self, case: Case[A], fault: Fault, end: GaveUp) -> GaveUp:
+    def _end(self, state: CallState[A], fault: Fault, end: GaveUp) -> GaveUp:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is not Kind.BAD_REQUEST:
             return end
-        if case.tries.cut_off:
+        if state.tries.cut_off:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
-        if case.who in self.served:
+        if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
-        if case.question.info.kind == "reply" and (instead := unfit(fault, case.question.request.model)) is not None:
+        if state.call.info.kind == "reply" and (instead := unfit(fault, state.call.request.model)) is not None:
             return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
-        refused = self.refusals.setdefault(case.who, [])
+        refused = self.refusals.setdefault(state.who, [])
         refused.append(fault.status)
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:
             return GaveUp(Reach.MODEL, end.reason)
@@ -342,17 +342,3 @@ def _may_be_charged(fault: Fault) -> bool:
     """Whether a reply may have been made, and charged, although it did not arrive or could not be read."""
     unseen = fault.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not fault.unsent
     return unseen or fault.status == 200
-
-
-async def together(works: Iterable[Coroutine[object, object, None]]) -> None:
-    """Carry all of *works* out at once; nothing for none.
-
-    Where one fails or we are cancelled, the others are cancelled and waited for before that is raised.
-    """
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,6 @@
-"""What is written down about questions at work: looked up, claimed and begun, ended. Many of them in one commit.
+"""Batched ledger writes for calls in flight: looked up, claimed and begun, ended. Many of them in one commit.
 
-Each operation takes everything that waits for it at once (`store.commits`), on a connection whose transaction
+Each operation takes everything that waits for it at once (`store.group_commit`), on a connection whose transaction
 nobody else writes in. Sends nothing and waits for nothing.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.call import Good, Question
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.retry import GaveUp, Tries
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import read_completion
@@ -39,17 +39,17 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[A]):
-    """Somebody has bought it already."""
+class Stored(Generic[A]):
+    """The answer is in the store already."""
 
     answer: A
 
 
 @dataclass(slots=True)
-class Case(Generic[A]):
-    """One question at work."""
+class CallState(Generic[A]):
+    """A call at work, and what has been tried for it."""
 
-    question: Question[A]
+    call: Call[A]
     tally: Tally
     tries: Tries = field(default_factory=Tries)
     spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, should the longer one never come
@@ -57,18 +57,18 @@ class Case(Generic[A]):
 
     @property
     def key(self) -> str:
-        """What the question is stored under."""
-        return self.question.info.key
+        """What its answer is stored under."""
+        return self.call.info.key
 
     @property
     def limit(self) -> int:
         """Tokens that the next attempt may use; after a cut-off reply twice as many."""
-        return self.question.request.model.max_tokens * (2 if self.tries.cut_off else 1)
+        return self.call.request.model.max_tokens * (2 if self.tries.cut_off else 1)
 
     @property
     def who(self) -> tuple[str, str]:
         """The model and what it is wanted for: what a refusal is remembered by."""
-        return self.question.request.model.hash, self.question.info.kind
+        return self.call.request.model.hash, self.call.info.kind
 
     def recall(self, before: Tried, answered: bool) -> None:
         """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""
@@ -77,12 +77,12 @@ class Case(Generic[A]):
         if before.spare is not None:
             attempt, raw = before.spare
             completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
-            read = self.question.read(completion) if isinstance(completion, Completion) else None
-            self.spare = (attempt, read.answer) if isinstance(read, Good) else None
+            read = self.call.read(completion) if isinstance(completion, Completion) else None
+            self.spare = (attempt, read.answer) if isinstance(read, Accepted) else None
 
 
 @dataclass(slots=True)
-class Step(Generic[A]):
+class NextStep(Generic[A]):
     """What one attempt leads to: an answer to keep (of which attempt), an end, or another try after a wait."""
 
     outcome: str
@@ -93,13 +93,13 @@ class Step(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Finished(Generic[A]):
+class EndedAttempt(Generic[A]):
     """An attempt that has ended, and what it led to."""
 
-    case: Case[A]
+    state: CallState[A]
     attempt: int
     ended: stored_attempts.Ended
-    step: Step[A]
+    step: NextStep[A]
 
 
 def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[tuple[Shelf[Any], list[T]]]:
@@ -110,60 +110,60 @@ def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[t
 
 
 @dataclass(slots=True)
-class Books:
-    """The books of one process, which is *owner*."""
+class Ledger:
+    """The ledger of one process, which is *owner*."""
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
     watch: Watch | None = None  # of who works on the store with another clock, where there can be such
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
-    def look_up(self, connection: Connection, cases: Sequence[Case[Any]]) -> list[Found[Any] | None]:
+    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Stored[Any] | None]:
         """The stored answers that are final; for the others, what was tried before is taken into account."""
         found: dict[str, Any] = {}
-        for shelf, group in _by_shelf(cases, lambda case: case.question.shelf):
-            found |= shelf.find(connection, [case.key for case in group])
-        results = [self._final(case, found.get(case.key)) for case in cases]
-        left = [case for case, result in zip(cases, results, strict=True) if result is None]
-        before = stored_attempts.tried(connection, [case.key for case in left]) if left else {}
-        for case in left:
-            case.recall(before.get(case.key, Tried()), case.key in found)
+        for shelf, group in _by_shelf(states, lambda state: state.call.shelf):
+            found |= shelf.find(connection, [state.key for state in group])
+        results = [self._final(state, found.get(state.key)) for state in states]
+        left = [state for state, result in zip(states, results, strict=True) if result is None]
+        before = stored_attempts.tried(connection, [state.key for state in left]) if left else {}
+        for state in left:
+            state.recall(before.get(state.key, Tried()), state.key in found)
         return results
 
-    def _final(self, case: Case[A], answer: A | None) -> Found[A] | None:
-        final = answer is not None and (case.question.final(answer) or case.key in self.fresh)
-        return Found(answer) if final and answer is not None else None
+    def _final(self, state: CallState[A], answer: A | None) -> Stored[A] | None:
+        final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
+        return Stored(answer) if final and answer is not None else None
 
-    def start(self, connection: Connection, cases: Sequence[Case[Any]]) -> list[int | Found[Any] | None]:
-        """Claim what is not ours yet and write attempts down: their ids; None for what somebody else is at."""
+    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | Stored[Any] | None]:
+        """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""
         now = self.now()
-        held = stored_attempts.holders(connection, {case.key for case in cases})
+        held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another
-        ours = {id(case) for case in cases if case.ours and held[case.key].owner == self.owner}
+        ours = {id(state) for state in states if state.ours and held[state.key].owner == self.owner}
         # what was never asked is stored nowhere
-        known = [case for case in cases if id(case) not in ours and case.key in held]
+        known = [state for state in states if id(state) not in ours and state.key in held]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
-        # two tasks can have the same question: one asks it, the other waits
-        asking: dict[str, Case[Any]] = {}
-        for case in cases:
-            if id(case) not in ours and answers.get(id(case)) is None:
-                asking.setdefault(case.key, case)
+        # two tasks can need the same call: one asks it, the other waits
+        asking: dict[str, CallState[Any]] = {}
+        for state in states:
+            if id(state) not in ours and answers.get(id(state)) is None:
+                asking.setdefault(state.key, state)
         got = stored_attempts.claim(
-            connection, [case.question.info for case in asking.values()], held, self.owner, now, self.watch
+            connection, [state.call.info for state in asking.values()], held, self.owner, now, self.watch
         )
-        begun = [c for c in cases if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
+        begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = stored_attempts.begin_attempts(
-            connection, [(case.key, case.limit) for case in begun], self.owner, now
+            connection, [(state.key, state.limit) for state in begun], self.owner, now
         )
         attempts = dict(zip(map(id, begun), numbers, strict=True))
-        return [attempts.get(id(case), answers.get(id(case))) for case in cases]
+        return [attempts.get(id(state), answers.get(id(state))) for state in states]
 
-    def finish(self, connection: Connection, finished: Sequence[Finished[Any]]) -> list[None]:
+    def finish(self, connection: Connection, finished: Sequence[EndedAttempt[Any]]) -> list[None]:
         """Write down how attempts ended, with the answers that they gave, and give those claims back."""
         now = self.now()
         stored_attempts.end_attempts(connection, [(one.attempt, one.ended) for one in finished], now)
         kept = [
-            (one.case.question.shelf, (one.case.key, *one.step.answer, now))
+            (one.state.call.shelf, (one.state.key, *one.step.answer, now))
             for one in finished
             if one.step.answer is not None and one.step.outcome != CUT_OFF
         ]

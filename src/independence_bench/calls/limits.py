@@ -1,7 +1,7 @@
-"""How many calls go out at once: a gate for each endpoint, and places for each subject at each endpoint.
+"""How many calls go out at once: a rate limiter for each endpoint, and slots for each subject at each endpoint.
 
-The gate follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
-pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Places
+The rate limiter follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
+pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Slots
 follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to wait for.
 """
 
@@ -14,24 +14,24 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 CUT = 0.8
-MANY = 16  # places of one subject from which on the next calls are made ready
+MANY = 16  # slots of one subject from which on further calls are prepared
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
-class Holdable(Protocol):
-    """Something that can be held for a while."""
+class Limited(Protocol):
+    """Something that so many can hold at once."""
 
-    def take_now(self) -> bool:
+    def acquire_now(self) -> bool:
         """Take it where that needs no waiting."""
 
-    async def take(self, priority: int) -> None:
-        """Wait for it, and take it."""
+    async def acquire(self, priority: int) -> None:
+        """Wait for it, and acquire it."""
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Give it back."""
 
 
-class Held:
+class Hold:
     """A block of code that holds *what*.
 
     Not `asynccontextmanager`: every call passes several of these, and a generator costs five times as much.
@@ -39,79 +39,79 @@ class Held:
 
     __slots__ = ("_priority", "_what")
 
-    def __init__(self, what: Holdable, priority: int) -> None:
+    def __init__(self, what: Limited, priority: int) -> None:
         self._what, self._priority = what, priority
 
     async def __aenter__(self) -> None:
-        if not self._what.take_now():
-            await self._what.take(self._priority)
+        if not self._what.acquire_now():
+            await self._what.acquire(self._priority)
 
     async def __aexit__(self, *exc: object) -> None:
-        self._what.give()
+        self._what.release()
 
 
-class Places:
-    """*limit* places; who waits with the highest priority gets the next one, among equals who came first."""
+class Slots:
+    """*limit* slots; who waits with the highest priority gets the next one, among equals who came first."""
 
     def __init__(self, limit: int) -> None:
         self._free = limit
         self._queue = _Queue()
 
-    def place(self, priority: int) -> Held:
-        """Hold a place while the block runs."""
-        return Held(self, priority)
+    def hold(self, priority: int) -> Hold:
+        """Hold a slot while the block runs."""
+        return Hold(self, priority)
 
-    def take_now(self) -> bool:
-        """Take a place where one is free."""
+    def acquire_now(self) -> bool:
+        """Take a slot where one is free."""
         if self._free > 0:
             self._free -= 1
             return True
         return False
 
-    async def take(self, priority: int) -> None:
-        """Wait for a place, and take it."""
+    async def acquire(self, priority: int) -> None:
+        """Wait for a slot, and acquire it."""
         try:
             await self._queue.turn(priority)
         except _CalledUp:
-            self.give()  # the place was ours already
+            self.release()  # the slot was ours already
             raise asyncio.CancelledError from None
 
-    def give(self) -> None:
-        """Give a place to who waits, or back."""
+    def release(self) -> None:
+        """Give a slot to who waits, or back."""
         if not self._queue.call_up():
             self._free += 1
 
 
-class Room:
-    """One subject's places at one endpoint, *limit* in all; where there are many, a few more to get the next ready in.
+class CallSlots:
+    """One subject's slots at one endpoint, *limit* to send in; where there are many, a few more to prepare calls in.
 
-    Writing a call down takes a hundredth of a second before it is sent and after it has come; with few places that
+    Writing a call down takes a hundredth of a second before it is sent and after it has come; with few slots that
     is nothing beside the model's own time, and there the longest chain has to be chosen as late as possible.
     """
 
     def __init__(self, limit: int) -> None:
-        self.place = Places(limit).place
-        self.ready = Places(limit + (limit // 2 if limit >= MANY else 0)).place
+        self.sending = Slots(limit)
+        self.preparing = Slots(limit + (limit // 2 if limit >= MANY else 0))
 
 
-class Rooms:
-    """The places of one subject's calls, its judge's included: *limit* at each endpoint.
+class EndpointSlots:
+    """The slots of one subject's calls, its judge's included: *limit* at each endpoint.
 
-    Who waits for one endpoint's gate keeps no place of another's.
+    A call that waits for one endpoint's rate limiter keeps no slot of another's.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._rooms: dict[str, Room] = {}
+        self._slots: dict[str, CallSlots] = {}
 
-    def at(self, endpoint: str) -> Room:
-        """The places for calls to the endpoint of that name."""
-        if endpoint not in self._rooms:
-            self._rooms[endpoint] = Room(self._limit)
-        return self._rooms[endpoint]
+    def at(self, endpoint: str) -> CallSlots:
+        """The slots for calls to the endpoint of that name."""
+        if endpoint not in self._slots:
+            self._slots[endpoint] = CallSlots(self._limit)
+        return self._slots[endpoint]
 
 
-class Gate:
+class RateLimiter:
     """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
 
     def __init__(self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
@@ -119,28 +119,28 @@ class Gate:
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
-        self.served_at = clock()  # when a call was last served; at first, when the gate was made
+        self.served_at = clock()  # when a call was last served; at first, when the rate limiter was made
         self._queue = _Queue()
 
-    def through(self, priority: int) -> Held:
-        """Wait for the pause to end and for room, then hold one of the calls in flight while the block runs."""
-        return Held(self, priority)
+    def hold(self, priority: int) -> Hold:
+        """Wait for the pause to end and for a free slot, then hold one of the calls in flight while the block runs."""
+        return Hold(self, priority)
 
-    def take_now(self) -> bool:
-        """Enter where there is room and no pause."""
+    def acquire_now(self) -> bool:
+        """Enter where a slot is free and there is no pause."""
         if self.in_flight < int(self.limit) and self._open_at <= self._clock():
             self.in_flight += 1
             return True
         return False
 
-    async def take(self, priority: int) -> None:
-        """Wait for the pause to end and for room, and enter."""
+    async def acquire(self, priority: int) -> None:
+        """Wait for the pause to end and for a free slot, and enter."""
         while True:
             if (pause := self._open_at - self._clock()) > 0:
                 try:
                     await self._sleep(pause)
                 except BaseException:
-                    self._wake()  # it may have been called up for a room that it now leaves to the others
+                    self._wake()  # it may have been called up for a slot that it now leaves to the others
                     raise
             elif self.in_flight < int(self.limit):
                 break
@@ -148,7 +148,7 @@ class Gate:
                 await self._turn(priority)
         self.in_flight += 1
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Leave, and let who waits go on."""
         self.in_flight -= 1
         self._wake()

@@ -1,6 +1,6 @@
-"""Opens a store for buying: commits, gates, the lease's renewal, and the one buyer in the middle of them.
+"""What the calls of one command go through: commits, rate limiters, the renewal of leases, and the executor.
 
-For whoever asks judges or subjects something outside a protocol's play. Knows nothing of what is bought.
+Knows nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.executor import Buyer
-from independence_bench.calls.ledger import Books
-from independence_bench.calls.limits import Gate
+from independence_bench.calls.executor import Executor
+from independence_bench.calls.ledger import Ledger
+from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Policy
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
@@ -50,18 +50,24 @@ def real_clocks() -> Clocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Shop:
-    """An open shop. *lost*: calls that an earlier process left in flight."""
+class Pool:
+    """What the calls of one command go through. *lost*: calls that an earlier process left in flight."""
 
-    buyer: Buyer
+    executor: Executor
+    clocks: Clocks
     lost: int
+
+    @property
+    def commits(self) -> Commits:
+        """The writing side of the store."""
+        return self.executor.commits
 
 
 @asynccontextmanager
-async def open_shop(
+async def open_pool(
     store: Store, clients: Mapping[str, Client], budget: Budget, stopping: asyncio.Event, most: int, clocks: Clocks
-) -> AsyncIterator[Shop]:
-    """A buyer that sends at most *most* calls at once to an endpoint, until *stopping* is set.
+) -> AsyncIterator[Pool]:
+    """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
     the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced.
@@ -71,18 +77,18 @@ async def open_shop(
         lost = await upkeep.begin()
 
         async def pause(seconds: float) -> None:
-            await buyer.pause(seconds)
+            await executor.pause(seconds)
 
-        gates = {
-            name: Gate(min(most, client.endpoint.at_once or most), clocks.clock, pause)
+        limiters = {
+            name: RateLimiter(min(most, client.endpoint.at_once or most), clocks.clock, pause)
             for name, client in clients.items()
         }
-        buyer = Buyer(
+        executor = Executor(
             commits=commits,
             clients=clients,
-            gates=gates,
+            limiters=limiters,
             budget=budget,
-            books=Books(upkeep.owner, upkeep.now, upkeep.watch),
+            ledger=Ledger(upkeep.owner, upkeep.now, upkeep.watch),
             clock=clocks.clock,
             draw=clocks.draw,
             stopping=stopping,
@@ -90,7 +96,7 @@ async def open_shop(
         )
         tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
         try:
-            yield Shop(buyer, lost)
+            yield Pool(executor, clocks, lost)
         finally:
             for task in tasks:
                 task.cancel()
@@ -99,7 +105,7 @@ async def open_shop(
 
 
 class _Upkeep:
-    """What goes on in a store while a shop is open: claims are renewed, and whether it is still ours is looked at."""
+    """What goes on in a store while a pool is open: claims are renewed, and whether it is still ours is looked at."""
 
     def __init__(self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks) -> None:
         self.owner = new_owner()
@@ -114,7 +120,7 @@ class _Upkeep:
         return self._clocks.now() + self._behind
 
     async def begin(self) -> int:
-        """Learn what clock there is, and write down who begins to buy.
+        """Learn what clock there is, and write down who begins to call.
 
         Returns how many calls earlier processes left in flight.
         """

@@ -18,7 +18,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import Number, a_token, err, out, price_option, split, store_option
 from independence_bench.cli.run import order_options, read_order
 from independence_bench.engine.cost import Estimate, Forecast, added
-from independence_bench.engine.session import Outlook, Wanted, outlook_of, settled
+from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural
@@ -64,55 +64,55 @@ def command(
     between `from` and `to`.
     """
     typed["every"] |= not (typed["models"] or split(typed["listed"]) or typed["local_model"])
-    wanted = replace(read_order(**typed), price=a_token(price))
+    options = replace(read_order(**typed), price=a_token(price))
     resolving = resolve or width is not None
-    if resolving and wanted.experiments:
+    if resolving and options.experiments:
         raise WrongUse("a part of the experiments has no index, so nothing can be said of it: leave --exp out")
     with open_store(store) as opened:
-        outlook, found = asyncio.run(_foresee(wanted, opened, resolving, width))
-    for remark in outlook.remarks:
+        preview, found = asyncio.run(_foresee(options, opened, resolving, width))
+    for remark in preview.remarks:
         err().print(f"note: {label_text(remark)}", soft_wrap=True)
     if as_json:
         more = {} if found is None else {"resolve": resolution_values(found)}
-        click.echo(json.dumps({**_values(outlook), **more}, indent=2))
+        click.echo(json.dumps({**_values(preview), **more}, indent=2))
     else:
-        printed(out(), _view(outlook), *([] if found is None else [resolution_view(wanted.protocol, found)]))
+        printed(out(), _view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
 
 
 async def _foresee(
-    wanted: Wanted, store: Store, resolving: bool, width: float | None
-) -> tuple[Outlook, Resolution | None]:
-    """What the order takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
-    async with settled(wanted) as (order, clients):
-        outlook = await outlook_of(order, store, clients, wanted.budget)
+    options: RunOptions, store: Store, resolving: bool, width: float | None
+) -> tuple[Preview, Resolution | None]:
+    """What the plan takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
+    async with resolved(options) as (plan, clients):
+        preview = await preview_of(plan, store, clients, options.budget)
         if not resolving:
-            return outlook, None
-        same = [one for one in boards(store, order.protocol) if set(one.configurations) == set(order.configurations)]
-        label = order.judge.label if order.judge else None
+            return preview, None
+        same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
+        label = plan.judge.label if plan.judge else None
         board = max(same, key=lambda one: (one.judge == label, len(one.ranked)), default=None)
-        expected = expectation(order.protocol, order.configurations, board)
-        center = expected_index(board, {subject.hash for subject in order.subjects})
-        shown, needed = runs_to_price(expected, order.runs, width, center)
+        expected = expectation(plan.protocol, plan.configurations, board)
+        center = expected_index(board, {subject.hash for subject in plan.subjects})
+        shown, needed = runs_to_price(expected, plan.runs, width, center)
         costs = {
-            runs: (await outlook_of(replace(order, runs=runs), store, clients, None)).forecast
+            runs: (await preview_of(replace(plan, runs=runs), store, clients, None)).forecast
             for runs in {*shown, *([] if needed is None else [needed])}
         }
-        return outlook, resolution(expected, costs, len(order.subjects), order.runs, center, width)
+        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)
 
 
-def _values(outlook: Outlook) -> Mapping[str, object]:
-    low, high = _range(outlook.estimates)
+def _values(preview: Preview) -> Mapping[str, object]:
+    low, high = _range(preview.estimates)
     return {
-        "protocol": outlook.order.protocol.name,
-        "runs": outlook.order.runs,
-        "judge": outlook.order.judge.label if outlook.order.judge else None,
-        "subjects": [_values_of(one) for one in outlook.estimates],
-        "candidates": _amounts(sum((one.candidate for one in outlook.estimates), Forecast())),
-        "judging": _amounts(sum((one.judge for one in outlook.estimates), Forecast())),
-        "dollars": outlook.forecast.dollars,
+        "protocol": preview.plan.protocol.name,
+        "runs": preview.plan.runs,
+        "judge": preview.plan.judge.label if preview.plan.judge else None,
+        "subjects": [_values_of(one) for one in preview.estimates],
+        "candidates": _amounts(sum((one.candidate for one in preview.estimates), Forecast())),
+        "judging": _amounts(sum((one.judge for one in preview.estimates), Forecast())),
+        "dollars": preview.forecast.dollars,
         "low": low,
         "high": high,
-        "spent_before": outlook.spent_before.total,
+        "spent_before": preview.spent_before.total,
     }
 
 
@@ -149,13 +149,13 @@ def _basis(one: Estimate) -> str:
     """What the length of replies is taken from, in a word."""
     if not one.whole.calls:
         return "nothing left"
-    if one.habit.own:
+    if one.usual.own:
         return "its own"
-    return plural(one.habit.subjects, "other") if one.habit.subjects else "assumed"
+    return plural(one.usual.subjects, "other") if one.usual.subjects else "assumed"
 
 
-def _view(outlook: Outlook) -> RenderableType:
-    order, estimates = outlook.order, outlook.estimates
+def _view(preview: Preview) -> RenderableType:
+    plan, estimates = preview.plan, preview.estimates
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("subject", overflow="fold", ratio=1)
     for name in ("calls", "tokens", "candidate", "judge", "from", "to"):
@@ -168,9 +168,9 @@ def _view(outlook: Outlook) -> RenderableType:
         judges = sum((one.judge for one in estimates), Forecast())
         table.add_section()
         table.add_row("all", *_cells(candidates, judges, *_range(estimates)), "", style="bold")
-    where = " + ".join(str(configuration) for configuration in order.configurations)
-    judge = label_text(order.judge.label) if order.judge else "none"
-    head = Text(f"\n{label_text(order.protocol.name)} · {plural(order.runs, 'run')} · {where} · judge {judge}\n")
+    where = " + ".join(str(configuration) for configuration in plan.configurations)
+    judge = label_text(plan.judge.label) if plan.judge else "none"
+    head = Text(f"\n{label_text(plan.protocol.name)} · {plural(plan.runs, 'run')} · {where} · judge {judge}\n")
     foot = Text(
         "What is stored already is taken off. candidate, judge: dollars at list prices, every token in full (caches "
         "may make it cheaper). as: whose stored replies these are expected to be like. from, to: both together, if "
@@ -178,16 +178,16 @@ def _view(outlook: Outlook) -> RenderableType:
         "the subject's own are stored, of one subject's runs.",
         style="dim",
     )
-    return Group(head, table, foot, Text(f"In all {_whole(outlook)}{_so_far(outlook)}."))
+    return Group(head, table, foot, Text(f"In all {_whole(preview)}{_so_far(preview)}."))
 
 
-def _whole(outlook: Outlook) -> str:
-    dollars = outlook.forecast.dollars
+def _whole(preview: Preview) -> str:
+    dollars = preview.forecast.dollars
     return "an amount that is not known: a price is missing (?)" if dollars is None else _dollars(dollars)
 
 
-def _so_far(outlook: Outlook) -> str:
-    spent = outlook.spent_before
+def _so_far(preview: Preview) -> str:
+    spent = preview.spent_before
     return f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
 
 

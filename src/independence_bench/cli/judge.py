@@ -29,11 +29,12 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import carry_out, closing_lines, outlook_lines, print_asked
+from independence_bench.cli.run import carry_out, closing_lines, preview_lines, print_asked
 from independence_bench.cli.trust import gate, trust_option
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import INTERRUPTED, Outlook, Wanted, conduct, judge_of, open_judge, with_local
-from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
+from independence_bench.engine.schedule import run
+from independence_bench.engine.session import Preview, RunOptions, judge_of, open_judge, with_local
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.spec import check_url
@@ -122,14 +123,12 @@ def command(
         protocol = weighed(protocol, weights)
         with opened.reading() as connection:
             subjects = tuple(registry.stored_subjects(connection).values())
-        wanted = Wanted(
+        options = RunOptions(
             protocol=protocol,
             files=files,
             configurations=configurations(protocol, variants, modes),
-            wishes=(),
             subjects=subjects,
             roster=roster,
-            runs=0,
             judge=None,
             again=True,
             at_once=parallel,
@@ -138,45 +137,45 @@ def command(
             price=a_token(price),
             allow=gate(),
         )
-        complete = judge_in_turn(wanted, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
+        complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
         raise SystemExit(1)
 
 
-def judge_in_turn(wanted: Wanted, judges: Sequence[str], store: Store) -> bool:
-    """Have *judges* judge what is *wanted*, one after the other, then print their rankings; whether all was judged.
+def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> bool:
+    """Have *judges* judge what is *options*, one after the other, then print their rankings; whether all was judged.
 
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
     that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
     """
     if len(judges) == 1:
-        return carry_out(replace(wanted, judge=judges[0]), store, ask=False)
-    asyncio.run(_look_up(wanted, judges))
+        return carry_out(replace(options, judge=judges[0]), store, ask=False)
+    asyncio.run(_look_up(options, judges))
     console = err()
     labels: list[str | None] = []
     try:
-        complete = take_turns(wanted, judges, store, console, labels.append)
+        complete = take_turns(options, judges, store, console, labels.append)
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
-    print_asked(wanted, store, labels)
+    print_asked(options, store, labels)
     console.print("compare the judges: aib judges", soft_wrap=True)
     return complete
 
 
-async def _look_up(wanted: Wanted, judges: Sequence[str]) -> None:
+async def _look_up(options: RunOptions, judges: Sequence[str]) -> None:
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
     for name in judges:
         if name != TABLE_JUDGE:
-            one = replace(wanted, judge=name)
-            read_key(wanted.roster.endpoint(judge_of(one).endpoint), one.allow)
+            one = replace(options, judge=name)
+            read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
                 async with open_judge(one):
                     pass
 
 
 def take_turns(
-    wanted: Wanted, judges: Sequence[str], store: Store, console: Console, tell: Callable[[str | None], None]
+    options: RunOptions, judges: Sequence[str], store: Store, console: Console, tell: Callable[[str | None], None]
 ) -> bool:
     """Each judge's turn, on what is left of the budget; whether all of them judged everything.
 
@@ -184,33 +183,33 @@ def take_turns(
     """
     complete, spent = True, 0.0
     for place, name in enumerate(judges, start=1):
-        left = None if wanted.budget is None else wanted.budget - spent
+        left = None if options.budget is None else options.budget - spent
         of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
         console.print(f"judge {place} of {len(judges)}: {name}{of_budget}", soft_wrap=True)
         if left is not None and left <= 0:
             console.print("stopped: the budget is used up. The same command goes on from here.", soft_wrap=True)
             return False
-        report = take_turn(replace(wanted, judge=name, budget=left), store, console)
+        report = take_turn(replace(options, judge=name, budget=left), store, console)
         if report is not None:
             tell(report.judge)
         complete = complete and report is not None and report.complete
         spent += 0.0 if report is None else report.budget.spent
-        if report is not None and report.stopped == INTERRUPTED:
+        if report is not None and isinstance(report.stopped, Interrupted):
             return False
     return complete
 
 
-def take_turn(wanted: Wanted, store: Store, console: Console) -> Report | None:
+def take_turn(options: RunOptions, store: Store, console: Console) -> Report | None:
     """One judge's turn, with progress on *console*; None where that judge could not be asked at all."""
     watch = Watch(console)
 
-    def approve(outlook: Outlook) -> bool:
-        for line in outlook_lines(outlook):
+    def approve(preview: Preview) -> bool:
+        for line in preview_lines(preview):
             console.print(line, soft_wrap=True)
         return True
 
     try:
-        report = asyncio.run(conduct(wanted, store, approve, watch))
+        report = asyncio.run(run(options, store, approve, watch))
     except (EndpointUnusable, SubjectError) as error:
         console.print(f"not judged: {error}", soft_wrap=True)
         return None

@@ -26,8 +26,9 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import Watch
 from independence_bench.cli.run import closing_lines
 from independence_bench.cli.trust import gate, trust_option
-from independence_bench.engine.ask_names import Asking, NamesRead, names_of, naming_scenarios, unsure
-from independence_bench.engine.session import Wanted, attended, open_judge, with_local
+from independence_bench.engine.ask_names import NameAsker, NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import RunOptions, open_judge, with_local
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import NAME as TABLE_JUDGE
@@ -80,11 +81,11 @@ def command(
             roster = read_roster(models_file)
             if local_url:
                 roster = with_local(roster, check_url(local_url))
-            wanted = Wanted(
-                protocol, files, (), (), (), roster, 0, judge, calls_at_once=parallel_tasks, budget=budget,
-                price=a_token(price), allow=gate(),
+            options = RunOptions(
+                protocol, files, roster, judge, calls_at_once=parallel_tasks, budget=budget, price=a_token(price),
+                allow=gate(),
             )  # fmt: skip
-            complete = ask(wanted, unsure(readings), opened)
+            complete = ask(options, unsure(readings), opened)
             readings = names_of(opened, protocol)
     if as_json:
         click.echo(names_json(protocol, readings))
@@ -96,30 +97,29 @@ def command(
         raise SystemExit(1)
 
 
-def ask(wanted: Wanted, left: list[NamesRead], store: Store) -> bool:
-    """Have the model that is wanted read what is *left*, with progress on stderr; whether all of it was read."""
-    if wanted.judge == TABLE_JUDGE:
+def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
+    """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
+    if options.judge == TABLE_JUDGE:
         raise WrongUse("the embedded judge knows no names; -j takes a model")
     console = err()
     watch = Watch(console)
-    console.print(f"{plural(len(left), 'conversation')} to be read by {wanted.judge}", soft_wrap=True)
+    console.print(f"{plural(len(left), 'conversation')} to be read by {options.judge}", soft_wrap=True)
     try:
-        asking = asyncio.run(_ask(wanted, left, store, watch))
+        report = asyncio.run(_ask(options, left, store, watch))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
     with store.reading() as connection:
         spent = attempts.spending(connection)
-    for line in (watch.line(asking.report, over=True), *closing_lines(asking.report, spent)):
+    for line in (watch.line(report, over=True), *closing_lines(report, spent)):
         console.print(line, soft_wrap=True)
-    return asking.report.complete
+    return report.complete
 
 
-async def _ask(wanted: Wanted, left: list[NamesRead], store: Store, watch: Watch) -> Asking:
-    async with open_judge(wanted) as (judge, clients):
+async def _ask(options: RunOptions, left: list[NamesRead], store: Store, watch: Watch) -> Report:
+    async with open_judge(options) as (judge, clients):
         if not isinstance(judge, ModelJudge):
             raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
-        asking = Asking(left, judge, store, clients)
-        async with attended(asking, watch.in_one_line(asking)):
-            await asking.run(Budget(wanted.budget), wanted.calls_at_once, real_clocks())
-        return asking
+        budget = Budget(options.budget)
+        asker = NameAsker(left, judge, store, clients, budget, options.calls_at_once, real_clocks())
+        return await asker.run_watched(watch.in_one_line(asker))

@@ -8,10 +8,10 @@ import click
 
 from independence_bench.cli.options import LEFT_AT_ONCE, confirmed, err, out
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import GO_AHEAD, closing_lines, outlook_lines
+from independence_bench.cli.run import GO_AHEAD, closing_lines, preview_lines
 from independence_bench.cli.trust import gate
 from independence_bench.engine.ask_injection import Probed, probe
-from independence_bench.engine.session import Outlook, Wanted
+from independence_bench.engine.session import Preview, RunOptions
 from independence_bench.judging.injection import talks
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
@@ -37,14 +37,11 @@ def carry_out_probe(
     *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
     """
     protocol, files = load_with_files(talks.PROTOCOL)
-    wanted = Wanted(
+    options = RunOptions(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
-        wishes=(),
-        subjects=(),
         roster=roster,
-        runs=0,
         judge=judge or protocol.judge.model,
         calls_at_once=calls_at_once,
         budget=budget,
@@ -54,14 +51,14 @@ def carry_out_probe(
     console = err()
     watch = Watch(console)
 
-    def approve(outlook: Outlook) -> bool:
-        for line in outlook_lines(outlook):
+    def approve(preview: Preview) -> bool:
+        for line in preview_lines(preview):
             console.print(line, soft_wrap=True)
-        paid = bool(outlook.forecast.calls) and outlook.forecast.dollars != 0
+        paid = bool(preview.forecast.calls) and preview.forecast.dollars != 0
         return not (ask and paid) or confirmed(GO_AHEAD)
 
     try:
-        probed = asyncio.run(probe(wanted, store, approve, watch.in_one_line))
+        probed = asyncio.run(probe(options, store, approve, watch.in_one_line))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False

@@ -13,9 +13,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Asker
 from independence_bench.engine.run import Progress, Report
-from independence_bench.engine.session import Stoppable
 from independence_bench.escape import label_text
 from independence_bench.report.format import money
 
@@ -32,15 +31,15 @@ class Watch:
         self.started = time.monotonic()
         self.begun: float | None = None  # when the first of several was shown
 
-    async def __call__(self, engine: Engine) -> None:
+    async def __call__(self, engine: Asker) -> None:
         """Show *engine* until cancelled: a table of its subjects, and a line."""
         await self._show(engine, lambda: Group(self._table(engine.report), self._live_line(engine)))
 
-    async def in_one_line(self, work: Stoppable) -> None:
+    async def in_one_line(self, work: Asker) -> None:
         """Show *work*, which has one subject, until cancelled."""
         await self._show(work, lambda: self._live_line(work))
 
-    async def _show(self, work: Stoppable, live: Callable[[], RenderableType]) -> None:
+    async def _show(self, work: Asker, live: Callable[[], RenderableType]) -> None:
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
@@ -50,10 +49,10 @@ class Watch:
                 shown.update(live())
                 await asyncio.sleep(REFRESH)
 
-    def _live_line(self, work: Stoppable) -> Text:
+    def _live_line(self, work: Asker) -> Text:
         return Text(self.line(work.report), style="dim")
 
-    async def _lines(self, work: Stoppable) -> NoReturn:
+    async def _lines(self, work: Asker) -> NoReturn:
         last = ""
         while True:
             await asyncio.sleep(SAY_AGAIN)
@@ -104,7 +103,7 @@ class Watch:
         for r in shown:
             style = {"waiting": "dim", "done": "green", "stopped": "red"}.get(r.state, "")
             table.add_row(
-                label_text(r.subject.label),
+                label_text(r.label),
                 f"{r.done}/{r.planned}",
                 f"{r.judged}/{r.to_judge}",
                 str(r.invalid + r.failed + r.unjudged or ""),

@@ -27,7 +27,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.run import carry_out
 from independence_bench.cli.trust import gate, trust_option
-from independence_bench.engine.session import Outlook, Wanted, with_local
+from independence_bench.engine.session import Preview, RunOptions, with_local
 from independence_bench.errors import SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.spec import ChatModel, Wish, check_url
@@ -81,12 +81,11 @@ def command(
         protocol = weighed(protocol, weights)
         chosen = stored_subjects(opened, protocol, subjects)
         played = configurations(protocol, variants, modes)
-        wanted = Wanted(
+        options = RunOptions(
             protocol=protocol,
             files=files,
             configurations=played,
             wishes=tuple(_wish(subject) for subject in chosen),
-            subjects=(),
             roster=roster,
             runs=runs or protocol.runs,
             judge=judge or _main_judge(opened, protocol, played),
@@ -98,7 +97,7 @@ def command(
             allow=gate(),
             unnamed=not subjects,
         )
-        complete = carry_out(wanted, opened, ask=not yes, check=lambda outlook: _check(outlook, chosen))
+        complete = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
     if not complete:
         raise SystemExit(1)
 
@@ -136,10 +135,10 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     return typed[asked]
 
 
-def _check(outlook: Outlook, stored: Sequence[ChatModel]) -> None:
+def _check(preview: Preview, stored: Sequence[ChatModel]) -> None:
     """Raises SubjectError where a subject would become another one."""
     known = {subject.hash for subject in stored}
-    for subject in outlook.order.subjects:
+    for subject in preview.plan.subjects:
         if subject.hash not in known:
             raise SubjectError(
                 f"{subject.label} has other weights behind its name than when it was played; "

@@ -44,11 +44,11 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import Watch, duration
 from independence_bench.cli.spread import spread_line, spread_of, spread_option
 from independence_bench.cli.trust import gate, trust_option
-from independence_bench.cli.until import aim_line, aim_of, outcome_view, round_line, until_options
-from independence_bench.engine.adaptive import Aim, Course, play_rounds
+from independence_bench.cli.until import outcome_view, round_line, target_line, target_of, until_options
+from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import Spread, conduct_spread
-from independence_bench.engine.session import EMBEDDED, Outlook, Wanted, conduct, with_local
+from independence_bench.engine.schedule import Spread, run
+from independence_bench.engine.session import EMBEDDED, Preview, RunOptions, with_local
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import AUTO, Reasoning, Roster, Wish, check_url, shipped_subjects
@@ -148,18 +148,18 @@ def command(
     from when that was begun: what only today's model or provider does is then not in all of them. Stored runs count;
     stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
     """
-    aim = aim_of(until_width, until_ranked, typed["runs"])
-    wanted = replace(
+    target = target_of(until_width, until_ranked, typed["runs"])
+    options = replace(
         read_order(**typed), at_once=parallel, calls_at_once=parallel_tasks, budget=budget, price=a_token(price)
     )
-    wanted = replace(wanted, protocol=weighed(wanted.protocol, weights))
+    options = replace(options, protocol=weighed(options.protocol, weights))
     named = typed["models"] or split(typed["listed"]) or typed["local_model"]
     with open_store(store, typed=command_line()) as opened:
         ask = not named and not yes
-        if aim is None:
-            complete = carry_out(wanted, opened, ask, spread=spread_of(hours, wanted.runs, err()))
+        if target is None:
+            complete = carry_out(options, opened, ask, spread=spread_of(hours, options.runs, err()))
         else:
-            complete = carry_out_rounds(wanted, aim, opened, ask, spread_of(hours, aim.most, err()))
+            complete = carry_out_rounds(options, target, opened, ask, spread_of(hours, target.most, err()))
     if not complete:
         raise SystemExit(1)
 
@@ -184,8 +184,8 @@ def read_order(
     judge: str | None,
     no_judge: bool,
     again: bool,
-) -> Wanted:
-    """What `order_options` were given, as it is wanted. Raises WrongUse and what the files are wrong by."""
+) -> RunOptions:
+    """What `order_options` were given, as it is options. Raises WrongUse and what the files are wrong by."""
     protocol, files = load_with_files(protocol_name)
     roster = read_roster(models_file)
     if local_url:
@@ -200,7 +200,7 @@ def read_order(
         "provider": provider,
     }
     changes = {name: value for name, value in overrides.items() if value is not None}
-    return Wanted(
+    return RunOptions(
         protocol=protocol,
         files=files,
         configurations=configurations(protocol, variants, modes),
@@ -239,33 +239,29 @@ def _wishes(typed: str, roster: Roster) -> tuple[Wish, ...]:
 
 
 def carry_out(
-    wanted: Wanted,
+    options: RunOptions,
     store: Store,
     ask: bool,
-    check: Callable[[Outlook], None] = lambda outlook: None,
+    check: Callable[[Preview], None] = lambda preview: None,
     spread: Spread | None = None,
 ) -> bool:
-    """Do what is wanted with progress on stderr, then print the ranking; whether everything was completed.
+    """Do what is options with progress on stderr, then print the ranking; whether everything was completed.
 
     *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
     """
     console = err()
     watch = Watch(console)
 
-    def approve(outlook: Outlook) -> bool:
-        check(outlook)
-        for line in outlook_lines(outlook):
+    def approve(preview: Preview) -> bool:
+        check(preview)
+        for line in preview_lines(preview):
             console.print(line, soft_wrap=True)
-        if spread is not None and outlook.forecast.calls:
-            console.print(spread_line(spread, wanted.runs), soft_wrap=True)
-        return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
+        if spread is not None and preview.forecast.calls:
+            console.print(spread_line(spread, options.runs), soft_wrap=True)
+        return not ask or not preview.forecast.calls or confirmed(GO_AHEAD)
 
-    if spread is None:
-        conducted = conduct(wanted, store, approve, watch)
-    else:
-        conducted = conduct_spread(wanted, store, approve, watch, spread)
     try:
-        report = asyncio.run(conducted)
+        report = asyncio.run(run(options, store, approve, watch, spread))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
@@ -273,80 +269,82 @@ def carry_out(
         console.print("nothing was sent")
         return False
     console.print(watch.line(report, over=True), soft_wrap=True)
-    _close(wanted, store, report, console)
+    _close(options, store, report, console)
     return report.complete
 
 
-def carry_out_rounds(wanted: Wanted, aim: Aim, store: Store, ask: bool, spread: Spread | None = None) -> bool:
-    """The same in rounds, as many as *aim* takes, with a table of what was settled at the end."""
+def carry_out_rounds(
+    options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None = None
+) -> bool:
+    """The same in rounds, as many as *target* takes, with a table of what was settled at the end."""
     console = err()
     watch = Watch(console)
     started = time.monotonic()
 
-    def approve(outlook: Outlook) -> bool:
-        console.print(aim_line(aim), soft_wrap=True)
-        for line in outlook_lines(outlook):
+    def approve(preview: Preview) -> bool:
+        console.print(target_line(target), soft_wrap=True)
+        for line in preview_lines(preview):
             console.print(line, soft_wrap=True)
-        if spread is not None and outlook.forecast.calls:
-            console.print(spread_line(spread, aim.most), soft_wrap=True)
-        return not ask or not outlook.forecast.calls or confirmed(GO_AHEAD)
+        if spread is not None and preview.forecast.calls:
+            console.print(spread_line(spread, target.most), soft_wrap=True)
+        return not ask or not preview.forecast.calls or confirmed(GO_AHEAD)
 
-    def tell(course: Course) -> None:
-        console.print(round_line(course), soft_wrap=True)
+    def tell(adaptive: AdaptiveRun) -> None:
+        console.print(round_line(adaptive), soft_wrap=True)
 
     try:
-        course = asyncio.run(play_rounds(wanted, aim, store, approve, watch, tell, spread))
+        adaptive = asyncio.run(run_adaptive(options, target, store, approve, watch, tell, spread))
     except (asyncio.CancelledError, KeyboardInterrupt):
         console.print(LEFT_AT_ONCE, soft_wrap=True)
         return False
-    if course is None:
+    if adaptive is None:
         console.print("nothing was sent")
         return False
-    console.print(f"{plural(course.round, 'round')} in {duration(time.monotonic() - started)}")
-    _close(wanted, store, course.report, console)
-    printed(out(), outcome_view(course))
-    return course.report.complete
+    console.print(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
+    _close(options, store, adaptive.report, console)
+    printed(out(), outcome_view(adaptive))
+    return adaptive.report.complete
 
 
-def _close(wanted: Wanted, store: Store, report: Report, console: Console) -> None:
+def _close(options: RunOptions, store: Store, report: Report, console: Console) -> None:
     """What could not be completed, what it cost, the ranking, how to read on."""
     with store.reading() as connection:
         spent = attempts.spending(connection)
     for line in closing_lines(report, spent):
         console.print(line, soft_wrap=True)
-    print_asked(wanted, store, [report.judge])
-    say_where_to_read(console, wanted.protocol, report, store)
+    print_asked(options, store, [report.judge])
+    say_where_to_read(console, options.protocol, report, store)
 
 
-def print_asked(wanted: Wanted, store: Store, judges: Collection[str | None]) -> None:
-    """The rankings of what was *wanted*, by judges of those labels; by others where they rank somebody."""
-    keep_exclusions(store, wanted.roster)
-    played = set(wanted.configurations)
-    found = [board for board in boards(store, wanted.protocol) if played & set(board.configurations)]
+def print_asked(options: RunOptions, store: Store, judges: Collection[str | None]) -> None:
+    """The rankings of what was *options*, by judges of those labels; by others where they rank somebody."""
+    keep_exclusions(store, options.roster)
+    played = set(options.configurations)
+    found = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
     if asked := [one for one in found if one.judge is None or one.judge in judges or one.ranked]:
         print_boards(asked)
 
 
-def outlook_lines(outlook: Outlook) -> list[str]:
+def preview_lines(preview: Preview) -> list[str]:
     """What is about to be done and what it may cost."""
-    order, forecast = outlook.order, outlook.forecast
-    count = len(order.subjects)
+    plan, forecast = preview.plan, preview.forecast
+    count = len(plan.subjects)
     lines = []
-    if order.runs:
-        who = label_text(order.subjects[0].label) if count == 1 else f"{count} subjects"
-        where = " + ".join(str(configuration) for configuration in order.configurations)
-        only = f" · only {', '.join(order.experiments)}" if order.experiments else ""
-        lines.append(f"{order.protocol.name} · {who} · {plural(order.runs, 'run')} · {where}{only}")
+    if plan.runs:
+        who = label_text(plan.subjects[0].label) if count == 1 else f"{count} subjects"
+        where = " + ".join(str(configuration) for configuration in plan.configurations)
+        only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
+        lines.append(f"{plan.protocol.name} · {who} · {plural(plan.runs, 'run')} · {where}{only}")
     if forecast.calls:
         dollars = forecast.dollars
         cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
         tokens = forecast.prompt_tokens + forecast.completion_tokens
         lines.append(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
-    before = outlook.spent_before
+    before = preview.spent_before
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
-    lines += [f"note: {label_text(remark)}" for remark in outlook.remarks]
+    lines += [f"note: {label_text(remark)}" for remark in preview.remarks]
     return lines
 
 
@@ -357,9 +355,9 @@ def closing_lines(report: Report, spent: attempts.Spending) -> list[str]:
         lines.append(
             f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most that was paid for twice"
         )
-    reasons = Counter((subject.label, trouble.why) for subject, trouble in report.troubles)
+    reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
-        where = [t.what for s, t in report.troubles if (s.label, t.why) == (label, why)]
+        where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]
         more = f" and {count - 1} more" if count > 1 else ""
         lines.append(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
     if len(reasons) > MOST_TROUBLES:
@@ -386,6 +384,6 @@ def say_where_to_read(console: Console, protocol: Protocol, report: Report, stor
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
         console.print(
-            f"read a conversation: aib show {shlex.quote(label_text(played.subject.label))} {scenario}{name}{at}",
+            f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at}",
             soft_wrap=True,
         )

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from independence_bench.cli.options import F, Number
 from independence_bench.cli.progress import duration
-from independence_bench.engine.schedule import Pause, Spread, gap_of
+from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.report.format import plural
 
 LONGEST = 24.0 * 366  # hours
@@ -31,8 +31,8 @@ def spread_of(hours: float | None, runs: int, console: Console) -> Spread | None
     if hours is None:
         return None
 
-    def tell(pause: Pause) -> None:
-        console.print(pause_line(pause, time.time()), soft_wrap=True)
+    def tell(wait: Wait) -> None:
+        console.print(pause_line(wait, time.time()), soft_wrap=True)
 
     return Spread(gap_of(hours, runs), tell)
 
@@ -45,10 +45,10 @@ def spread_line(spread: Spread, runs: int) -> str:
     )
 
 
-def pause_line(pause: Pause, now: float) -> str:
+def pause_line(wait: Wait, now: float) -> str:
     """What waits, and until when, by the clock of this place."""
-    at = time.strftime("%a %d %b %H:%M", time.localtime(pause.until))
+    at = time.strftime("%a %d %b %H:%M", time.localtime(wait.until))
     return (
-        f"run {pause.run} of {pause.runs} ({plural(pause.subjects, 'subject')}) waits until {at}, "
-        f"{duration(pause.until - now)} from now · Ctrl-C stops; the same command goes on from here"
+        f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
+        f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command goes on from here"
     )

@@ -16,11 +16,11 @@ from independence_bench.engine.adaptive import (
     OPEN,
     OUT_OF_REACH,
     SETTLED,
-    Aim,
-    Course,
-    Standpoint,
+    AdaptiveRun,
+    SubjectStatus,
+    Target,
 )
-from independence_bench.errors import WrongUse
+from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.report.figures import ranks
 from independence_bench.report.format import money, plural
@@ -41,7 +41,7 @@ def until_options(command: F) -> F:
     )(command)
 
 
-def aim_of(width: float | None, ranked: bool, runs: int | None) -> Aim | None:
+def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | None:
     """What is played for; None where the number of runs is fixed. Raises WrongUse for both, or too few runs."""
     if width is None and not ranked:
         return None
@@ -50,49 +50,53 @@ def aim_of(width: float | None, ranked: bool, runs: int | None) -> Aim | None:
     most = MOST if runs is None else runs
     if most < FEWEST:
         raise WrongUse(f"--runs {most}: how runs vary is seen from {FEWEST} on")
-    return Aim(width, most)
+    return Target(width, most)
 
 
-def aim_line(aim: Aim) -> str:
+def target_line(target: Target) -> str:
     """What is about to be done, before what it takes at most."""
-    what = "the ranking stands" if aim.width is None else f"each interval is at most {aim.width:g} wide"
-    return f"until {what}: {FEWEST} to {plural(aim.most, 'run')} of each; if all of them were played:"
+    what = "the ranking stands" if target.width is None else f"each interval is at most {target.width:g} wide"
+    return f"until {what}: {FEWEST} to {plural(target.most, 'run')} of each; if all of them were played:"
 
 
-def round_line(course: Course) -> str:
+def round_line(adaptive: AdaptiveRun) -> str:
     """How far it is, in one line."""
-    look, budget = course.look, course.budget
-    parts = [f"round {course.round}"]
-    if look is not None:
-        parts.append(f"{plural(look.left, 'subject')} left")
-        if course.aim.width is None:
-            parts.append(f"{plural(look.open_pairs, 'pair')} open")
-        if look.widest is not None:
-            wanted = "" if course.aim.width is None else f" ({course.aim.width:g} wanted)"
-            parts.append(f"widest interval {look.widest:.1f}{wanted}")
+    now, budget = adaptive.assessment, adaptive.report.budget
+    parts = [f"round {adaptive.round}"]
+    if now is not None:
+        parts.append(f"{plural(now.left, 'subject')} left")
+        if adaptive.target.width is None:
+            parts.append(f"{plural(now.open_pairs, 'pair')} open")
+        if now.widest is not None:
+            wanted = "" if adaptive.target.width is None else f" ({adaptive.target.width:g} wanted)"
+            parts.append(f"widest interval {now.widest:.1f}{wanted}")
     left = "" if budget.limit is None else f", {money(max(budget.limit - budget.spent, 0.0))} left"
     return " · ".join((*parts, f"{money(budget.spent)} spent{left}"))
 
 
-def outcome_view(course: Course) -> RenderableType:
+def outcome_view(adaptive: AdaptiveRun) -> RenderableType:
     """What was settled of what was played for, and what was not and why: a line for each subject."""
-    aim, look = course.aim, course.look
+    target, now = adaptive.target, adaptive.assessment
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("subject", overflow="fold", ratio=3)
-    for name in ("runs", "index", "width" if aim.width is not None else "ranks"):
+    for name in ("runs", "index", "width" if target.width is not None else "ranks"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("settled", no_wrap=True)
     table.add_column("", overflow="fold", ratio=2)
-    for one in look.standpoints if look else ():
+    for one in now.subjects if now else ():
         yes = "yes" if one.state == SETTLED else "no"
-        table.add_row(label_text(one.subject.label), str(one.runs), *_numbers(one, aim), yes, _why(one, course))
-    goal = "the ranking stands" if aim.width is None else f"intervals of the same test again at most {aim.width:g} wide"
-    settled = sum(one.state == SETTLED for one in look.standpoints) if look else 0
-    whole = len(look.standpoints) if look else 0
+        table.add_row(label_text(one.subject.label), str(one.runs), *_numbers(one, target), yes, _why(one, adaptive))
+    goal = (
+        "the ranking stands"
+        if target.width is None
+        else f"intervals of the same test again at most {target.width:g} wide"
+    )
+    settled = sum(one.state == SETTLED for one in now.subjects) if now else 0
+    whole = len(now.subjects) if now else 0
     head = Text(f"\nPlayed until {goal}: {settled} of {plural(whole, 'subject')} settled\n")
-    if aim.width is not None:
+    if target.width is not None:
         return Group(head, table)
-    looks = aim.most - FEWEST + 1
+    looks = target.most - FEWEST + 1
     foot = (
         f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come to no "
         "more than 5 %. The ranking, at 5 %, may tell more apart."
@@ -100,37 +104,38 @@ def outcome_view(course: Course) -> RenderableType:
     return Group(head, table, Text(foot, style="dim"))
 
 
-def _numbers(one: Standpoint, aim: Aim) -> tuple[str, str]:
+def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
     row = one.row
     if row is None or row.score.index is None:
         return "-", "-"
     again = row.certainty.index.again
-    if aim.width is None:
+    if target.width is None:
         return f"{row.score.index:.1f}", ranks(row)
     return f"{row.score.index:.1f}", "-" if again is None else f"{again.width:.1f}"
 
 
-def _why(one: Standpoint, course: Course) -> str:
+def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
     """What is missing and why it was left at that; for a settled one, what it is."""
-    aim = course.aim
+    target = adaptive.target
     if one.state == INCOMPLETE:
         missing = one.row.missing if one.row else ()
         return f"no index: {label_text(missing[0])}" if missing else "no index: nothing is judged"
-    if aim.width is None:
+    if target.width is None:
         others = one.apart + one.open + one.alike
         said = []
         if one.alike:
-            said.append(f"{one.alike} of {others} cannot be told from it in {plural(aim.most, 'run')}")
+            said.append(f"{one.alike} of {others} cannot be told from it in {plural(target.most, 'run')}")
         if one.open:
-            said.append(f"{one.open} of {others} open{_stopped(course)}")
+            said.append(f"{one.open} of {others} open{_stopped(adaptive)}")
         return "; ".join(said) or ("apart from every other" if others else "nobody to be ranked with")
     if one.state in (OUT_OF_REACH, ALL_RUNS):
         needed = "more runs than anybody plays" if one.needed is None else f"about {plural(one.needed, 'run')}"
-        return f"{needed} needed, --runs {aim.most}"
-    return f"another run would help{_stopped(course)}" if one.state == OPEN else ""
+        return f"{needed} needed, --runs {target.most}"
+    return f"another run would help{_stopped(adaptive)}" if one.state == OPEN else ""
 
 
-def _stopped(course: Course) -> str:
-    if course.stopped is None:
+def _stopped(adaptive: AdaptiveRun) -> str:
+    stopped = adaptive.report.stopped
+    if stopped is None:
         return ""
-    return ": stopped by the budget" if "budget" in course.stopped else f": {course.stopped}"
+    return ": stopped by the budget" if isinstance(stopped, BudgetSpent) else f": {stopped}"

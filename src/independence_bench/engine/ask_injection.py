@@ -1,4 +1,4 @@
-"""Carries out a probe: asks one judge about every conversation of its pairs, bought like any judgement.
+"""Asks one judge about every conversation of the injection probe, each bought like any judgement.
 
 What is stored is not asked again, a budget bounds it, Ctrl-C stops it and the same command goes on. No transcript
 is stored, so no table knows of it. Prints nothing.
@@ -6,21 +6,16 @@ is stored, so no table knows of it. Prints nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import Question
-from independence_bench.calls.executor import Stopped, together
-from independence_bench.calls.ledger import Tally
-from independence_bench.calls.limits import Room
-from independence_bench.calls.pool import Clocks, Shop, open_shop, real_clocks
-from independence_bench.calls.retry import GaveUp
+from independence_bench.calls.pool import Clocks, Pool, real_clocks
+from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
-from independence_bench.engine.run import Order, Progress, Report, Trouble
-from independence_bench.engine.session import Outlook, Wanted, attended, open_judge, outlook_of
-from independence_bench.errors import BudgetSpent
+from independence_bench.engine.run import AtStart, Event, Progress, Report, RunPlan
+from independence_bench.engine.session import Preview, RunOptions, open_judge, preview_of
 from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.prompt import judge_request
@@ -49,89 +44,46 @@ class Probed:
     cost: Cost
 
 
-class Probing:
-    """A probe at work. `report` can be read meanwhile; `judgements`, by key, fill up."""
+class InjectionAsker(Asker):
+    """A probe at work; `judgements`, by key, fill up."""
 
-    def __init__(self, judge: Judge, pairs: Sequence[AttackPair], store: Store, clients: Mapping[str, Client]) -> None:
-        self.judge, self._store, self._clients = judge, store, clients
-        self.cases = cases_of(pairs, judge.hash)
+    def __init__(
+        self,
+        judge: Judge,
+        pairs: Sequence[AttackPair],
+        store: Store,
+        clients: Mapping[str, Client],
+        budget: Budget,
+        calls_at_once: int,
+        clocks: Clocks,
+    ) -> None:
+        self.judge, self.cases = judge, cases_of(pairs, judge.hash)
         self.judgements = stored(store, self.cases)
-        self.report = Report([], Budget())
-        self.tally = Tally()
-        self._stopping = asyncio.Event()
+        known, every = len(self.judgements), len(self.cases)
+        start = AtStart(planned=every, done=every, to_judge=every, judged=known, calls=judge.calls * (every - known))
+        self._progress = Progress(judge.label, start)
+        # a judge that is no model asks nobody, so there is nothing to report
+        report = Report([self._progress] if judge.calls else [], budget)
+        super().__init__(store, clients, report, clocks, calls_at_once, calls_at_once)
 
     @property
     def missing(self) -> list[ProbeInput]:
         """What is still to be judged."""
         return [case for key, case in self.cases.items() if key not in self.judgements]
 
-    def stop(self, why: str) -> None:
-        """Send nothing new; what is in flight is waited for and stored."""
-        self.report.stopped = self.report.stopped or why
-        self._stopping.set()
+    async def ask_all(self, pool: Pool) -> None:
+        """Judge what is missing."""
+        judge = self.judge
+        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
+        left = (
+            Conversation(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, case))
+            for case in self.missing
+        )
+        await self.converse(pool, self._progress, left)
 
-    async def run(self, budget: Budget, calls_at_once: int, clocks: Clocks) -> None:
-        """Judge what is missing. Raises StoreError; all else is in the report."""
-        self.report.budget = budget
-        self._begin()
-        async with open_shop(self._store, self._clients, budget, self._stopping, calls_at_once, clocks) as shop:
-            self.report.lost = shop.lost
-            await shop.buyer.commits.do(
-                lambda c: registry.keep_judge(c, self.judge.hash, self.judge.label, self.judge.spec)
-            )
-            desk = _Desk(shop, Room(calls_at_once), self.tally, clocks.now)
-            await together(self._judge(case, desk) for case in self.missing)
-
-    def _begin(self) -> None:
-        """Put the judge's line into the report: of a judge that is a model, for another one asks nobody."""
-        if isinstance(self.judge, ModelJudge):
-            known, every = len(self.judgements), len(self.cases)
-            to_get = every - known
-            self.report.subjects.append(
-                Progress(
-                    self.judge.model, planned=every, done=every, to_judge=every, judged=known,
-                    calls=to_get, calls_left=to_get, state="playing", tally=self.tally,
-                )
-            )  # fmt: skip
-
-    async def _judge(self, case: ProbeInput, desk: _Desk) -> None:
-        try:
-            judgement = await self.judge.judge(case, desk)
-        except Stopped:
-            return
-        except BudgetSpent as error:
-            self.stop(str(error))
-            return
-        except GaveUp as error:
-            for progress in self.report.subjects:
-                progress.failed += 1
-                progress.calls -= 1
-                progress.calls_left -= 1
-                progress.troubles.append(Trouble(f"a conversation of {case.scenario.id}", error.reason))
-            return
-        self.judgements[case.key(self.judge.hash)] = judgement
-        for progress in self.report.subjects:
-            progress.judged += 1
-            progress.calls_left -= 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    """What a judge is lent."""
-
-    shop: Shop
-    room: Room
-    tally: Tally
-    now: Callable[[], float]
-
-    async def buy(self, question: Question[Judgement]) -> Judgement:
-        """Buy what a judge asks a model."""
-        return await self.shop.buyer.buy(question, self.room, self.tally)
-
-    async def store(self, judgement: Judgement) -> Judgement:
-        """Store a judgement that cost nothing."""
-        await self.shop.buyer.commits.add(results.keep_judgements, (judgement.key, None, judgement, self.now()))
-        return judgement
+    async def _ask(self, case: ProbeInput, calls: ConversationCalls) -> None:
+        self.judgements[case.key(self.judge.hash)] = await self.judge.judge(case, calls)
+        self._progress.events[Event.JUDGED] += 1
 
 
 def cases_of(pairs: Iterable[AttackPair], judge_hash: str) -> dict[str, ProbeInput]:
@@ -158,40 +110,39 @@ def cost_of(store: Store, keys: Iterable[str]) -> Cost:
 
 
 async def probe(
-    wanted: Wanted,
+    options: RunOptions,
     store: Store,
-    approve: Callable[[Outlook], bool],
-    watch: Callable[[Probing], Awaitable[None]],
+    approve: Callable[[Preview], bool],
+    watch: Callable[[Asker], Awaitable[None]],
 ) -> Probed | None:
-    """Probe the judge that is *wanted*; None where *approve* said no.
+    """Probe the judge of *options*; None where *approve* said no.
 
-    *watch* runs beside it and is cancelled at its end. Ctrl-C once: what is in flight is waited for and stored;
-    twice: it is left. Raises EndpointUnusable or StoreError.
+    *watch* runs beside it. Ctrl-C as with `Asker.run_watched`. Raises EndpointUnusable or StoreError.
     """
     pairs = all_pairs()
-    async with open_judge(wanted) as (judge, clients):
-        probing = Probing(judge, pairs, store, clients)
-        if not approve(await _outlook(wanted, probing, store, clients)):
+    async with open_judge(options) as (judge, clients):
+        budget = Budget(options.budget)
+        asker = InjectionAsker(judge, pairs, store, clients, budget, options.calls_at_once, real_clocks())
+        if not approve(await _preview(options, asker, store, clients)):
             return None
-        async with attended(probing, watch(probing)):
-            await probing.run(Budget(wanted.budget), wanted.calls_at_once, real_clocks())
-        found = findings(judge.label, judge.hash, pairs, probing.judgements)
-        return Probed(found, probing.report, cost_of(store, probing.cases))
+        report = await asker.run_watched(watch(asker))
+        found = findings(judge.label, judge.hash, pairs, asker.judgements)
+        return Probed(found, report, cost_of(store, asker.cases))
 
 
-async def _outlook(wanted: Wanted, probing: Probing, store: Store, clients: Mapping[str, Client]) -> Outlook:
-    """What is still to be bought: an order without subjects, and the forecast of the judgements that are missing."""
-    judge = probing.judge
-    order = Order(wanted.protocol, wanted.files, wanted.configurations, (), 0, judge)
-    outlook = await outlook_of(order, store, clients, wanted.budget)
+async def _preview(options: RunOptions, asker: InjectionAsker, store: Store, clients: Mapping[str, Client]) -> Preview:
+    """What is still to be bought: a plan without subjects, and the forecast of the judgements that are missing."""
+    judge = asker.judge
+    plan = RunPlan(options.protocol, options.files, options.configurations, (), 0, judge)
+    preview = await preview_of(plan, store, clients, options.budget)
     if not isinstance(judge, ModelJudge):
-        return outlook
+        return preview
     client = clients[judge.model.endpoint]
     info = await client.info(judge.model.model)
     total = Forecast()
-    for case in probing.missing:
+    for case in asker.missing:
         sent = judge_request(case, judge.model).messages
         prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
         dollars = 0.0 if client.endpoint.free else info.most(prompt, VERDICT_TOKENS)
         total += Forecast(1, prompt, VERDICT_TOKENS, dollars)
-    return replace(outlook, forecast=total)
+    return replace(preview, forecast=total)

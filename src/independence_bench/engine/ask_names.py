@@ -1,8 +1,7 @@
 """Which names and genders the models in a store chose: read by rule, and by a model where the rule is unsure.
 
     readings = names_of(store, protocol)                            # buys nothing
-    asking = Asking(unsure(readings), ModelJudge(model), store, clients)
-    await asking.run(budget, 8, clocks)                             # bought like any judgement
+    await NameAsker(unsure(readings), judge, store, clients, budget, 8, clocks).run()  # bought like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 
 What a model read is stored as its judgement of the conversation by a question of this module's own, so it is bought
@@ -11,23 +10,19 @@ once, resumed, and part of no score. Prints nothing.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import Bad, Good, Question
-from independence_bench.calls.executor import Stopped, together
-from independence_bench.calls.ledger import Tally
-from independence_bench.calls.limits import Room
-from independence_bench.calls.pool import Clocks, Shop, open_shop
-from independence_bench.calls.retry import GaveUp
-from independence_bench.engine.run import Progress, Report, Trouble
-from independence_bench.errors import BudgetSpent
+from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.pool import Clocks, Pool
+from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
+from independence_bench.engine.run import AtStart, Event, Progress, Report, Trouble
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.judge import ModelJudge
@@ -106,8 +101,8 @@ def asks_for_name(scenario: Scenario) -> bool:
 def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> list[NamesRead]:
     """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
 
-    Of those that count (`report.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure by
-    what a model read before. [] where there is none.
+    Of those that count (`analysis.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure
+    by what a model read before. [] where there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
     if not asking:
@@ -216,7 +211,7 @@ def _key(heard_hash: str, judge_hash: str) -> str:
     return content_hash([heard_hash, QUESTION, judge_hash])
 
 
-def question(transcript: Transcript, model: ChatModel) -> Question[Judgement]:
+def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     """What *model* is asked about *transcript*."""
     heard, key = transcript.heard_hash, _key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
@@ -237,11 +232,11 @@ def question(transcript: Transcript, model: ChatModel) -> Question[Judgement]:
         given = {name: float(value) for name, value in marks.items() if value is not None}
         return Judgement(key, heard, QUESTION, model.hash, given, reading, reason)
 
-    def read(completion: Completion) -> Good[Judgement] | Bad:
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
         found = _reading(completion.content, words)
-        return Good(made(found, None)) if found else Bad("the reply is not the JSON that was asked for")
+        return Accepted(made(found, None)) if found else Rejected("the reply is not the JSON that was asked for")
 
-    return Question(
+    return Call(
         info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
         request=asked,
         shelf=results.JUDGEMENTS,
@@ -292,56 +287,38 @@ def _choice(name: str, gender: str) -> Choice:
 # ---------------------------------------------------------------- asking
 
 
-class Asking:
-    """A model at work on what the rule was unsure of. `report` can be read meanwhile."""
+TITLE = "a conversation about names"
+
+
+class NameAsker(Asker):
+    """Has a model read what the rule was unsure of."""
 
     def __init__(
-        self, left: Collection[NamesRead], judge: ModelJudge, store: Store, clients: Mapping[str, Client]
+        self,
+        left: Collection[NamesRead],
+        judge: ModelJudge,
+        store: Store,
+        clients: Mapping[str, Client],
+        budget: Budget,
+        calls_at_once: int,
+        clocks: Clocks,
     ) -> None:
-        self.judge, self._store, self._clients = judge, store, clients
+        many = len(left)
+        start = AtStart(planned=many, done=many, to_judge=many, calls=many)
+        self._judge, self._progress = judge, Progress(judge.label, start)
+        super().__init__(store, clients, Report([self._progress], budget), clocks, calls_at_once, calls_at_once)
         with store.reading() as connection:
-            self._talks = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
-        self.report = Report([], Budget())
-        self._tally = Tally()
-        self._stopping = asyncio.Event()
-        many = len(self._talks)
-        self._progress = Progress(
-            judge.model, planned=many, done=many, to_judge=many, calls=many, calls_left=many, state="playing",
-            tally=self._tally,
-        )  # fmt: skip
-        self.report.subjects.append(self._progress)
+            self._transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
 
-    def stop(self, why: str) -> None:
-        """Send nothing new; what is in flight is waited for and stored."""
-        self.report.stopped = self.report.stopped or why
-        self._stopping.set()
+    async def ask_all(self, pool: Pool) -> None:
+        """Ask about every conversation that is left."""
+        judge = self._judge
+        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
+        left = (Conversation(TITLE, 1, partial(self._ask, transcript)) for transcript in self._transcripts)
+        await self.converse(pool, self._progress, left)
 
-    async def run(self, budget: Budget, calls_at_once: int, clocks: Clocks) -> None:
-        """Ask about every conversation that is left. Raises StoreError; all else is in the report."""
-        self.report.budget = budget
-        judge = self.judge
-        async with open_shop(self._store, self._clients, budget, self._stopping, calls_at_once, clocks) as shop:
-            self.report.lost = shop.lost
-            await shop.buyer.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-            places = Room(calls_at_once)
-            await together(self._ask(talk, shop, places) for talk in self._talks)
-
-    async def _ask(self, talk: Transcript, shop: Shop, places: Room) -> None:
-        progress = self._progress
-        try:
-            judgement = await shop.buyer.buy(question(talk, self.judge.model), places, self._tally)
-        except Stopped:
-            return
-        except BudgetSpent as error:
-            self.stop(str(error))
-            return
-        except GaveUp as error:
-            progress.failed += 1
-            progress.troubles.append(Trouble("a conversation about names", error.reason))
-            return
-        progress.calls_left -= 1
-        if judgement.reason is None:
-            progress.judged += 1
-        else:
-            progress.unjudged += 1
-            progress.troubles.append(Trouble("a conversation about names", judgement.reason))
+    async def _ask(self, transcript: Transcript, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(question(transcript, self._judge.model))
+        self._progress.events[Event.JUDGED if judgement.reason is None else Event.UNJUDGED] += 1
+        if judgement.reason is not None:
+            self._progress.troubles.append(Trouble(TITLE, judgement.reason))

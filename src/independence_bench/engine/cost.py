@@ -55,7 +55,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class UsualReplies:
     """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
 
     by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
@@ -65,14 +65,14 @@ class Habit:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one subject's part of an order will take, its judge apart. None: a price is not known."""
+    """What one subject's part of a plan will take, its judge apart. None: a price is not known."""
 
     subject: ChatModel
     candidate: Forecast
     judge: Forecast
     low: float | None  # dollars of both
     high: float | None
-    habit: Habit
+    usual: UsualReplies
 
     @property
     def whole(self) -> Forecast:
@@ -86,7 +86,7 @@ def estimate(
     to_play: Iterable[Job],
     to_judge: Iterable[Job],
     judge: ChatModel | None,
-    habit: Habit,
+    usual: UsualReplies,
     verdicts: Mapping[str, float],
     infos: Mapping[ChatModel, ModelInfo],
     free: Collection[str],
@@ -103,10 +103,10 @@ def estimate(
     seen = [
         (_typical(subject, scenario), used)
         for _, scenario, script, _ in alike
-        for used in habit.by_script.get(script, ())
+        for used in usual.by_script.get(script, ())
     ]
     for (configuration, scenario, script, stored), number in alike.items():
-        known = habit.by_script.get(script)
+        known = usual.by_script.get(script)
         expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario)
         for place in range(len(scenario.asks)):
@@ -119,12 +119,12 @@ def estimate(
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
             judged += _call(_tokens(asked.record), written, _prices(judge, infos, free)).times(number)
-    spread = RANGE_AGAIN if habit.own else RANGE_THINKING if subject.thinks else RANGE
+    spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
     low, high = (
         added(_moved(played, share, subject, infos, free), _moved(judged, of_verdict, judge, infos, free))
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
-    return Estimate(subject, played, judged, low, high, habit)
+    return Estimate(subject, played, judged, low, high, usual)
 
 
 def _typical(subject: ChatModel, scenario: Scenario) -> Used:

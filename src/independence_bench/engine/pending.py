@@ -1,6 +1,6 @@
-"""What of an order is stored already, and what is left to do: read once, for the forecast and for the engine.
+"""What of a plan is stored already, and what is left to do: read once, for the forecast and for the engine.
 
-Knows orders and the store; changes nothing and sends nothing.
+Knows plans and the store; changes nothing and sends nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
-from independence_bench.engine.cost import Habit
-from independence_bench.engine.run import Order, Trouble
+from independence_bench.engine.cost import UsualReplies
+from independence_bench.engine.run import RunPlan, Trouble
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import Job, jobs
@@ -23,8 +23,8 @@ from independence_bench.store.usage import Used
 
 
 @dataclass(slots=True)
-class Stock:
-    """One subject's part of an order."""
+class Pending:
+    """One subject's part of an plan."""
 
     planned: int = 0  # transcripts
     done: int = 0  # complete
@@ -41,53 +41,52 @@ class Stock:
         return replies + judge_calls * (len(self.to_play) + len(self.to_judge))
 
 
-def take_stock(connection: Connection, order: Order, subject: ChatModel) -> Stock:
-    """What is stored of *subject*'s part of *order* and what is left; for 0 runs: what is stored is judged."""
-    runs = range(order.first, max(order.runs, 1) + 1)
-    every = list(jobs(order.protocol, order.configurations, subject, runs, experiments=order.experiments))
+def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
+    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
+    runs = range(plan.first, max(plan.runs, 1) + 1)
+    every = list(jobs(plan.protocol, plan.configurations, subject, runs, experiments=plan.experiments))
     scripts = {job.script_hash for job in every}
     stored = stored_results.endings(connection, scripts, subject.hash)
-    if not order.runs:
-        every = [job for job in _played(connection, order, subject) if job.transcript_id in stored]
-    judged = stored_results.verdicts(connection, scripts, subject.hash, order.judge.hash) if order.judge else {}
-    stock = Stock(planned=len(every))
+    if not plan.runs:
+        every = [job for job in _played(connection, plan, subject) if job.transcript_id in stored]
+    judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
+    pending = Pending(planned=len(every))
     for job in every:
-        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most orders are new
-        if ending is None or (ending.state == "invalid" and order.again and order.runs):
-            stock.to_play.append(job)
+        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new
+        if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
+            pending.to_play.append(job)
         elif ending.state == "invalid":
-            stock.invalid += 1
-            stock.troubles.append(Trouble(job.title, f"invalid: {ending.reason}; `aib run --again` asks once more"))
+            pending.invalid += 1
+            pending.troubles.append(Trouble(job.title, f"invalid: {ending.reason}; `aib run --again` asks once more"))
         else:
-            stock.done += 1
-            _judging(stock, job, ending.heard_hash, order, judged)
-    # tasks that start in this order also wait in this order
-    stock.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    return stock
+            pending.done += 1
+            _judging(pending, job, ending.heard_hash, plan, judged)
+    pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
+    return pending
 
 
-def _played(connection: Connection, order: Order, subject: ChatModel) -> Iterator[Job]:
-    """The jobs of the runs that count for the order's protocol, whether or not each of them was played."""
-    for results in results_of(connection, order.protocol, order.configurations, subject.hash):
-        wanted = [configuration for configuration in order.configurations if configuration in results.configurations]
+def _played(connection: Connection, plan: RunPlan, subject: ChatModel) -> Iterator[Job]:
+    """The jobs of the runs that count for the plan's protocol, whether or not each of them was played."""
+    for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
+        wanted = [configuration for configuration in plan.configurations if configuration in results.configurations]
         runs = results.runs.get(subject.hash, ())
-        yield from jobs(order.protocol, wanted, subject, runs, experiments=order.experiments)
+        yield from jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
 
 
 def _judging(
-    stock: Stock, job: Job, heard_hash: str, order: Order, judged: Mapping[tuple[str, str], str | None]
+    pending: Pending, job: Job, heard_hash: str, plan: RunPlan, judged: Mapping[tuple[str, str], str | None]
 ) -> None:
-    if order.judge is None:
+    if plan.judge is None:
         return
-    key = (heard_hash, rubric_hash(order.protocol.judge_instructions, job.scenario))
+    key = (heard_hash, rubric_hash(plan.protocol.judge_instructions, job.scenario))
     reason = judged.get(key)
-    if key not in judged or (reason is not None and order.again):
-        stock.to_judge.append(job)
+    if key not in judged or (reason is not None and plan.again):
+        pending.to_judge.append(job)
     elif reason is None:
-        stock.judged += 1
+        pending.judged += 1
     else:
-        stock.unjudged += 1
-        stock.troubles.append(Trouble(job.title, judge_trouble(reason, order.judge.calls)))
+        pending.unjudged += 1
+        pending.troubles.append(Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:
@@ -95,15 +94,15 @@ def judge_trouble(reason: str, judge_calls: int) -> str:
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
 
 
-def habit_of(connection: Connection, subject: ChatModel, stock: Stock) -> Habit:
+def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:
     """What *subject*'s replies to what is left are expected to take.
 
     Its own where there are such; else those of the same model under other settings, else of all others, that think
     as it does. An empty one where nothing is left or nothing is known.
     """
-    scripts = {job.script_hash for job in (*stock.to_play, *stock.to_judge)}
+    scripts = {job.script_hash for job in (*pending.to_play, *pending.to_judge)}
     if not scripts:
-        return Habit()
+        return UsualReplies()
     others = [one for one in registry.stored_subjects(connection).values() if one.thinks == subject.thinks]
     same = [one for one in others if (one.model, one.endpoint) == (subject.model, subject.endpoint)]
     for like in ([one for one in others if one.hash == subject.hash], same, others):
@@ -116,8 +115,8 @@ def habit_of(connection: Connection, subject: ChatModel, stock: Stock) -> Habit:
                 by_script[script] += taken
         if by_script:
             means = {script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items()}
-            return Habit(means, like[0].hash == subject.hash and len(like) == 1, givers)
-    return Habit()
+            return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
+    return UsualReplies()
 
 
 def _mean(used: Sequence[Used]) -> Used:

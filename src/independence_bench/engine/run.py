@@ -1,22 +1,25 @@
-"""What a command is ordered to do, how far it is, and what it came to: values that pass through the engine.
+"""What a command is to do, how far it is, and what it came to: values that pass through the engine.
 
-Knows protocols, subjects and judges; knows nothing of how the order is carried out or shown.
+Knows protocols, subjects and judges; knows nothing of how the plan is carried out or shown.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.ledger import Tally
+from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RunPlan:
     """What one command is to do. *runs* 0: play nothing, judge what is stored."""
 
     protocol: Protocol
@@ -41,23 +44,86 @@ class Trouble:
     why: str
 
 
-@dataclass(slots=True)
-class Progress:
-    """One subject's state; read while it is being written to."""
+@dataclass(frozen=True, slots=True)
+class AtStart:
+    """How far a subject was when the command began, and how many calls were to be made then."""
 
-    subject: ChatModel
     planned: int = 0  # transcripts, stored ones included
-    done: int = 0  # complete, stored ones included
-    invalid: int = 0  # ended by an invalid reply, stored ones included
-    failed: int = 0  # not completed by this command
+    done: int = 0  # complete
+    invalid: int = 0  # ended by an invalid reply
     to_judge: int = 0  # transcripts that are or will be judged
     judged: int = 0
     unjudged: int = 0  # the judge failed
-    calls: int = 0  # replies and judgements that this command has to get
-    calls_left: int = 0  # of those
+    calls: int = 0  # replies and judgements that the command has to get
+
+
+class Event(Enum):
+    """What became of a conversation."""
+
+    PLAYED = auto()
+    INVALID = auto()  # ended by an invalid reply
+    JUDGED = auto()
+    UNJUDGED = auto()  # the judge failed
+    FAILED = auto()  # not completed by this command
+
+
+@dataclass(slots=True)
+class Progress:
+    """One subject's state: how it began, and what has happened since. Read while it is being written to."""
+
+    label: str
+    start: AtStart = AtStart()
+    events: Counter[Event] = field(default_factory=Counter)
+    answered: int = 0  # calls that have their answer, stored or bought
+    dropped: int = 0  # calls that will not be made any more
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def planned(self) -> int:
+        """Transcripts, stored ones included."""
+        return self.start.planned
+
+    @property
+    def done(self) -> int:
+        """Complete ones, stored ones included."""
+        return self.start.done + self.events[Event.PLAYED]
+
+    @property
+    def invalid(self) -> int:
+        """Those that an invalid reply ended, stored ones included."""
+        return self.start.invalid + self.events[Event.INVALID]
+
+    @property
+    def failed(self) -> int:
+        """Those that this command did not complete."""
+        return self.events[Event.FAILED]
+
+    @property
+    def to_judge(self) -> int:
+        """Transcripts that are or will be judged."""
+        return max(self.start.to_judge - self.events[Event.INVALID], 0)
+
+    @property
+    def judged(self) -> int:
+        """Those that are, stored ones included."""
+        return self.start.judged + self.events[Event.JUDGED]
+
+    @property
+    def unjudged(self) -> int:
+        """Those that the judge failed at, stored ones included."""
+        return self.start.unjudged + self.events[Event.UNJUDGED]
+
+    @property
+    def calls(self) -> int:
+        """Replies and judgements that this command has to get."""
+        return self.start.calls - self.dropped
+
+    @property
+    def calls_left(self) -> int:
+        """Those of them that it has not got."""
+        return self.calls - self.answered
 
 
 @dataclass(slots=True)
@@ -67,13 +133,13 @@ class Report:
     subjects: list[Progress]
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
-    stopped: str | None = None  # why it ended early: Ctrl-C, or the budget
+    stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
     judge: str | None = None  # label of who was to judge; None: nobody
 
     @property
-    def troubles(self) -> list[tuple[ChatModel, Trouble]]:
-        """Everything that could not be completed, subject by subject."""
-        return [(progress.subject, trouble) for progress in self.subjects for trouble in progress.troubles]
+    def troubles(self) -> list[tuple[str, Trouble]]:
+        """Everything that could not be completed, with the subject's label, subject by subject."""
+        return [(progress.label, trouble) for progress in self.subjects for trouble in progress.troubles]
 
     @property
     def cost(self) -> float:
@@ -82,5 +148,5 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was ordered is stored and judged."""
+        """Whether everything that was planned is stored and judged."""
         return self.stopped is None and not self.troubles

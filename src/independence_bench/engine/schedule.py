@@ -1,8 +1,8 @@
-"""Runs apart in time: when the next one is due, and the wait for it. Run k of all subjects is played together.
+"""Runs a plan, at once or with its runs apart in time: when the next run is due, and the wait for it.
 
-Knows orders and the store; prints nothing. There is no memory but the store: a run is due so many seconds after its
-predecessor was begun there, so whoever starts again goes on in step, and who was away for a day does not play what was
-missed in one go. Clock and sleep are arguments.
+With a `Spread`, run k of all subjects is played together. There is no memory but the store: a run is due so many
+seconds after its predecessor was begun there, so whoever starts again goes on in step, and who was away for a day does
+not play what was missed in one go. Prints nothing. Clock and sleep are arguments.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from independence_bench.calls.budget import Budget
-from independence_bench.engine.pending import take_stock
+from independence_bench.engine.ask import interruptible
+from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order, Report
-from independence_bench.engine.session import Outlook, Wanted, carry_out, interruptible, outlook_of, settled
-from independence_bench.errors import WrongUse
+from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.session import Preview, RunOptions, play, preview_of, resolved
+from independence_bench.errors import BenchError, WrongUse
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import jobs
@@ -30,17 +31,17 @@ LONGEST_SLEEP = 60.0  # seconds: the clock goes on while a laptop sleeps, and a 
 
 
 @dataclass(slots=True)
-class Pause:
+class Wait:
     """What waits, and until when; Ctrl-C ends it."""
 
     run: int
-    runs: int  # of the order
+    runs: int  # of the plan
     subjects: int  # whose turn it is
     until: float  # seconds since 1970
     report: Report
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def stop(self, why: str) -> None:
+    def stop(self, why: BenchError) -> None:
         """Wait no longer, and begin nothing."""
         self.report.stopped = self.report.stopped or why
         self.stopping.set()
@@ -51,7 +52,7 @@ class Spread:
     """How far apart runs are, and what that is measured with."""
 
     gap: float  # seconds from the beginning of one run to that of the next
-    tell: Callable[[Pause], None]  # called when a wait begins
+    tell: Callable[[Wait], None]  # called when a wait begins
     now: Callable[[], float] = time.time  # seconds since 1970
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -66,45 +67,51 @@ def gap_of(hours: float, runs: int) -> float:
     return hours * HOUR / (runs - 1)
 
 
-async def conduct_spread(
-    wanted: Wanted,
+async def run(
+    options: RunOptions,
     store: Store,
-    approve: Callable[[Outlook], bool],
+    approve: Callable[[Preview], bool],
     watch: Callable[[Engine], Awaitable[None]],
-    spread: Spread,
+    spread: Spread | None = None,
 ) -> Report | None:
-    """Carry out what is wanted run by run, each at its time; None where *approve* said no. Else as `conduct`."""
-    async with settled(wanted) as (order, clients):
-        if not approve(await outlook_of(order, store, clients, wanted.budget)):
+    """Play and judge what *options* ask for; None where *approve* said no.
+
+    *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is waited for
+    and stored; twice: it is left.
+    """
+    async with resolved(options) as (plan, clients):
+        if not approve(await preview_of(plan, store, clients, options.budget)):
             return None
-        return await carry_out_spread(order, store, clients, Budget(wanted.budget), watch, spread)
+        return await play_spread(plan, store, clients, Budget(options.budget), watch, spread)
 
 
-async def carry_out_spread(
-    order: Order,
+async def play_spread(
+    plan: RunPlan,
     store: Store,
     clients: Mapping[str, Client],
     budget: Budget,
     watch: Callable[[Engine], Awaitable[None]],
-    spread: Spread,
+    spread: Spread | None,
 ) -> Report:
-    """Play and judge *order* run by run, each when it is due; a run that was begun goes on at once.
+    """Play and judge *plan* run by run, each when it is due, or for None all at once; a begun run goes on at once.
 
     What a run could not complete is left for the same command later on: the next run does not ask for it.
     """
+    if spread is None:
+        return await play(plan, store, clients, budget, watch)
     whole = Report([], budget)
     began: dict[str, float] = {}  # subject's hash -> when this command began its last run
-    for run in range(order.first, order.runs + 1):
-        wave = replace(order, first=run, runs=run)
-        waiting, due = _due(wave, store, spread.gap, began)
+    for number in range(plan.first, plan.runs + 1):
+        one = replace(plan, first=number, runs=number)
+        waiting, due = _due(one, store, spread.gap, began)
         if due is not None and due > spread.now():
-            pause = Pause(run, order.runs, len(waiting), due, whole)
-            spread.tell(pause)
-            await _wait(pause, spread)
+            wait = Wait(number, plan.runs, len(waiting), due, whole)
+            spread.tell(wait)
+            await _wait(wait, spread)
             if whole.stopped is not None:
                 break
         began |= dict.fromkeys(waiting, spread.now())
-        report = await carry_out(wave, store, clients, budget, watch, spread.now)
+        report = await play(one, store, clients, budget, watch, spread.now)
         whole.subjects += report.subjects
         whole.lost += report.lost
         whole.stopped = report.stopped
@@ -113,35 +120,35 @@ async def carry_out_spread(
     return whole
 
 
-def _due(wave: Order, store: Store, gap: float, began: Mapping[str, float]) -> tuple[list[str], float | None]:
+def _due(plan: RunPlan, store: Store, gap: float, began: Mapping[str, float]) -> tuple[list[str], float | None]:
     """(hashes of the subjects that have something to play in this run, when the first of it may be sent).
 
     None: at once, because it is their first run, or each of them has begun it.
     """
-    run, waiting, due = wave.runs, [], []
+    number, waiting, due = plan.runs, [], []
     with store.reading() as connection:
-        for subject in wave.subjects:
-            if not take_stock(connection, wave, subject).to_play:
+        for subject in plan.subjects:
+            if not find_pending(connection, plan, subject).to_play:
                 continue
             waiting.append(subject.hash)
-            begun = results.begun_at(connection, _scripts(wave, subject), subject.hash)
-            before = begun.get(run - 1, began.get(subject.hash))
-            if run not in begun and before is not None:
+            begun = results.begun_at(connection, _scripts(plan, subject), subject.hash)
+            before = begun.get(number - 1, began.get(subject.hash))
+            if number not in begun and before is not None:
                 due.append(before + gap)
     return waiting, max(due, default=None)
 
 
-def _scripts(order: Order, subject: ChatModel) -> set[str]:
-    of_one_run = jobs(order.protocol, order.configurations, subject, [1], experiments=order.experiments)
+def _scripts(plan: RunPlan, subject: ChatModel) -> set[str]:
+    of_one_run = jobs(plan.protocol, plan.configurations, subject, [1], experiments=plan.experiments)
     return {job.script_hash for job in of_one_run}
 
 
-async def _wait(pause: Pause, spread: Spread) -> None:
+async def _wait(wait: Wait, spread: Spread) -> None:
     """Until it is time, or Ctrl-C."""
-    with interruptible(pause):
-        stopped = asyncio.ensure_future(pause.stopping.wait())
+    with interruptible(wait):
+        stopped = asyncio.ensure_future(wait.stopping.wait())
         try:
-            while not stopped.done() and (left := pause.until - spread.now()) > 0:
+            while not stopped.done() and (left := wait.until - spread.now()) > 0:
                 nap = asyncio.ensure_future(spread.sleep(min(left, LONGEST_SLEEP)))
                 await asyncio.wait((nap, stopped), return_when=asyncio.FIRST_COMPLETED)
                 nap.cancel()

@@ -1,27 +1,22 @@
-"""Opens what an order needs, and carries it out: keys, clients, the embedded model, subjects, the engine.
+"""Opens what a plan needs: keys, clients, the embedded model; looks up its subjects and its judge; foresees its cost.
 
-Between the command line, which says what is wanted, and the engine, which wants it all settled. Prints
-nothing; what a person should see or decide goes through the two callbacks of `conduct`.
+Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. Prints nothing.
 """
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import random
-import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol as Interface
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.pool import real_clocks
 from independence_bench.engine.cost import Estimate, Forecast, estimate
-from independence_bench.engine.pending import habit_of, take_stock
+from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Order, Report
-from independence_bench.errors import EndpointUnusable, SubjectError, WrongUse
+from independence_bench.engine.run import Report, RunPlan
+from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.judging.embedded.table import Table
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -36,25 +31,22 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import attempts, usage
 from independence_bench.store.database import Store
 
-INTERRUPTED = "interrupted"
-COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
-
 # The embedded model is slow and rambles: short replies, taken as they are
 EMBEDDED = Wish(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunOptions:
     """What a command line asks for, before anything is looked up."""
 
     protocol: Protocol
     files: Mapping[str, str]
-    configurations: tuple[Configuration, ...]
-    wishes: tuple[Wish, ...]
-    subjects: tuple[ChatModel, ...]  # settled already: those of the store, to be judged
     roster: Roster
-    runs: int  # 0: judge what is stored
     judge: str | None  # as typed; None for no judging
+    configurations: tuple[Configuration, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    subjects: tuple[ChatModel, ...] = ()  # resolved already: those of the store, to be judged
+    runs: int = 0  # 0: judge what is stored
     again: bool = False  # what was invalid, or failed to be judged, is asked for once more
     at_once: int = 4
     calls_at_once: int = 8
@@ -66,10 +58,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Preview:
     """What a person may want to know before anything is sent."""
 
-    order: Order
+    plan: RunPlan
     forecast: Forecast
     spent_before: attempts.Spending
     budget: float | None
@@ -77,148 +69,105 @@ class Outlook:
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
 
 
-async def conduct(
-    wanted: Wanted,
-    store: Store,
-    approve: Callable[[Outlook], bool],
-    watch: Callable[[Engine], Awaitable[None]],
-) -> Report | None:
-    """Carry out what is wanted; None where *approve* said no.
-
-    *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is
-    waited for and stored; twice: it is left.
-    """
-    async with settled(wanted) as (order, clients):
-        if not approve(await outlook_of(order, store, clients, wanted.budget)):
-            return None
-        return await carry_out(order, store, clients, Budget(wanted.budget), watch)
-
-
 @asynccontextmanager
-async def settled(wanted: Wanted) -> AsyncIterator[tuple[Order, dict[str, Client]]]:
-    """What is wanted as an order, its subjects and judge looked up, and the open clients that it needs.
+async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str, Client]]]:
+    """The plan of *options*, its subjects and judge looked up, and the open clients that it needs.
 
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
-        judge_wish = None if wanted.judge in (None, TABLE_JUDGE) else judge_of(wanted)
-        needed = {wish.endpoint for wish in wanted.wishes} if wanted.runs else set()
+        judge_wish = None if options.judge in (None, TABLE_JUDGE) else judge_of(options)
+        needed = {wish.endpoint for wish in options.wishes} if options.runs else set()
         needed |= {judge_wish.endpoint} if judge_wish else set()
         try:
-            clients = await stack.enter_async_context(_clients(needed, wanted))
-        except EndpointUnusable as error:
-            if judge_wish is None or not str(error).startswith(f"{judge_wish.endpoint} needs"):
+            clients = await stack.enter_async_context(_clients(needed, options))
+        except MissingKey as error:
+            if judge_wish is None or error.endpoint != judge_wish.endpoint:
                 raise
-            if judge_wish.endpoint in {wish.endpoint for wish in wanted.wishes}:
+            if judge_wish.endpoint in {wish.endpoint for wish in options.wishes}:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
-        subjects, left_out = await _settle_all(wanted, clients)
+        subjects, left_out = await _settle_all(options, clients)
         judge: Judge | None = None
-        if wanted.judge == TABLE_JUDGE:
+        if options.judge == TABLE_JUDGE:
             judge = TableJudge(Table.load())
         elif judge_wish is not None:
-            judge = await _model_judge(judge_wish, wanted, clients)
-        order = Order(
-            protocol=wanted.protocol,
-            files=wanted.files,
-            configurations=wanted.configurations,
+            judge = await _model_judge(judge_wish, options, clients)
+        plan = RunPlan(
+            protocol=options.protocol,
+            files=options.files,
+            configurations=options.configurations,
             subjects=tuple(dict.fromkeys(subjects)),
-            runs=wanted.runs,
+            runs=options.runs,
             judge=judge,
-            again=wanted.again,
-            at_once=wanted.at_once,
-            calls_at_once=wanted.calls_at_once,
-            experiments=wanted.experiments,
+            again=options.again,
+            at_once=options.at_once,
+            calls_at_once=options.calls_at_once,
+            experiments=options.experiments,
             left_out=tuple(left_out),
         )
-        yield order, clients
+        yield plan, clients
 
 
-async def carry_out(
-    order: Order,
+async def play(
+    plan: RunPlan,
     store: Store,
     clients: Mapping[str, Client],
     budget: Budget,
     watch: Callable[[Engine], Awaitable[None]],
     now: Callable[[], float] = time.time,
 ) -> Report:
-    """Play and judge *order*, on what is left of *budget*; *watch* and Ctrl-C as with `conduct`.
-
-    *now*: seconds since 1970.
-    """
-    engine = Engine(
-        order,
-        store,
-        clients,
-        budget,
-        now=now,
-        clock=time.monotonic,
-        draw=random.Random().random,  # noqa: S311 - jitter, not secrets
-    )
-    async with attended(engine, watch(engine)):
-        with _seldom_collecting():
-            return await engine.run()
+    """Play and judge *plan* on what is left of *budget*, with *watch* beside it; *now*: seconds since 1970."""
+    engine = Engine(plan, store, clients, budget, replace(real_clocks(), now=now))
+    return await engine.run_watched(watch(engine))
 
 
 @asynccontextmanager
-async def open_judge(wanted: Wanted) -> AsyncIterator[tuple[Judge, dict[str, Client]]]:
-    """The judge that is wanted and the clients that it needs, for who has nothing to play.
+async def open_judge(options: RunOptions) -> AsyncIterator[tuple[Judge, dict[str, Client]]]:
+    """The judge of *options* and the clients that it needs, for who has nothing to play.
 
     Raises EndpointUnusable where a key is missing or nothing answers.
     """
-    if wanted.judge == TABLE_JUDGE:
+    if options.judge == TABLE_JUDGE:
         yield TableJudge(Table.load()), {}
         return
-    wish = judge_of(wanted)
-    async with _clients({wish.endpoint}, wanted) as clients:
-        yield await _model_judge(wish, wanted, clients), clients
+    wish = judge_of(options)
+    async with _clients({wish.endpoint}, options) as clients:
+        yield await _model_judge(wish, options, clients), clients
 
 
-async def _model_judge(wish: Wish, wanted: Wanted, clients: Mapping[str, Client]) -> ModelJudge:
-    model = await _settle(wish, wanted.protocol, clients)
+async def _model_judge(wish: Wish, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
+    model = await _settle(wish, options.protocol, clients)
     room = THINKING_ROOM if wish.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
-    return ModelJudge(replace(model, own_limit=False, max_tokens=room * model.max_tokens), wanted.again)
+    return ModelJudge(replace(model, own_limit=False, max_tokens=room * model.max_tokens), options.again)
 
 
-def judge_of(wanted: Wanted) -> Wish:
+def judge_of(options: RunOptions) -> Wish:
     """The judge that was named, or the protocol's own, called as the protocol says."""
-    default = wanted.protocol.judge
+    default = options.protocol.judge
     # what models.yaml says is how a subject is called
-    own = wanted.judge is None or wanted.judge == default.model
-    found = default if own or wanted.judge is None else wanted.roster.find(wanted.judge)[0]
+    own = options.judge is None or options.judge == default.model
+    found = default if own or options.judge is None else options.roster.find(options.judge)[0]
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
     return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
 
 
-@contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Thousands of calls in flight are objects that live; looking through them for garbage took a fifth of our time."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(COLLECTED, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
 @asynccontextmanager
-async def _clients(names: set[str], wanted: Wanted) -> AsyncIterator[dict[str, Client]]:
+async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
     async with AsyncExitStack() as stack:
-        endpoints = {name: wanted.roster.endpoint(name) for name in sorted(names)}
+        endpoints = {name: options.roster.endpoint(name) for name in sorted(names)}
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
                 raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-        keys = {name: read_key(endpoint, wanted.allow) for name, endpoint in endpoints.items()}
+        keys = {name: read_key(endpoint, options.allow) for name, endpoint in endpoints.items()}
         clients = {}
         for name, endpoint in endpoints.items():
             if name == "embedded":
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
-            client = await stack.enter_async_context(Client(endpoint, keys[name], price=wanted.price))
+            client = await stack.enter_async_context(Client(endpoint, keys[name], price=options.price))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
         yield clients
@@ -229,28 +178,28 @@ async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client])
     return await settle(wish, protocol.temperature, protocol.max_tokens, clients[wish.endpoint], identity)
 
 
-async def _settle_all(wanted: Wanted, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
-    """The subjects that are wanted; with them, where nobody named them, why some are left out.
+async def _settle_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
+    """The subjects of *options*; with them, where nobody named them, why some are left out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
-    subjects, left_out = list(wanted.subjects), []
-    for wish in wanted.wishes:
+    subjects, left_out = list(options.subjects), list[SubjectError]()
+    for wish in options.wishes:
         try:
-            subjects.append(await _settle(wish, wanted.protocol, clients))
+            subjects.append(await _settle(wish, options.protocol, clients))
         except SubjectError as error:
-            if not wanted.unnamed:
+            if not options.unnamed:
                 raise
-            left_out.append(f"left out: {error}")
-    if wanted.wishes and not subjects:
-        raise WrongUse(f"none of these subjects is offered any more; {left_out[0].removeprefix('left out: ')}")
-    return subjects, left_out
+            left_out.append(error)
+    if options.wishes and not subjects:
+        raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
+    return subjects, [f"left out: {error}" for error in left_out]
 
 
-async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], budget: float | None) -> Outlook:
-    """What *order* will take, beside what the store has cost so far."""
-    models = [*order.subjects] if order.runs else []
-    judge = order.judge.model if isinstance(order.judge, ModelJudge) else None
+async def preview_of(plan: RunPlan, store: Store, clients: Mapping[str, Client], budget: float | None) -> Preview:
+    """What *plan* will take, beside what the store has cost so far."""
+    models = [*plan.subjects] if plan.runs else []
+    judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
         models.append(judge)
     infos = {model: await clients[model.endpoint].info(model.model) for model in models}
@@ -259,20 +208,20 @@ async def outlook_of(order: Order, store: Store, clients: Mapping[str, Client], 
     with store.reading() as connection:
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
-        for subject in order.subjects:
-            stock = take_stock(connection, order, subject)
-            habit = habit_of(connection, subject, stock)
+        for subject in plan.subjects:
+            pending = find_pending(connection, plan, subject)
+            usual = usual_replies(connection, subject, pending)
             estimates.append(
-                estimate(order.protocol, subject, stock.to_play, stock.to_judge, judge, habit, verdicts, infos, free)
+                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, infos, free)
             )
-    remarks = [*order.left_out]
+    remarks = [*plan.left_out]
     for model, info in infos.items():
-        remarks += _remarks(order, model, info, model.endpoint in free, budget is not None)
+        remarks += _remarks(plan, model, info, model.endpoint in free, budget is not None)
     whole = sum((one.whole for one in estimates), Forecast())
-    return Outlook(order, whole, spent, budget, tuple(remarks), tuple(estimates))
+    return Preview(plan, whole, spent, budget, tuple(remarks), tuple(estimates))
 
 
-def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
+def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
     """What the endpoint's list says against calling *model* like this."""
     said = []
     if not free and info.most(1, 1) is None:
@@ -290,55 +239,10 @@ def _remarks(order: Order, model: ChatModel, info: ModelInfo, free: bool, bounde
         said.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
         said.append(f"{model.name} does not list reasoning: it may not think, whatever its label says")
-    in_tool_role = any(configuration.delivery == "tool_role" for configuration in order.configurations)
-    if model in order.subjects and in_tool_role and "tools" not in info.parameters:
+    in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
+    if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
         said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
     return said
-
-
-class Stoppable(Interface):
-    """Something at work that can be told to stop: the engine, say."""
-
-    report: Report
-
-    def stop(self, why: str) -> None:
-        """Send nothing new; what is in flight is waited for and stored."""
-        ...
-
-
-@asynccontextmanager
-async def attended(work: Stoppable, watching: Awaitable[None]) -> AsyncIterator[None]:
-    """A block of *work* that Ctrl-C stops gently, with *watching* beside it until it has ended."""
-    beside = asyncio.ensure_future(watching)
-    try:
-        with interruptible(work):
-            yield
-    finally:
-        beside.cancel()
-        await asyncio.gather(beside, return_exceptions=True)
-
-
-@contextmanager
-def interruptible(engine: Stoppable) -> Iterator[None]:
-    """Ctrl-C (and SIGTERM) stops the engine gently; the second one cancels what is in flight."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def interrupted() -> None:
-        if engine.report.stopped is None:
-            engine.stop(INTERRUPTED)
-        elif task is not None:
-            task.cancel()
-
-    def on_signal(_number: int, _frame: object) -> None:
-        loop.call_soon_threadsafe(interrupted)
-
-    # not the loop's own handlers: those do not exist on Windows
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def with_local(roster: Roster, url: str) -> Roster:

@@ -1,6 +1,6 @@
 """transcript + rubric -> a judgement, by a model.
 
-What a judge is sent is made by `brief`, what it answers is read by `verdict`; here the one is exchanged for the
+What a judge is sent is made by `prompt`, what it answers is read by `output`; here the one is exchanged for the
 other, and what came of it becomes a judgement.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
-from independence_bench.calls.call import Bad, Good, Question
+from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.hashing import canonical
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -22,11 +22,11 @@ from independence_bench.store.attempts import CallInfo
 from independence_bench.store.results import Judgement
 
 
-class Desk(Interface):
-    """What the engine lends a judge."""
+class JudgeCalls(Interface):
+    """How a judge asks and stores; the engine provides it."""
 
-    async def buy(self, question: Question[Judgement]) -> Judgement:
-        """Buy what the judge asks a model."""
+    async def ask(self, call: Call[Judgement]) -> Judgement:
+        """The answer of the model that the judge asks."""
         ...
 
     async def store(self, judgement: Judgement) -> Judgement:
@@ -57,7 +57,7 @@ class Judge(Interface):
         """How many calls one judgement takes, when nothing goes wrong."""
         ...
 
-    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """The stored judgement of *case*; its *reason* is set where it failed."""
         ...
 
@@ -89,7 +89,7 @@ class ModelJudge:
         """One."""
         return 1
 
-    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
         request = judge_request(case, self.model)
         key = case.key(self.hash)
@@ -107,8 +107,8 @@ class ModelJudge:
                 reason=verdict.reason if isinstance(verdict, NoVerdict) else None,
             )
 
-        return await desk.buy(
-            Question(
+        return await calls.ask(
+            Call(
                 info=CallInfo(
                     key,
                     "judgement",
@@ -128,12 +128,12 @@ class ModelJudge:
 
 def read_judge(
     completion: Completion, scenario: Scenario, made: Callable[[Verdict | NoVerdict], Judgement]
-) -> Good[Judgement] | Bad:
+) -> Accepted[Judgement] | Rejected:
     """A judge's completion as a judgement, or why it is none."""
     if completion.finish_reason == "content_filter":
-        return Bad("stopped by the provider's filter")
+        return Rejected("stopped by the provider's filter")
     cut_off = completion.finish_reason == "length"
     verdict = parse_verdict(completion.content, scenario.marks)
     if isinstance(verdict, NoVerdict):
-        return Bad(verdict.reason, cut_off)
-    return Good(made(verdict))  # a complete verdict is one, wherever the limit fell
+        return Rejected(verdict.reason, cut_off)
+    return Accepted(made(verdict))  # a complete verdict is one, wherever the limit fell

@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from independence_bench.errors import EndpointUnusable
+from independence_bench.errors import EndpointUnusable, MissingKey
 from independence_bench.models.listing import ModelInfo, read_models, read_providers
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
@@ -283,7 +283,7 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     """The endpoint's API key from the environment, once *allow* has let it go there.
 
-    Raises EndpointUnusable where it is needed and not there, and what *allow* raises.
+    Raises MissingKey where it is needed and not there, EndpointUnusable where it is no key, and what *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:
@@ -292,10 +292,7 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     if not key:
         if endpoint.dialect == "local":
             return None
-        raise EndpointUnusable(
-            f"{endpoint.name} needs an API key: put {endpoint.key_variable}=... into .env (see .env.example) or "
-            "the environment"
-        )
+        raise MissingKey(endpoint.name, endpoint.key_variable)
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
     if key in FIELDS:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.table import READER, JudgedWords, Table
-from independence_bench.judging.judge import Desk
+from independence_bench.judging.judge import JudgeCalls
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Line, Transcript
@@ -46,7 +46,7 @@ class TableJudge:
         """None."""
         return 0
 
-    async def judge(self, case: JudgingInput, desk: Desk) -> Judgement:
+    async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
         evidence = evidence_of(case.transcript, case.scenario)
         marks, reasons, without = {}, [], []
@@ -60,7 +60,7 @@ class TableJudge:
             reasons.append(f"{mark.name}: {phrases or 'no phrase weighed much'}")
         if without:
             reasons.append(f"no grounds for {', '.join(without)}")
-        return await desk.store(
+        return await calls.store(
             Judgement(
                 key=case.key(self.hash),
                 heard_hash=case.transcript.heard_hash,

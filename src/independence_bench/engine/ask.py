@@ -1,0 +1,205 @@
+"""The one loop that asks models: for replies, for judgements, for names, for injection probes. Concurrency lives here.
+
+Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
+to (`calls.retry`) and becomes a line of the report, which can be read at any time. Ctrl-C stops it gently.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol as Interface
+from typing import TypeVar
+
+from independence_bench.calls.call import Call
+from independence_bench.calls.executor import Stopped
+from independence_bench.calls.limits import EndpointSlots
+from independence_bench.calls.pool import Clocks, Pool, open_pool
+from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.engine.run import Event, Progress, Report, Trouble
+from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
+from independence_bench.models.client import Client
+from independence_bench.store import results
+from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement
+
+A = TypeVar("A")
+FEWEST_WORKERS = 256  # conversations of one subject under way or waiting for a slot: enough to choose the longest from
+
+COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One thing to ask about."""
+
+    title: str
+    calls: int  # that it takes when nothing goes wrong
+    work: Callable[[ConversationCalls], Awaitable[None]]
+    rank: int = 0  # added to the priority of each of its calls
+    fresh: bool = False  # nothing of it can be stored, so nothing is looked up before its first call
+
+
+@dataclass(slots=True)
+class ConversationCalls:
+    """What one conversation asks, and what a judge asks about it."""
+
+    pool: Pool
+    slots: EndpointSlots
+    progress: Progress
+    left: int  # calls of the conversation that are not made yet
+    rank: int
+    fresh: bool  # what is asked next follows from an answer that was bought just now
+
+    async def ask(self, call: Call[A]) -> A:
+        """The answer to *call*, stored or bought. Raises what `Executor.execute` raises."""
+        ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
+        slots = self.slots.at(call.info.endpoint)
+        answer = await self.pool.executor.execute(ranked, slots, self.progress.tally, self.fresh)
+        self.left -= 1
+        self.progress.answered += 1
+        self.fresh = call.info.key in self.pool.executor.ledger.fresh
+        return answer
+
+    async def store(self, judgement: Judgement) -> Judgement:
+        """Store a judgement that cost nothing."""
+        row = (judgement.key, None, judgement, self.pool.clocks.now())
+        await self.pool.commits.add(results.keep_judgements, row)
+        return judgement
+
+
+class Asker(ABC):
+    """One command's work at models. `report` can be read at any time while `run` is at work."""
+
+    def __init__(
+        self, store: Store, clients: Mapping[str, Client], report: Report, clocks: Clocks, calls_at_once: int, most: int
+    ) -> None:
+        """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one endpoint."""
+        self.report, self.calls_at_once = report, calls_at_once
+        self._store, self._clients, self._clocks, self._most = store, clients, clocks, most
+        self._stopping = asyncio.Event()
+
+    @abstractmethod
+    async def ask_all(self, pool: Pool) -> None:
+        """Ask for everything that is missing."""
+
+    def stop(self, why: BenchError) -> None:
+        """Send nothing new; what is in flight is waited for and stored."""
+        self.report.stopped = self.report.stopped or why
+        self._stopping.set()
+
+    async def run(self) -> Report:
+        """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
+        budget = self.report.budget
+        async with open_pool(self._store, self._clients, budget, self._stopping, self._most, self._clocks) as pool:
+            self.report.lost = pool.lost
+            try:
+                with _seldom_collecting():
+                    await self.ask_all(pool)
+            except BaseExceptionGroup as errors:
+                # the store is shared by all tasks: when it fails, it fails in each, and once is enough to say
+                if (failures := errors.subgroup(StoreError)) is not None:
+                    raise _first(failures) from None
+                raise
+        return self.report
+
+    async def run_watched(self, watching: Awaitable[None]) -> Report:
+        """`run`, with *watching* beside it, which is cancelled at the end.
+
+        Ctrl-C once: what is in flight is waited for and stored; twice: it is left.
+        """
+        beside = asyncio.ensure_future(watching)
+        try:
+            with interruptible(self):
+                return await self.run()
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
+
+    async def converse(self, pool: Pool, progress: Progress, conversations: Iterable[Conversation]) -> None:
+        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
+        slots, left = EndpointSlots(self.calls_at_once), iter(conversations)
+        progress.state = "playing"
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(FEWEST_WORKERS, 8 * self.calls_at_once)):
+                group.create_task(self._work_off(pool, progress, slots, left))
+        if progress.state == "playing":
+            progress.state = "stopped" if self.report.stopped else "done"
+
+    async def _work_off(
+        self, pool: Pool, progress: Progress, slots: EndpointSlots, left: Iterator[Conversation]
+    ) -> None:
+        """One conversation after the other, beside other tasks that take theirs from *left* too."""
+        for one in left:
+            if self._stopping.is_set():
+                break
+            calls = ConversationCalls(pool, slots, progress, one.calls, one.rank, one.fresh)
+            try:
+                await one.work(calls)
+            except Stopped:
+                break
+            except BudgetSpent as error:
+                self.stop(error)
+                break
+            except GaveUp as error:
+                progress.events[Event.FAILED] += 1
+                progress.troubles.append(Trouble(one.title, error.reason))
+                if error.reach in (Reach.MODEL, Reach.ENDPOINT):
+                    progress.state = "stopped"
+            progress.dropped += calls.left
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Collect garbage rarely: thousands of calls in flight are live objects, and scanning them took 15 % of our CPU."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(COLLECTED, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+class Stoppable(Interface):
+    """Something at work that can be told to stop: an `Asker`, or a wait between two runs."""
+
+    report: Report
+
+    def stop(self, why: BenchError) -> None:
+        """Begin nothing new."""
+        ...
+
+
+@contextmanager
+def interruptible(work: Stoppable) -> Iterator[None]:
+    """Ctrl-C (and SIGTERM) stops *work* gently; the second one cancels what is in flight."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupted() -> None:
+        if work.report.stopped is None:
+            work.stop(Interrupted())
+        elif task is not None:
+            task.cancel()
+
+    def on_signal(_number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(interrupted)
+
+    # not the loop's own handlers: those do not exist on Windows
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
