@@ -24,7 +24,7 @@ from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
-from independence_bench.protocol.conversation import Talk, Words
+from independence_bench.protocol.conversation import Talk, Transcript, Words
 from independence_bench.protocol.plan import Job, opening, request
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.database import Store
@@ -210,10 +210,11 @@ class _Player:
 
     async def _judge_stored(self, job: Job, calls: ConversationCalls) -> None:
         transcript, _ = await self.pool.commits.do(partial(results.read_transcript, transcript_id=job.transcript_id))
-        await self._judge(job, JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions), calls)
+        await self._judge(job, transcript, calls)
 
-    async def _judge(self, job: Job, case: JudgingInput, calls: ConversationCalls) -> None:
+    async def _judge(self, job: Job, transcript: Transcript, calls: ConversationCalls) -> None:
         assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
+        case = JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions)
         try:
             judgement = await self.plan.judge.judge(case, calls)
         except GaveUp as error:
