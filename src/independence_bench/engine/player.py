@@ -164,9 +164,7 @@ class _Player:
         self._ended(job, Event.PLAYED)
         try:
             if plan.judge is not None:
-                await self._judge(
-                    job, JudgingInput(talk.transcript, job.scenario, plan.protocol.judge_instructions), calls
-                )
+                await self._judge(job, talk.transcript, calls)
         finally:
             await kept  # handed over before the judge's claim, so it is durable before the judge is asked
 
