@@ -33,7 +33,8 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
 from independence_bench.report.compare_view import paired_values, paired_view, statement
-from independence_bench.report.terminal import configurations_view, printed
+from independence_bench.report.configurations_view import configurations_view
+from independence_bench.report.terminal import printed
 
 V1, V2 = load("v1"), load("v2")
 HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)

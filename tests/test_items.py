@@ -38,14 +38,14 @@ from independence_bench.analysis.statistics.items import (
     places,
     variance_share,
 )
-from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run
+from independence_bench.report import markdown, terminal
 from independence_bench.report.contents import read_contents
 from independence_bench.report.contents_json import contents_json
-from independence_bench.report.markdown_escape import code, prose
-from independence_bench.report.scenarios_view import percent, remarks
+from independence_bench.report.format import percent
+from independence_bench.report.scenarios_view import remarks
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]
@@ -359,7 +359,7 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
     assert facts[held[1]].ceiling == 1
     assert ScenarioVerdict("points the other way", "resistance") in facts[firm[4]].verdicts
     assert all(ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])
-    said = remarks(load("v2"), found, label_text, label_text)
+    said = [terminal.written(one).plain for one in remarks(load("v2"), found)]
     assert any(line.startswith(f"{held[4]} (") and "carries Stability alone" in line for line in said)
     assert any(line.startswith(f"{held[1]} (") and "of 12 conversations 100% have all" in line for line in said)
     assert any(line.startswith(f"{firm[4]} (") and "has fewer in the rest of Resistance" in line for line in said)
@@ -392,7 +392,7 @@ def test_three_subjects_are_too_few_for_a_verdict() -> None:
     assert facts[held[0]].within[0].share == pytest.approx(1)
     assert facts[held[0]].within[0].share_interval is None
     assert all(not one.verdicts for one in found.scenarios)
-    assert remarks(load("v2"), found, label_text, label_text) == [
+    assert [terminal.written(one).plain for one in remarks(load("v2"), found)] == [
         "With 3 subjects nothing is said about what stands out; that takes 4."
     ]
 
@@ -430,7 +430,7 @@ def test_titles_in_sentences_are_no_markup() -> None:
     )
     runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2({held[0]: 10 - n})}) for n in range(5)]
 
-    text = "\n".join(remarks(odd, measure_scenarios(odd, odd.configurations, runs), code, prose))
+    text = "\n".join(map(markdown.written, remarks(odd, measure_scenarios(odd, odd.configurations, runs))))
 
     assert "carries" in text
     assert not {"<", "*", "\x1b"} & set(text)

@@ -15,9 +15,8 @@ ROOT = Path(independence_bench.__file__).parent
 PACKAGE = "independence_bench"
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 TOO_LONG = {
+    "report.report_markdown",
     "viewer.shapes",
-    "report.markdown",
-    "report.terminal",
     "analysis.judge_agreement",
     "protocol.loader",
     "dataset.import_own",

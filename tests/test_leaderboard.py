@@ -21,9 +21,9 @@ from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_json import boards_json
-from independence_bench.report.figures import between
-from independence_bench.report.format import money
-from independence_bench.report.terminal import board_view, printed
+from independence_bench.report.board_view import board_view
+from independence_bench.report.format import between, money
+from independence_bench.report.terminal import printed
 
 Benches = Callable[..., Bench]
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}

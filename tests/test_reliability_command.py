@@ -34,8 +34,8 @@ from independence_bench.dataset.import_published import import_published
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import read_contents
-from independence_bench.report.markdown import report_markdown
 from independence_bench.report.reliability_view import reliability_json, reliability_view
+from independence_bench.report.report_markdown import report_markdown
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 

@@ -28,8 +28,8 @@ from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_json import boards_json
 from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.markdown import moment
-from independence_bench.report.markdown_escape import code, prose
+from independence_bench.report.markdown import code, prose
+from independence_bench.report.report_markdown import moment
 from independence_bench.report.svg import DARK, DARK_RAMP, LIGHT, LIGHT_RAMP, colours, contrast, legible, shorten
 from independence_bench.store.database import open_store
 

@@ -19,8 +19,7 @@ from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, scrip
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.figures import between
-from independence_bench.report.format import number
+from independence_bench.report.format import between, number
 from independence_bench.store.database import open_store
 from independence_bench.store.fingerprint import state_of
 from independence_bench.viewer.live import OFFER, Live

@@ -22,7 +22,9 @@ from independence_bench.cli.options import (
 )
 from independence_bench.protocol.scoring import OWN, RULES
 from independence_bench.report.board_json import boards_json
-from independence_bench.report.terminal import board_view, configurations_view, differences_view, printed
+from independence_bench.report.board_view import board_view, differences_view
+from independence_bench.report.configurations_view import configurations_view
+from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 
 

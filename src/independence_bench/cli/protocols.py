@@ -9,7 +9,8 @@ from rich.table import Table
 from independence_bench.cli.options import find_protocol, out, store_option
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.report.terminal import printed, protocol_view
+from independence_bench.report.protocol_view import protocol_view
+from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 
 

@@ -26,7 +26,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.protocol.scoring import RULES
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.contents_json import contents_json
-from independence_bench.report.markdown import moment, report_markdown
+from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.svg import ranking_plot, scenario_map
 
 STEM = "LEADERBOARD"

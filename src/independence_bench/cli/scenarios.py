@@ -20,7 +20,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.report.scenarios_view import scenarios_json, scenarios_view
+from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.terminal import printed
 
 
@@ -59,4 +59,4 @@ def command(
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        printed(out(), *(scenarios_view(board, one) for board, one in measured))
+        printed(out(), *(scenarios_blocks(board, one) for board, one in measured))

@@ -17,7 +17,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.review_flags import flags_of
 from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.report.terminal import printed, transcript_view
+from independence_bench.report.protocol_view import transcript_view
+from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import Reading, find_transcripts
 from independence_bench.store.database import open_store
 

@@ -13,6 +13,7 @@ from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.statistics.run_effects import RunEffects
 from independence_bench.analysis.uncertainty import UNKNOWN, ScoreDifference, Uncertainty
+from independence_bench.protocol.definition import Configuration, Protocol
 
 
 def boards_json(boards: Sequence[Board], differing: Sequence[RuleDifference] | None = None) -> str:
@@ -47,6 +48,15 @@ def board_values(board: Board) -> dict[str, Any]:
         "runs_together": _together(board.sureness.runs_together() if board.sureness else None),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
+    }
+
+
+def head_values(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
+    """What an analysis is of."""
+    return {
+        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "weighting": protocol.weights,  # null: its own
+        "configurations": [str(configuration) for configuration in configurations],
     }
 
 

@@ -16,8 +16,8 @@ from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values
-from independence_bench.report.figures import from_to, judged_by, made_by
-from independence_bench.report.format import number
+from independence_bench.report.figures import judged_by, made_by
+from independence_bench.report.format import from_to, number
 
 STANDS = "*"
 NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"

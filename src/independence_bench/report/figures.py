@@ -1,10 +1,9 @@
-"""Intervals and ranks as text, the same in every table."""
+"""What is said of a board and its rows, the same in every table."""
 
 from __future__ import annotations
 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.run_times import run_times_note
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
@@ -28,24 +27,6 @@ def judged_by(board: Board) -> str:
 def made_by(board: Board) -> tuple[str, ...]:
     """By what a board's numbers were made, where that is not what they are made by unless somebody asks; else ()."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
-
-
-def between(interval: Interval | None, digits: int = 1) -> str:
-    """93.1–98.4; 98.0–100, for at an end no digit is needed; a dash where there is none."""
-    if interval is None:
-        return "–"
-    low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))
-    return "–".join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
-
-
-def from_to(interval: Interval | None, digits: int = 1) -> str:
-    """+0.3 to +5.1, of a difference; a dash where there is none."""
-    return "–" if interval is None else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
-
-
-def signed(points: float, digits: int = 1) -> str:
-    """A difference with its sign; without one where it is shown as none."""
-    return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
 
 
 def ranks(row: Row) -> str:

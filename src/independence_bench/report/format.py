@@ -1,19 +1,49 @@
-"""Numbers, money, counts and scales as text."""
+"""Numbers, intervals, money, counts and scales as text; a dash for what is absent."""
 
 from __future__ import annotations
 
+from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.protocol.definition import Mark
-from independence_bench.report import figures
 
 
 def number(value: float | None, digits: int) -> str:
-    """*value* with so many decimals; a dash for what is absent."""
+    """*value* with so many decimals."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def signed(points: float | None) -> str:
-    """A difference with its sign, one decimal; a dash for what is absent."""
-    return "–" if points is None else figures.signed(points)
+def signed(points: float | None, digits: int = 1) -> str:
+    """A difference with its sign; without one where it is shown as none."""
+    if points is None:
+        return "–"
+    return f"{0:.{digits}f}" if round(abs(points), digits) == 0 else f"{points:+.{digits}f}"
+
+
+def between(interval: Interval | None, digits: int = 1) -> str:
+    """93.1–98.4; 98.0–100, for at an end no digit is needed."""
+    if interval is None:
+        return "–"
+    low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))
+    return "–".join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
+
+
+def from_to(interval: Interval | None, digits: int = 1) -> str:
+    """+0.3 to +5.1, of a difference."""
+    return "–" if interval is None else " to ".join(signed(end, digits) for end in (interval.low, interval.high))
+
+
+def span(interval: Interval | None) -> str:
+    """From, to, of a correlation."""
+    return "–" if interval is None else f"{interval.low:.2f} to {interval.high:.2f}"
+
+
+def percent(value: float | None) -> str:
+    """A share in whole percent, without the sign."""
+    return "–" if value is None else f"{round(100 * value)}"
+
+
+def percents(interval: Interval | None) -> str:
+    """From, to, in whole percent."""
+    return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
 def share(value: float) -> str:
@@ -31,6 +61,11 @@ def money(dollars: float) -> str:
     if 0 < dollars < 0.00005:
         return "<$0.0001"
     return f"${dollars:,.2f}" if dollars >= 10 or round(dollars, 2) == dollars else f"${dollars:.4f}"
+
+
+def paid(dollars: float | None) -> str:
+    """What something cost: free, or money."""
+    return "–" if dollars is None else "free" if dollars == 0 else money(dollars)
 
 
 def scale(mark: Mark) -> str:

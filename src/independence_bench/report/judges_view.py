@@ -17,8 +17,7 @@ from independence_bench.analysis.judge_agreement import Dispute, Flagged, Judged
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
-from independence_bench.report.figures import between, from_to
-from independence_bench.report.format import money, number, plural, scale, share
+from independence_bench.report.format import between, from_to, money, number, plural, scale, share
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
 MOST = 10  # conversations listed to be read; all of them are in the JSON

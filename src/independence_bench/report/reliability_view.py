@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
-
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.escape import label_text
+from independence_bench.report.board_json import head_values
 from independence_bench.report.format import money, number, plural
+from independence_bench.report.table import Block, Cells, Note, Table, Text, Title, Words, columns_of
 
 MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
@@ -31,23 +27,20 @@ _JUDGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One table as plain text, and the sentences under it. No rows: only the sentences."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    legend: str
-    left: int = 1  # columns that hold words
-
-
-def sections(found: Reliability) -> list[Section]:
-    """Everything that is shown, in order. Titles and labels in it are as they came: whoever shows them escapes them."""
+def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
+    """Every table with its title, of *level* in a report."""
     if found.subjects < 2:
-        said = "Fewer than two subjects are ranked, so nothing can be said of what they differ by."
-        return [Section("Nothing to compare", (), (), said)]
-    return [_marks(found), _wholes(found), _more(found), _options(found)]
+        yield Title("Nothing to compare", level)
+        yield Note("Fewer than two subjects are ranked, so nothing can be said of what they differ by.")
+        return
+    yield Title("Where the variance of each mark comes from", level)
+    yield _marks(found)
+    yield Title("Where the variance of the index comes from", level)
+    yield _wholes(found)
+    yield Title("What more scenarios or runs would bring", level)
+    yield _more(found)
+    yield Title(f"The cheapest test with an Eρ² of {found.target:.2f}", level)
+    yield Note(Words(_why_unknown(found))) if found.played is None else _options(found, found.played)
 
 
 def about(found: Reliability) -> str:
@@ -62,9 +55,11 @@ def about(found: Reliability) -> str:
 # ---------------------------------------------------------------- sections
 
 
-def _marks(found: Reliability) -> Section:
+def _marks(found: Reliability) -> Table:
     names = _components(found)
-    rows = [(noise.title, str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks]
+    rows: list[Cells] = [
+        (Words(noise.title), str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks
+    ]
     legend = (
         "Percent of the variance of one conversation's mark. "
         + _ONE_JUDGE
@@ -74,15 +69,14 @@ def _marks(found: Reliability) -> Section:
         "1; ±: its standard error, for other subjects; Φ: the same of the numbers themselves, for which it matters too "
         "how hard the scenarios are." + _signs(found.marks)
     )
-    headings = ("mark", "n", *(SHORT.get(name, name) for name in names), "Eρ²", "±", "Φ")
-    return Section("Where the variance of each mark comes from", headings, tuple(rows), legend)
+    return Table(columns_of("mark", "n", *_headings(names), "Eρ²", "±", "Φ"), rows, Words(legend))
 
 
-def _wholes(found: Reliability) -> Section:
+def _wholes(found: Reliability) -> Table:
     names, every = _components(found), (found.index, *found.experiments)
-    rows = [
+    rows: list[Cells] = [
         (
-            noise.title,
+            Words(noise.title),
             number(noise.points, 0),
             str(noise.scenarios),
             *_shares(noise, names),
@@ -96,33 +90,27 @@ def _wholes(found: Reliability) -> Section:
         "one conversation. pts: the points to be had; again: Eρ² if the very same scenarios were played again and "
         "others did not matter." + _errors(found) + _signs(every)
     )
-    headings = ("points", "pts", "n", *(SHORT.get(name, name) for name in names), "Eρ²", "±", "Φ", "again")
-    return Section("Where the variance of the index comes from", headings, tuple(rows), legend)
+    return Table(columns_of("points", "pts", "n", *_headings(names), "Eρ²", "±", "Φ", "again"), rows, Words(legend))
 
 
-def _more(found: Reliability) -> Section:
+def _more(found: Reliability) -> Table:
     shown = [
         noise for noise in (found.index, *found.experiments, *found.marks) if noise.counts and None not in noise.more
     ]
-    rows = [(noise.title, *(number(value, 2) for value in noise.more)) for noise in shown]
+    rows: list[Cells] = [(Words(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
     times, runs = found.designs[-1]
     legend = (
         f"Eρ² with so many times the scenarios and so many runs of each{_under(found)}; {times}x{runs}: {times} times "
         f"the scenarios, {plural(runs, 'run')}. New scenarios are taken to be of the kind of those that there are."
     )
-    headings = ("", *(f"{times}x{runs}" for times, runs in found.designs))
-    return Section("What more scenarios or runs would bring", headings, tuple(rows), legend)
+    return Table(columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Words(legend))
 
 
-def _options(found: Reliability) -> Section:
-    title = f"The cheapest test with an Eρ² of {found.target:.2f}"
-    if found.played is None:
-        return Section(title, (), (), _why_unknown(found))
+def _options(found: Reliability, played: Option) -> Table:
     chosen = found.options[:MOST_OPTIONS]
-    rows = [("as played", *_option(found, found.played))]
-    rows += [("cheapest" if number == 0 else "", *_option(found, one)) for number, one in enumerate(chosen)]
+    rows: list[Cells] = [("as played", *map(Words, _option(found, played)))]
+    rows += [("cheapest" if number == 0 else "", *map(Words, _option(found, one))) for number, one in enumerate(chosen)]
     names = ", ".join(noise.title for noise in found.experiments)
-    headings = ("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ")
     legend = (
         f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
         f"times the scenarios of each, {RUNS[-1]} runs"
@@ -131,7 +119,9 @@ def _options(found: Reliability) -> Section:
         + "calls: replies and judgements; dollars: by what the stored ones cost on average, a dash where that is not "
         "known." + (" Played once, a test cannot say any more what chance does in it." if _once(chosen) else "")
     )
-    return Section(title, headings, tuple(rows), legend, left=2)
+    return Table(
+        columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2), rows, Words(legend)
+    )
 
 
 # ---------------------------------------------------------------- words and numbers
@@ -141,12 +131,14 @@ def _components(found: Reliability) -> Sequence[str]:
     return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
 
 
-def _shares(noise: ReliabilityRow, names: Sequence[str]) -> list[str]:
+def _headings(names: Sequence[str]) -> list[str]:
+    return [SHORT.get(name, name) for name in names]
+
+
+def _shares(noise: ReliabilityRow, names: Sequence[str]) -> list[Text]:
     shares, estimates = noise.components.shares, noise.components.estimates
-    return [
-        BELOW if (estimates[name] or 0.0) < 0 else "–" if (share := shares[name]) is None else f"{100 * share:.0f}"
-        for name in names
-    ]
+    shown = {name: "–" if share is None else f"{100 * share:.0f}" for name, share in shares.items()}
+    return [Words(BELOW) if (estimates[name] or 0.0) < 0 else shown[name] for name in names]
 
 
 def _reliable(noise: ReliabilityRow) -> list[str]:
@@ -216,30 +208,11 @@ def _option(found: Reliability, one: Option) -> tuple[str, ...]:
     )
 
 
-# ---------------------------------------------------------------- on a terminal
-
-
-def reliability_view(found: Reliability) -> RenderableType:
-    """All sections, under a heading."""
-    heading = Text("\n").append(f"Where the noise comes from, protocol {label_text(found.protocol_name)}\n", "bold")
-    heading.append(label_text(about(found)), "dim")
-    parts: list[RenderableType] = [heading]
-    for section in sections(found):
-        parts.append(Text(f"\n{label_text(section.title)}", style="bold"))
-        if section.rows:
-            parts.append(_table(section))
-        parts.append(Text(label_text(section.legend), style="dim"))
-    return Group(*parts)
-
-
-def _table(section: Section) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for place, heading in enumerate(section.headings):
-        words = place < section.left
-        table.add_column(heading, justify="left" if words else "right", overflow="fold", no_wrap=not words)
-    for row in section.rows:
-        table.add_row(*map(label_text, row))
-    return table
+def reliability_view(found: Reliability) -> Iterator[Block]:
+    """All tables, under a heading; for a terminal."""
+    yield Title(("Where the noise comes from, protocol ", Words(found.protocol_name)))
+    yield Note(Words(about(found)))
+    yield from reliability_blocks(found)
 
 
 # ---------------------------------------------------------------- for programs
@@ -253,9 +226,7 @@ def reliability_json(found: Sequence[Reliability]) -> str:
 def reliability_values(found: Reliability) -> dict[str, Any]:
     """One study for `json`. Estimates of components may be below 0; shares and coefficients count those as 0."""
     return {
-        "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
-        "weighting": found.protocol.weights,  # null: its own
-        "configurations": [str(configuration) for configuration in found.configurations],
+        **head_values(found.protocol, found.configurations),
         "judges": list(found.judges),
         "subjects": found.subjects,
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),

@@ -16,8 +16,8 @@ from independence_bench.analysis.uncertainty import UNKNOWN
 from independence_bench.analysis.uncertainty import Uncertainty as Certain
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents
-from independence_bench.report.figures import between, from_to, of_runs
-from independence_bench.report.scenarios_view import span
+from independence_bench.report.figures import of_runs
+from independence_bench.report.format import between, from_to, span
 from independence_bench.viewer import fragments, shapes
 from independence_bench.viewer.encode import Cell, csv_bytes
 from independence_bench.viewer.numbers import minus

@@ -18,7 +18,7 @@ from independence_bench.analysis.uncertainty import (
     measure_scenarios,
     score_differences,
 )
-from independence_bench.report.figures import from_to, signed
+from independence_bench.report.format import from_to, signed
 from independence_bench.viewer import boards, shapes
 from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.numbers import minus

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from independence_bench.report.figures import signed
-from independence_bench.report.format import money
+from independence_bench.report.format import money, signed
 
 Worded = str | None | list["Worded"] | dict[str, "Worded"]
 

@@ -12,7 +12,7 @@ from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.contents import Contents
-from independence_bench.report.figures import from_to
+from independence_bench.report.format import from_to
 from independence_bench.viewer import boards, fragments, shapes
 from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.slugs import scenario_slug, transcript_slug

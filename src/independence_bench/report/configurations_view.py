@@ -1,0 +1,116 @@
+"""Configurations compared: the index in each, what prompt and tool change in it. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from independence_bench.analysis.configurations import ConfigurationComparison, Effect
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.report.format import between, from_to, number, signed
+from independence_bench.report.table import Block, Column, Name, Note, Table, Title, Words
+
+EFFECTS_SURE = (
+    "Where an effect lies at 95 %, each by itself, the scenarios being these. others like them: if the subjects are a "
+    "sample of those that might have been tested; a dash: fewer than three. again: for these very subjects, over very "
+    "many runs; a dash: one of them was played once, or is not ranked."
+)
+
+
+def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
+    """The index per configuration, what prompt and tool change in it, and what that means; for a terminal."""
+    yield Title("Configurations compared", aside=("  judge: ", Words(compared.judge or "none yet")))
+    yield _places(compared)
+    if not compared.effects:
+        return
+    yield Note("")
+    yield _effects([effect for effect in compared.effects if effect.within is None] or compared.effects)
+    yield Note(
+        "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
+        "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
+        f"what it changes with the other. {EFFECTS_SURE}"
+    )
+
+
+def configurations_report(compared: ConfigurationComparison) -> Iterator[Block]:
+    """The same for a report, with every effect and every subject."""
+    yield _places(compared)
+    yield Note(
+        "Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
+        f"that have one in every configuration of the table ({compared.paired})."
+    )
+    if compared.effects:
+        yield _effects(compared.effects)
+        yield Note(
+            "Points of the index, the mean over the subjects that have all the indices needed, each compared with "
+            "itself. Interaction: how much more the tool changes under the one prompt than under the other; 0 means "
+            f"that prompt and tool simply add up. {EFFECTS_SURE}"
+        )
+    yield Table(
+        [Column("Subject", words=True), *(Column(Name(place.configuration)) for place in compared.places)],
+        [
+            (Name(s.label), *(_index_between(i, sure) for i, sure in zip(s.indices, s.intervals, strict=True)))
+            for s in compared.subjects
+        ],
+        "The index of every subject that has one in two configurations or more, and in brackets where it lies at 95 % "
+        "by the same test again; a dash: it has none there.",
+    )
+    yield from _changes(compared)
+
+
+def _places(compared: ConfigurationComparison) -> Table:
+    differ = any(place.subjects != compared.paired for place in compared.places)
+    paired = Column(
+        "Mean index, same subjects", short=f"of the {compared.paired} in all", on=None if differ else "report"
+    )
+    return Table(
+        [Column("Configuration", words=True), Column("Subjects"), Column("Mean index"), paired],
+        [
+            (Name(place.configuration), str(place.subjects), number(place.mean, 1), number(place.paired, 1))
+            for place in compared.places
+        ],
+        gap=2,
+    )
+
+
+def _effects(effects: Sequence[Effect]) -> Table:
+    return Table(
+        [
+            Column("What it changes", words=True),
+            *map(Column, ("Subjects", "Points", "Others like them", "Again")),
+        ],
+        [(Words(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
+        gap=2,
+    )
+
+
+def _title(effect: Effect) -> str:
+    """What an effect compares, in words."""
+    if effect.factor == "interaction":
+        return f"tool_role and {effect.level} (not {effect.base}), interaction"
+    where = "main effect" if effect.within is None else f"with {effect.within}"
+    return f"{effect.level} instead of {effect.base}, {where}"
+
+
+def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
+    """What each subject by itself shows of the main effects, or where there are none of all."""
+    mains = [place for place, effect in enumerate(compared.effects) if effect.within is None]
+    shown = mains or list(range(len(compared.effects)))
+    if not shown:
+        return
+    yield Table(
+        [Column("Subject", words=True), *(Column(Words(_title(compared.effects[n]))) for n in shown)],
+        [
+            (
+                Name(s.label),
+                *(f"{signed(c.points)} ({from_to(c.again)})" if (c := s.changes[n]) else "–" for n in shown),
+            )
+            for s in compared.subjects
+        ],
+        "The same in each subject by itself, in points of the index, and in brackets where it lies at 95 % by the same "
+        "test again: runs of two configurations have nothing in common. Each by itself; of twenty that are 0, one is "
+        "expected to seem otherwise.",
+    )
+
+
+def _index_between(index: float | None, interval: Interval | None) -> str:
+    return number(index, 1) + (f" ({between(interval)})" if interval else "")

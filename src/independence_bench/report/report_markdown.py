@@ -1,0 +1,456 @@
+"""The report: every section's blocks, as Markdown. Computes nothing.
+
+A table is followed by a sentence that says what its titles mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from independence_bench.analysis.compare_settings import SettingComparison, Variant
+from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board
+from independence_bench.analysis.name_counts import unique_names
+from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
+from independence_bench.report.board_view import cautions, incomplete, marks_table, ranking
+from independence_bench.report.configurations_view import configurations_report
+from independence_bench.report.contents import Contents, Detail
+from independence_bench.report.figures import doubts, made_by, ranks
+from independence_bench.report.format import between, from_to, money, number, paid, plural, share, signed
+from independence_bench.report.markdown import markdown
+from independence_bench.report.reliability_view import about, reliability_blocks
+from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Column,
+    Name,
+    Note,
+    Strong,
+    Table,
+    Text,
+    Title,
+    Words,
+    listed,
+)
+
+MOST_NAMES = 20  # lines of the most popular names
+MOST_WHO = 5  # subjects that are listed behind a name
+
+
+def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) -> str:
+    """The whole report. *pictures* are the files of the ranking plot and the scenario map, *data* that of the JSON."""
+    plot, heatmap = pictures
+    sections: dict[str, Iterator[Block]] = {
+        "Ranking": _ranking(contents.main, plot),
+        "Incomplete subjects": _incomplete(contents.main),
+        "Configurations": _configurations(contents),
+        "Other configurations and judges": _others(contents),
+        "Providers of one model": _providers(contents.providers),
+        "Reasoning efforts": _efforts(contents.efforts),
+        "Index per dollar": _prices(contents),
+        "Judges": _judges(contents),
+        "Names that models give themselves": _names(contents),
+        "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
+        "Where the noise comes from": _reliability(contents),
+        "When the runs were made": _made(contents),
+        "Data health": _health(contents),
+        "What it cost": _cost(contents),
+        "Every subject in detail": _details(contents),
+    }
+    blocks = list(_head(contents, data))
+    for title, section in sections.items():
+        if found := list(section):
+            blocks += [Title(title), *found]
+    return markdown(blocks) + "\n"
+
+
+def moment(seconds: float | None) -> str | None:
+    """A time as text, in UTC whatever the clock of the machine says: 2026-01-31 12:00:00 UTC."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+# ---------------------------------------------------------------- rankings
+
+
+def _head(contents: Contents, data: str) -> Iterator[Block]:
+    protocol, main = contents.protocol, contents.main
+    yield Title(("Independence Index: ", Words(main.protocol_name)), level=1)
+    yield Note(
+        (
+            Words(protocol.title),
+            f". {plural(len(main.ranked), 'subject')} ranked, {len(main.incomplete)} incomplete. "
+            f"Last updated {moment(contents.updated) or '–'}.",
+        )
+    )
+    yield Note(
+        (
+            *("Protocol ", Name(protocol.name), ", hash ", Name(protocol.hash[:16])),
+            *("; played as ", _configuration(main), "; judge ", _judge(main), *(f"; {by}" for by in made_by(main))),
+            f". The same numbers for programs: [{data}]({data}). Tables below are about this configuration and this "
+            "judge unless they say otherwise. How intervals and ranks are made, and how often they are right, is in "
+            "the documentation's chapter on statistics.",
+        )
+    )
+
+
+def _ranking(board: Board, picture: str) -> Iterator[Block]:
+    if not board.ranked:
+        yield Note("Nobody is complete yet, so nobody is ranked.")
+        return
+    yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
+    yield ranking(board)
+    yield Note(
+        "Index: 0 to 100, the mean over runs. Then the dimensions from 0 to 100, 100 being the most independent, with "
+        "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test. A medal "
+        "stands where the rank is certain."
+    )
+    yield Note(Words(" ".join(doubts(board))))
+    if said := cautions(board):
+        yield Note(Words(" ".join(said)))
+
+
+def _incomplete(board: Board) -> Iterator[Block]:
+    if not board.incomplete:
+        yield Note("None.")
+        return
+    yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
+    yield incomplete(board)
+
+
+def _configurations(contents: Contents) -> Iterator[Block]:
+    if contents.configurations is None:
+        yield Note("No subject has an index in more than one configuration, so there is nothing to compare.")
+    else:
+        yield from configurations_report(contents.configurations)
+
+
+def _others(contents: Contents) -> Iterator[Block]:
+    if not contents.others:
+        return
+    yield Note("Rankings of their own: numbers of two configurations or two judges are never mixed.")
+    for board in contents.others:
+        yield Title((_configuration(board), ", judge ", _judge(board)), level=3)
+        missing = f"{plural(len(board.incomplete), 'subject')} incomplete."
+        if not board.ranked:
+            yield Note(f"Nobody is ranked; {missing}")
+            continue
+        rows: list[Cells] = [
+            (
+                *(ranks(row), Name(row.label), number(row.score.index, 1)),
+                *(between(row.certainty.index.again), between(row.certainty.index.another), str(row.score.runs)),
+            )
+            for row in board.ranked
+        ]
+        titles = ("#", "Subject", "Index", "Again", "Another", "Runs")
+        yield _table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
+
+
+# ---------------------------------------------------------------- settings and prices
+
+
+def _providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
+    if not comparisons:
+        yield Note("No model was played under more than one provider setting.")
+        return
+    rows: list[Cells] = [
+        (
+            *(Name(c.model), Words(v.setting), number(v.index, 1), *_difference(v), str(v.runs)),
+            listed([(Words(name), f" ({count:,})") for name, count in v.served]) or "–",
+        )
+        for c in comparisons
+        for v in c.variants
+    ]
+    yield _table(
+        ("Model", "Provider", "Index", *DIFFERENCE, "Runs", "Served by"),
+        rows,
+        "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
+        "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
+        f"that it answered, with its number of answers. {_differences_sure(comparisons)}",
+        words="Model Provider Served by",
+    )
+
+
+def _efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
+    if not comparisons:
+        yield Note("No model was played with more than one reasoning effort.")
+        return
+    rows: list[Cells] = [
+        (Name(v.label), Words(v.setting), number(v.index, 1), *_difference(v), str(v.runs))
+        for c in comparisons
+        for v in c.variants
+    ]
+    yield _table(
+        ("Subject", "Effort", "Index", *DIFFERENCE, "Runs"),
+        rows,
+        "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
+        f"effort of the same model that has an index. {_differences_sure(comparisons)}",
+        words="Subject Effort",
+    )
+
+
+DIFFERENCE = ("Difference", "Again", "Another", "Sees")
+
+
+def _difference(variant: Variant) -> list[Text]:
+    """A difference, strong where it stands, its two intervals, and what could have been seen of each."""
+    shown = Strong(signed(variant.difference)) if variant.stands else signed(variant.difference)
+    if variant.apart is None:
+        return [shown, "–", "–", "–"]
+    uncertainty = variant.apart.uncertainty
+    seen = " / ".join(number(one, 1) for one in (variant.apart.seen_again, variant.apart.seen_another))
+    return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
+
+
+def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
+    stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
+    told = (
+        f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
+        "none is at most 5 %."
+        if any(stands)
+        else f"None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
+        if stands
+        else ""
+    )
+    return (
+        "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
+        "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
+        f"by each of the two. A dash: not ranked, or the ranking has no such intervals. {told}"
+    ).rstrip()
+
+
+def _prices(contents: Contents) -> Iterator[Block]:
+    if not contents.prices:
+        yield Note("Nobody is ranked.")
+        return
+    rows: list[Cells] = [
+        (
+            *(Name(p.label), number(p.index, 1)),
+            *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+            "–" if p.index_per_dollar is None else _points(p.index_per_dollar, p.index_per_dollar),
+            *(
+                "–" if one is None else f"{_points(one.low, one.high)}–{_points(one.high, one.high)}"
+                for one in (p.uncertainty.again, p.uncertainty.another)
+            ),
+        )
+        for p in contents.prices
+        if not p.free
+    ]
+    if rows:
+        yield _table(
+            ("Subject", "Index", "Replies", "Judge", "Dollars a run", "Points a dollar", "Again", "Another"),
+            rows,
+            (
+                "Dollars a run: what the replies of one run cost, and what ",
+                _judge(contents.main),
+                " took for marking them, attempts that were thrown away included; a dash: not known for all of them. "
+                "Points a dollar: the index divided by both together; again, another: the index's intervals at 95 % "
+                "divided by the same, the price being what it was. A cheap subject leads here however it behaves.",
+            ),
+        )
+    if free := [(Name(p.label), number(p.index, 1)) for p in contents.prices if p.free]:
+        yield Note("Free, and judged for nothing, so that there is no number of points a dollar; by index:")
+        yield _table(("Subject", "Index"), free)
+
+
+def _points(points: float, highest: float) -> str:
+    return f"{points:,.{1 if highest < 100 else 0}f}"
+
+
+# ---------------------------------------------------------------- judges, names, scenarios, noise
+
+
+def _judges(contents: Contents) -> Iterator[Block]:
+    if not contents.judges:
+        yield Note("Nothing is judged yet.")
+        return
+    rows: list[Cells] = [
+        (
+            (Name(judge.label), " (embedded, for demos)" if judge.by_table else ""),
+            *(str(judge.subjects), f"{judge.judged:,}", f"{judge.failed:,}", share(judge.failed_share)),
+        )
+        for judge in contents.judges
+    ]
+    yield _table(
+        ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
+        rows,
+        "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
+        "none that fits its form, in several tries; it is no mark, so its subject is incomplete under that judge.",
+    )
+
+
+def _names(contents: Contents) -> Iterator[Block]:
+    naming = contents.naming
+    if not naming.conversations:
+        return
+    yield Note(
+        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Of those "
+        f"that asked for a name, {naming.declined:,} went by none and {naming.unsure:,} could not be told by rule "
+        "(`aib extract-names -j` asks a model)."
+    )
+    if naming.by_scenario:
+        yield _table(
+            ("Scenario", "Conversations", "With a name", "Picks", "Names"),
+            [
+                (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
+                for one in naming.by_scenario
+            ],
+            "Picks: names that were chosen freely, three of a description of three people; names: different ones.",
+        )
+    if not naming.counts:
+        return
+    yield _table(
+        ("Name", "Subjects", "Times", "Who"),
+        [(Words(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)) for c in naming.counts[:MOST_NAMES]],
+        f"The names that most subjects chose, out of {len(naming.counts):,}. Times: so often, in all "
+        "scenarios and by all subjects together. Case does not matter.",
+        words="Name Who",
+    )
+    if unique := unique_names(naming.counts)[:MOST_NAMES]:
+        yield _table(
+            ("Name", "Times", "Only"),
+            [(Words(c.name), str(c.times), _who(c.subjects)) for c in unique],
+            "Names that one subject alone chose, those first that it chose most often.",
+            words="Name Only",
+        )
+
+
+def _who(labels: Sequence[str]) -> Text:
+    more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
+    return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
+
+
+def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
+    complexity = contents.complexity
+    if not complexity.scores:
+        yield Note("Nobody is ranked.")
+        return
+    table = difficulty(contents.protocol, complexity)
+    yield replace(table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}")
+    yield Bullets(remarks(contents.protocol, complexity))
+    yield Note(f"![The share of points that every subject had in every scenario]({picture})")
+    yield Note(
+        "One line for each ranked subject, one column for each scenario; in the cells the percent of the points that "
+        "it had, 100 being the independent end."
+    )
+    yield Title("Each scenario in its dimension", level=3)
+    yield within_dimensions(contents.protocol, complexity)
+    yield Title("The index without a scenario", level=3)
+    yield left_out(complexity)
+
+
+def _reliability(contents: Contents) -> Iterator[Block]:
+    yield Note((Words(about(contents.reliability)), "."))
+    yield from reliability_blocks(contents.reliability, level=3)
+
+
+# ---------------------------------------------------------------- what the numbers rest on
+
+
+def _made(contents: Contents) -> Iterator[Block]:
+    rows: list[Cells] = [
+        (
+            *(Name(row.label), str(len(one.runs)), day_and_hour(one.first), day_and_hour(one.last)),
+            *(str(one.days), span_text(one.span)),
+        )
+        for row in (*contents.main.ranked, *contents.main.incomplete)
+        if (one := row.made)
+    ]
+    if not rows:
+        yield Note("Nothing was played.")
+        return
+    said = run_times_note([row.made for row in contents.main.ranked if row.made])
+    legend = (
+        "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
+        f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()
+    )
+    titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
+    yield _table(titles, rows, Words(legend), words="Subject First Last")
+
+
+def _health(contents: Contents) -> Iterator[Block]:
+    rows: list[Cells] = [
+        (
+            *(Name(row.label), f"{health.judged} of {health.transcripts}", f"{health.replies:,}"),
+            *(f"{health.invalid:,} ({share(health.invalid_share)})", share(health.failed_share)),
+            f"{health.cut_off:,} ({share(health.cut_off_share)})",
+            *(f"{health.plain_text:,}", f"{health.reasoned:,}", f"{health.judge_failed:,}"),
+        )
+        for row in (*contents.main.ranked, *contents.main.incomplete)
+        for health in (row.health,)
+    ]
+    yield _table(
+        (
+            *("Subject", "Judged", "Replies", "Invalid", "Failed attempts", "Cut off", "Plain text"),
+            *("With reasoning", "Judge failed"),
+        ),
+        rows,
+        "Judged: transcripts with their marks, of those planned for the runs that were begun. Invalid: replies that in "
+        "the end were none (empty, debris, stopped by a filter). Failed attempts: the share of attempts at "
+        "its replies that brought no answer, most of which were asked again and came then. Who has no valid reply in "
+        f"over {MOST_UNANSWERED:.0%} of its conversations in the end is excluded. Cut off: ended by the token "
+        "limit, twice. Plain text: said beside the tool. With reasoning: came with thoughts, asked for or not. Judge "
+        "failed: transcripts without a verdict.",
+    )
+
+
+def _cost(contents: Contents) -> Iterator[Block]:
+    spending = contents.spending
+    yield _table(
+        ("", "Dollars"),
+        [
+            ("This report", money(0.0)),
+            ("Candidates", money(spending.replies)),
+            ("Judges", money(spending.judgements)),
+            (Strong("All together"), Strong(money(spending.total))),
+        ],
+        "This report asked no model. The rest is the store's whole life, every protocol in it, in "
+        f"{plural(spending.attempts, 'call')}, rejected ones included; {spending.lost:,} of them were lost in flight "
+        f"and {spending.unpriced:,} were answered without a price, so the true sum may be higher. Imported results "
+        "count with what they cost where they were made.",
+    )
+
+
+def _details(contents: Contents) -> Iterator[Block]:
+    yield Note(
+        "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. Scored: transcripts that "
+        "have the mark, of those planned for it; without all of them a run has no mean. Dollars: what the replies cost."
+    )
+    for detail in contents.details:
+        yield from _detail(contents, detail)
+
+
+def _detail(contents: Contents, detail: Detail) -> Iterator[Block]:
+    row, spent = detail.row, detail.spent
+    yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
+    if row.runs:
+        yield marks_table(contents.protocol, row, detail.scored)
+    else:
+        yield Note(("No marks: ", Words(", ".join(row.missing[:1])), "."))
+    served = listed([(Words(name), f" ({count:,})") for name, count in spent.served])
+    by = ("; served by ", served) if served else ()
+    yield Note((f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, "."))
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = "") -> Table:
+    """A table of the report alone; the first column is of words, or those in *words*."""
+    columns = [Column(title, words=title in words if words else not place) for place, title in enumerate(titles)]
+    return Table(columns, rows, legend)
+
+
+def _configuration(board: Board) -> Text:
+    return listed([Name(str(configuration)) for configuration in board.configurations], " + ")
+
+
+def _judge(board: Board) -> Text:
+    if board.judge is None:
+        return "none yet"
+    said = ["embedded, for demos"] if board.by_table else []
+    if len(board.judges) > 1 and board.judge == board.main_judge:
+        said.append(f"the main one of {len(board.judges)}")
+    return (Name(board.judge), f" ({'; '.join(said)})" if said else "")

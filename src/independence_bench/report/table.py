@@ -1,0 +1,135 @@
+"""What is shown as values: tables, titles and sentences. `terminal` and `markdown` write them; they decide nothing.
+
+A text is our own words, or a `Name` or `Words` from outside, or several of these beside each other. Who writes it makes
+what comes from outside harmless there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Medium = Literal["terminal", "report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A label or an id from outside: code in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A title or a sentence with words from outside: nothing in it is markup."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    """What stands out."""
+
+    text: Text
+
+
+Text = str | Name | Words | Strong | tuple["Text", ...]
+Cells = Sequence[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: numbers, to the right, unless it is of *words*."""
+
+    title: Text  # in a report
+    words: bool = False
+    short: Text | None = None  # the title on a terminal; None: the same in lower case
+    on: Medium | None = None  # the only medium that has it; None: both
+    style: str = ""  # on a terminal
+    widest: int | None = None  # characters on a terminal
+
+    def heading(self, medium: Medium) -> Text:
+        """The title in *medium*."""
+        if medium == "terminal" and self.short is not None:
+            return self.short
+        return self.title.lower() if medium == "terminal" and isinstance(self.title, str) else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A line across a terminal's table: the rows below it are of one kind, which Markdown says in a column."""
+
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Cells | Group]
+    legend: Text = ""
+    gap: int = 1  # between columns on a terminal
+    full: bool = False  # as wide as the terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A heading, and what stands beside it in small letters on a terminal."""
+
+    text: Text
+    level: int = 2
+    aside: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A paragraph; *style* and *indent* are a terminal's."""
+
+    text: Text
+    style: str = "dim"
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of lines."""
+
+    lines: Sequence[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list of things with a few lines about each."""
+
+    items: Sequence[tuple[Text, Sequence[Text]]]
+
+
+Block = Table | Title | Note | Bullets | Entries
+
+
+def columns_of(*titles: str, words: int = 1) -> list[Column]:
+    """Columns of the same *titles* everywhere; the first few are of words."""
+    return [Column(title, place < words, title) for place, title in enumerate(titles)]
+
+
+def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
+    """*parts* with *between* them; () for none."""
+    return tuple(part for place, one in enumerate(parts) for part in ((between, one) if place else (one,)))
+
+
+def legend_of(table: Table, medium: Medium) -> Text:
+    """The table's legend with its titles in *medium*."""
+    legend = table.legend
+    if isinstance(legend, str):
+        for column in table.columns:
+            legend = legend.replace(f"{{{column.title}}}", str(column.heading(medium)))
+    return legend
+
+
+def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Text] | Group]]:
+    """The columns that *medium* has, and their cells."""
+    there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
+    rows = [row if isinstance(row, Group) else [row[place] for place in there] for row in table.rows]
+    return [table.columns[place] for place in there], rows
