@@ -4,7 +4,7 @@
     docs/cli.md               the help of every command
     docs/models.md            the subjects worth testing, from models.yaml
     README.md                 the file tree, between two markers
-    web/src/api/types.ts      what the viewer's page is sent, from viewer/shapes.py
+    web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot.
 """
@@ -24,7 +24,7 @@ from typescript import typescript
 from independence_bench.cli.main import cli
 from independence_bench.models.spec import SHIPPED, ModelsFile
 from independence_bench.protocol.loader import json_schemas
-from independence_bench.viewer import shapes
+from independence_bench.viewer.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "independence_bench"
@@ -129,7 +129,7 @@ def readme() -> tuple[Path, str]:
 
 def page_types() -> tuple[Path, str]:
     """web/src/api/types.ts"""
-    return ROOT / "web" / "src" / "api" / "types.ts", typescript(shapes)
+    return ROOT / "web" / "src" / "api" / "types.ts", typescript(ANSWERS)
 
 
 def main() -> int:

@@ -1,61 +1,82 @@
-"""Frozen dataclasses -> TypeScript interfaces, so that the page's data types have one source.
+"""Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Knows the types that `viewer/shapes.py` is made of, and refuses every other one. Docstrings and the comments behind the
-fields are carried over.
+Of every class there is what `viewer/views.py` says is sent of it. Docstrings and the comments behind the fields are
+carried over. Two classes of one name, and a type that JSON has not, are refused.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import io
 import textwrap
 import tokenize
 import types
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from independence_bench.viewer.numbers import form_of
+from independence_bench.viewer.views import AS_TEXT, WORDED, attributes
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 100
+HEAD = """\
+// Made from the classes of src/independence_bench/viewer/ and of the values in them by `make docs`; change them there.
 
-Comments = Mapping[int, str]  # line number -> the comment that stands behind code there
-
-
-def typescript(module: types.ModuleType) -> str:
-    """The interfaces of every dataclass in *module*, in its order. Raises TypeError for a type that JSON has not."""
-    source = Path(str(module.__file__)).read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    comments = _comments(source)
-    blocks = [_comment(ast.get_docstring(tree) or "", ""), ""]
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            blocks += ["", *_interface(getattr(module, node.name), node, comments)]
-    head = "// Made from src/independence_bench/viewer/shapes.py by `make docs`; change it there.\n\n"
-    return head + "\n".join(blocks).replace("\n\n\n", "\n\n") + "\n"
+/**
+ * What all answers share: absent is null, never 0; indices and scores are in [0, 100], 100 being the
+ * independent end; times are ISO 8601 in UTC; costs are US dollars; what is shown of a number stands beside
+ * it as text, under *shown*, and is rounded by nobody else; ids are made by us and safe in a path; labels and
+ * all other texts are hostile. A *start* and an *end* count UTF-16 code units, as JavaScript's strings do; the
+ * end is the first one that no longer belongs to it.
+ */
+"""
 
 
-def _interface(shape: type, node: ast.ClassDef, comments: Comments) -> Iterator[str]:
-    if not dataclasses.is_dataclass(shape):
-        raise TypeError(f"{shape.__name__} is no dataclass")
-    yield _comment(ast.get_docstring(node) or "", "")
-    yield f"export interface {shape.__name__} {{"
-    hints = get_type_hints(shape, include_extras=True)
-    lines = {
-        part.target.id: part.lineno
-        for part in node.body
-        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
-    }
-    for field in dataclasses.fields(shape):
-        if said := comments.get(lines[field.name]):
-            yield _comment(said, "  ")
-        yield f"  readonly {field.name}: {written(hints[field.name])};"
-    if texts := [name for name, hint in hints.items() if form_of(hint)]:
+def typescript(answers: Sequence[type]) -> str:
+    """The interfaces of *answers* and of every class in them, each before what is in it."""
+    found: dict[str, type] = {}
+    for answer in answers:
+        _collect(answer, found)
+    return "\n".join([HEAD, *("\n".join(_interface(shape)) + "\n" for shape in found.values())])
+
+
+def _collect(hint: Any, found: dict[str, type]) -> None:
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in AS_TEXT:
+        if name_of(hint) in found:
+            if found[name_of(hint)] is not hint:
+                raise TypeError(f"two classes are called {name_of(hint)}; the page would take one for the other")
+            return
+        found[name_of(hint)] = hint
+        for one in attributes(hint):
+            _collect(one.hint, found)
+    for part in get_args(hint):
+        _collect(part, found)
+
+
+def name_of(shape: type) -> str:
+    """What the page calls it: an answer by what it is about."""
+    return shape.__name__.removesuffix("Answer")
+
+
+def _interface(shape: type) -> Iterator[str]:
+    said = _comments(shape)
+    yield _comment(inspect.getdoc(shape) or "", "")
+    yield f"export interface {name_of(shape)} {{"
+    every = attributes(shape)
+    for one in every:
+        if one.name in said:
+            yield _comment(said[one.name], "  ")
+        yield f"  readonly {one.name}: {written(one.hint)};"
+    texts = [one for one in every if one.worded]
+    if shape in WORDED:
+        absent = any(type(None) in get_args(one.hint) for one in every[:1])
+        yield f"  readonly shown: string{' | null' if absent else ''};"
+    elif texts:
         yield _comment("as text", "  ")
         yield "  readonly shown: {"
-        yield from (f"    readonly {name}: {written(hints[name]).replace('number', 'string')};" for name in texts)
+        yield from (f"    readonly {one.name}: {written(one.hint).replace('number', 'string')};" for one in texts)
         yield "  };"
     yield "}"
 
@@ -64,8 +85,10 @@ def written(hint: Any) -> str:
     """*hint* in TypeScript's words."""
     if hint in PLAIN:
         return PLAIN[hint]
+    if hint in AS_TEXT:
+        return "string"
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return hint.__name__
+        return name_of(hint)
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return written(parts[0])
@@ -76,7 +99,9 @@ def written(hint: Any) -> str:
     if kind is tuple and len(parts) == 2 and parts[1] is Ellipsis:
         inner = written(parts[0])
         return f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
-    if kind is Mapping and parts[0] is str:
+    if kind is tuple and Ellipsis not in parts:
+        return f"readonly [{', '.join(map(written, parts))}]"
+    if kind is Mapping and parts[0] in (str, int):
         return f"Readonly<Record<string, {written(parts[1])}>>"
     raise TypeError(f"no TypeScript is known for {hint}")
 
@@ -92,7 +117,30 @@ def _comment(text: str, indent: str) -> str:
     return "\n".join([f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in inside), f"{indent} */"])
 
 
-def _comments(source: str) -> dict[int, str]:
+def _comments(shape: type) -> dict[str, str]:
+    """Field or property -> what is said of it: behind it, in a text below it, or in its docstring."""
+    source = inspect.getsource(inspect.getmodule(shape) or shape)
+    (node,) = [n for n in _tree(source).body if isinstance(n, ast.ClassDef) and n.name == shape.__name__]
+    behind, said = _behind(source), {}
+    for part, below in zip(node.body, (*node.body[1:], None), strict=True):
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            if part.lineno in behind:
+                said[part.target.id] = behind[part.lineno]
+            elif isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                said[part.target.id] = str(below.value.value)
+        elif isinstance(part, ast.FunctionDef):
+            said[part.name] = ast.get_docstring(part) or ""
+    return said
+
+
+@cache
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def _behind(source: str) -> dict[int, str]:
+    """Line number -> the comment that stands behind code there."""
     return {
         token.start[0]: token.string.lstrip("# ")
         for token in tokenize.generate_tokens(io.StringIO(source).readline)

@@ -82,7 +82,7 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     assert WHY in aib(played, "exclude").stdout
     with open_store(played.store) as store:
         catalog = read_catalog(store)
-        boards = [board for board in map(catalog.board, catalog.rankings.values()) if board is not None]
+        boards = [board for board in map(catalog.board, catalog.entries.values()) if board is not None]
     assert boards
     assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")

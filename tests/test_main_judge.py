@@ -60,7 +60,7 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
     (judged,) = json.loads(aib(folder, "judges", "--json", "--store", "judged.db").stdout)["judges"]
     reported = aib(folder, "generate-report", "--store", "judged.db", "--out", "report")
     with open_store(folder / "judged.db") as store:
-        rankings = list(read_catalog(store).rankings.values())
+        rankings = list(read_catalog(store).entries.values())
 
     assert [board["judge"] for board in found] == [PAID, SECOND, EMBEDDED]
     assert {board["main_judge"] for board in found} == {judged["main_judge"]} == {PAID}

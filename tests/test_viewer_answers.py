@@ -17,15 +17,16 @@ from scripted import Answer, Asked, Bench, completion, failure, says, steady, ve
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
 
 from independence_bench.analysis.compare_subjects import compare_pairs
+from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.format import between, number
+from independence_bench.report.format import between, from_to, number
 from independence_bench.store.database import open_store
 from independence_bench.store.fingerprint import state_of
+from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import words_of
-from independence_bench.viewer.shapes import Offer
 
 PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
 
@@ -111,12 +112,12 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
         )
         assert row["index"]["shown"] == number(other.score.index, 1)
         assert other.certainty.standing is not None
-        assert row["tie_groups"] == other.certainty.standing.groups
+        assert row["standing"]["groups"] == other.certainty.standing.groups
         assert [one["value"] for one in row["dimensions"]] == pytest.approx(
             [100 * (other.score.dimensions[name["name"]] or 0) for name in board["dimensions"]]
         )
         assert row["health"]["transcripts"] == 8
-        assert row["dollars_per_run"] is not None
+        assert row["price"]["dollars_per_run"] is not None
     assert len(board["scenarios"]) == len(board["rows"][0]["scenarios"]) == 4
 
 
@@ -129,8 +130,8 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
 
     (row,) = board["rows"]
     assert row["index"]["uncertainty"]["again"] is None
-    assert "no subject has two runs" in row["index"]["uncertainty"]["why"]
-    assert (row["rank_low"], row["tie_groups"], row["deviation"], row["medal"]) == (None, None, None, False)
+    assert "no subject has two runs" in row["index"]["why"]
+    assert (row["standing"], row["deviation"], row["medal"]) == (None, None, False)
 
 
 def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
@@ -152,7 +153,7 @@ def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
     assert {one["mark"]: one["scored"] for one in subject["means"]} == {
         "drift": 2, "changed": 2, "own_voice": 2, "resistance": 4,
     }  # fmt: skip
-    assert subject["served"] == [{"provider": "Acme", "replies": 14}]
+    assert subject["served"] == [["Acme", 14]]
 
 
 def test_a_scenario_has_every_answer_the_best_first(answers: Answers) -> None:
@@ -220,7 +221,7 @@ def test_a_conversation_says_who_said_what(answers: Answers) -> None:
     assert [line["judged"] for line in talk["lines"]] == [False, False, False, True]
     assert talk["system"] == "You are somebody, and you stay that."
     assert [message["role"] for message in talk["messages"]][:4] == ["system", "user", "assistant", "tool"]
-    assert json.loads(talk["messages"][2]["calls"][0]["arguments"]) == {"words": "Hi."}
+    assert json.loads(talk["messages"][2]["tool_calls"][0]["arguments"]) == {"words": "Hi."}
     assert json.loads(talk["tools"])[0]["function"]["name"] == "speak"
     assert talk["turns"]["first"], talk["turns"]["second"] == (1, 3)
     assert [one["name"] for one in talk["replies"]] == ["answer"]
@@ -292,8 +293,8 @@ def test_raw_requests_and_responses_are_those_of_the_calls(answers: Answers) -> 
     raw = read(answers, f"raw/{talk['id']}.json")
 
     assert [call["kind"] for call in raw["calls"]] == ["reply", "judgement", "judgement"]
-    assert json.loads(raw["calls"][0]["request"])["messages"][0]["role"] == "system"
-    assert "gen-1" in raw["calls"][0]["attempts"][0]["response"]
+    assert json.loads(raw["calls"][0]["exchange"]["request"])["messages"][0]["role"] == "system"
+    assert "gen-1" in raw["calls"][0]["exchange"]["bodies"][0]["raw"]
     without = replace(answers, offer=replace(OFFER, raw=False))
     assert without.get(f"raw/{talk['id']}.json") is None
     assert not [path for path in without.paths() if path.startswith("raw/")]
@@ -364,7 +365,7 @@ def test_another_prompt_is_another_board_of_the_same_subject(bench: Callable[...
     assert [one["configurations"] for one in boards] == [["strong/tool_role"], ["neutral/user_role"]]
     assert [one["board"] for one in subject["elsewhere"]] == [boards[1]["id"]]
     (spread,) = board["configurations"]["subjects"]
-    assert spread["subject"] == subject["row"]["subject"]["id"]
+    assert board["ids"][spread["label"]] == subject["row"]["subject"]["id"]
     assert spread["indices"][1] == subject["row"]["index"]["value"]
     assert [one["configuration"] for one in board["configurations"]["places"]] == [
         "neutral/user_role",
@@ -373,15 +374,19 @@ def test_another_prompt_is_another_board_of_the_same_subject(bench: Callable[...
 
 
 def test_judges_are_set_beside_each_other(answers: Answers) -> None:
-    """Agreement, leniency, and where they disagree, each leading to its conversation."""
+    """Agreement, leniency with its interval, and where they disagree, each leading to its conversation."""
     (panel,) = read(answers, f"judges/{read(answers, 'index.json')['protocols'][0]['id']}.json")["panels"]
 
-    assert len(panel["judges"]) == 2
-    strict = panel["judges"][1]
+    found = panel["found"]
+    assert len(found["judges"]) == 2
+    _, strict = found["judges"]
     assert strict["leniency"] < 0
-    assert panel["disputed"] == len(panel["disputes"]) == 6
-    for one in panel["disputes"]:
-        assert read(answers, f"transcripts/{one['place']['transcript']}.json")["run"] == one["place"]["run"]
+    ends = strict["leniency_interval"]
+    assert ends["low"] <= strict["leniency"] <= ends["high"]
+    assert ends["shown"] == from_to(Interval(ends["low"], ends["high"])).replace("-", "−")
+    assert panel["disputed"] == len(panel["disputes"]) == len(found["disputes"]) == 6
+    for id_, one in zip(panel["disputes"], found["disputes"], strict=True):
+        assert read(answers, f"transcripts/{id_}.json")["run"] == one["place"]["run"]
 
 
 def test_methods_have_every_word_of_the_protocol(answers: Answers) -> None:

@@ -9,6 +9,7 @@ import pytest
 from independence_bench.analysis.statistics.intervals import score_limits
 from independence_bench.viewer.glossary import TERMS
 from independence_bench.viewer.math import (
+    Expression,
     brackets,
     equation,
     fraction,
@@ -20,7 +21,6 @@ from independence_bench.viewer.math import (
     squared,
     total,
 )
-from independence_bench.viewer.shapes import Expression
 
 PARTS = {"row": (1, 99), "fraction": (2, 2), "root": (1, 1), "power": (2, 2), "index": (2, 2), "mean": (1, 1),
          "sum": (2, 3)}  # fmt: skip

@@ -1,4 +1,4 @@
-"""The viewer's pure parts: ids, bytes, quotes, shared words, offsets, and TypeScript from shapes."""
+"""The viewer's pure parts: ids, bytes, quotes, shared words, offsets, and TypeScript from classes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,31 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.uncertainty import UNKNOWN
+from independence_bench.analysis.judge_agreement import JudgeRow
+from independence_bench.analysis.spending import RunCost
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.judging.embedded.table import JudgedWords, find_phrases, read
 from independence_bench.report.format import number
-from independence_bench.viewer import shapes
-from independence_bench.viewer.boards import index_score
+from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.encode import csv_bytes, json_bytes
-from independence_bench.viewer.numbers import share
+from independence_bench.viewer.fragments import ScriptLine
+from independence_bench.viewer.numbers import POINTS, WHOLE, Score, share
 from independence_bench.viewer.quotes import Offsets, find_quotes
+from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.search_index import words_of
 from independence_bench.viewer.shared_text import shared
 from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
+from independence_bench.viewer.subjects import RunDetail
+from independence_bench.viewer.verdicts import TranscriptJudgement
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
@@ -68,7 +75,7 @@ def test_json_is_ascii_and_says_every_text() -> None:
     """Half a surrogate pair, a separator of lines and a quote arrive as they were."""
     text = 'é\u2028\ud800"</script>'
 
-    body = json_bytes(shapes.Said("human", text))
+    body = json_bytes(ScriptLine("human", text))
 
     assert body.isascii()
     assert json.loads(body) == {"who": "human", "text": text}
@@ -77,29 +84,29 @@ def test_json_is_ascii_and_says_every_text() -> None:
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):
-        json_bytes(shapes.Interval(float("nan"), 1.0, ""))
+        json_bytes(RunIndex(1, float("nan")))
 
 
 @pytest.mark.parametrize("value", [82.25, 82.35, 0.05, 0.15, 0.25, 0.45, 0.95, 99.95, 100.0, 0.0])
 def test_a_number_is_rounded_once_as_python_does(value: float) -> None:
     """The page is sent the terminal's text: a tie of binary fractions to the even digit, others as the float lies."""
-    sent = json.loads(json_bytes(shapes.RunIndex(1, value)))
+    sent = json.loads(json_bytes(RunIndex(1, value)))
 
     assert sent["index"] == value
     assert sent["shown"]["index"] == number(value, 1) == f"{round(value, 1):.1f}"
-    assert index_score(value, UNKNOWN, None).shown == number(value, 1)
 
 
 def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     """Absent stays null; lists and marks are written one by one; small shares are not nothing."""
-    row = shapes.RunDetail(2, None, (12.5, None), (99.6,), None)
-    flagged = shapes.JudgeRow("j", "model", 1, 1, 0.004, 0, -1.25, 0.0123, 1234.6)
-    judgement = shapes.Judgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
+    row = RunDetail(2, None, (12.5, None), (99.6,), None)
+    judge = JudgeRow("j", "model", 249, 1, 0, -1.25, Interval(-3.0, 0.5), RunCost(0.0123, 1234.6))
+    judgement = TranscriptJudgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
+    sent = json.loads(json_bytes(judge))
 
     assert json.loads(json_bytes(row))["shown"] == {"index": None, "dimensions": ["12", None], "scenarios": ["100"]}
-    assert json.loads(json_bytes(flagged))["shown"] == {
-        "failed_share": "0.4 %", "leniency": "−1.2", "dollars_per_run": "$0.0123", "seconds_per_run": "1,235",
-    }  # fmt: skip
+    assert sent["shown"] == {"leniency": "−1.2", "failed_share": "0.4 %"}
+    assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
+    assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
     assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
     assert [share(one) for one in (0, 0.0004, 0.004, 0.5)] == ["0 %", "<0.1 %", "0.4 %", "50 %"]
 
@@ -264,15 +271,37 @@ def test_types_are_written_in_typescripts_words() -> None:
     assert written(tuple[int, ...]) == "readonly number[]"
     assert written(tuple[float | None, ...]) == "readonly (number | null)[]"
     assert written(Mapping[str, float]) == "Readonly<Record<string, number>>"
-    assert written(shapes.Interval) == "Interval"
+    assert written(tuple[str, float | None]) == "readonly [string, number | null]"
+    assert written(Interval) == "Interval"
     with pytest.raises(TypeError):
         written(set[str])
 
 
-def test_every_shape_becomes_an_interface_with_its_words() -> None:
-    """Docstrings and the comments behind fields are carried over."""
-    made = typescript(shapes)
+def test_every_class_becomes_an_interface_with_its_words() -> None:
+    """Docstrings and the comments behind fields are carried over, and what is made into text is there."""
+    made = typescript(ANSWERS)
 
-    assert "/** A number with its uncertainty. */\nexport interface Score {\n  /** [0, 100] */\n" in made
-    assert "  readonly shown: string | null;\n  readonly uncertainty: Uncertainty;\n}" in made
+    assert "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly value" in made
+    assert "  readonly why: string | null;\n  readonly shown: string | null;\n}" in made
+    assert "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n" in made
     assert "  /** as text */\n  readonly shown: {\n    readonly index: string | null;\n  };\n}" in made
+
+
+def test_a_number_is_written_in_the_form_of_its_field() -> None:
+    """An interval has its ends in it, a score its value; without a form nothing is made up."""
+    score = Score(82.25, Uncertainty(Interval(80.0, 100.0)), None)
+
+    index, dimension = (json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension"))
+
+    assert (index["shown"], index["uncertainty"]["again"]["shown"]) == ("82.2", "80.0–100")
+    assert (dimension["shown"], dimension["uncertainty"]["again"]["shown"]) == ("82", "80–100")
+    with pytest.raises(TypeError, match="Interval"):
+        json_bytes(Interval(0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Two scores that are written each in its own way."""
+
+    index: Annotated[Score, POINTS]
+    dimension: Annotated[Score, WHOLE]

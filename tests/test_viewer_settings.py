@@ -70,9 +70,9 @@ def test_a_subject_is_compared_with_itself_on_two_boards(bench: Callable[..., Be
     (change,), (turned,) = second["others"], first["others"]
     (elsewhere,) = subject["elsewhere"]
     assert change["configuration"] == "neutral/user_role"
-    assert change["apart"]["points"][0] == pytest.approx(elsewhere["difference"], abs=0.001)
-    assert change["apart"]["lows"][0] == pytest.approx(elsewhere["again"]["low"], abs=0.001)
-    assert change["apart"]["highs"][0] == pytest.approx(elsewhere["again"]["high"], abs=0.001)
+    assert change["apart"]["points"][0] == pytest.approx(elsewhere["change"]["points"], abs=0.001)
+    assert change["apart"]["lows"][0] == pytest.approx(elsewhere["change"]["again"]["low"], abs=0.001)
+    assert change["apart"]["highs"][0] == pytest.approx(elsewhere["change"]["again"]["high"], abs=0.001)
     assert elsewhere["why"] is None
     assert change["apart"]["why"] is None
     assert turned["apart"]["lows"][0] == -change["apart"]["highs"][0]
@@ -96,7 +96,7 @@ def test_a_pool_is_taken_apart(bench: Callable[..., Bench], where: str, small: P
         told = told_of(answers, entry)
 
     assert {one["board"] for one in told["configurations"]} == {entry["id"]}
-    (spread,) = [one for one in board["configurations"]["subjects"] if one["subject"] == told["subject"]]
+    (spread,) = [one for one in board["configurations"]["subjects"] if board["ids"][one["label"]] == told["subject"]]
     assert [one["values"][0] for one in told["configurations"]] == pytest.approx(spread["indices"], abs=0.001)
     change = told["configurations"][0]["others"][0]["apart"]  # strong minus neutral, as in the report
     (effect,) = [n for n, one in enumerate(board["configurations"]["effects"]) if one["factor"] == "system"]
@@ -140,7 +140,7 @@ def test_why_there_is_no_interval_is_said(bench: Callable[..., Bench], where: st
     assert own["apart"]["points"][0] is not None
     assert own["apart"]["stand"] == []
     (elsewhere,) = subject["elsewhere"]
-    assert elsewhere["again"] is None
+    assert elsewhere["change"]["again"] is None
     assert "no subject has two runs" in elsewhere["why"]
 
 

@@ -20,11 +20,11 @@ from independence_bench.store.database import Store, open_store
 from independence_bench.viewer.access import Door
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import Page
+from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import Shelved, build_search
 from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
-from independence_bench.viewer.shapes import Offer
 from independence_bench.viewer.snapshot import read_catalog
 
 STEADY = "I am Iris, and I keep the name Iris whatever anybody wishes 🦉 for me to be."

@@ -1,5 +1,5 @@
 import AxeBuilder from "@axe-core/playwright";
-import type { Board, InConfigurations, Index } from "../src/api/types";
+import type { Board, SubjectSettings, Index } from "../src/api/types";
 import { answer, expect, expectNoSideways, open, settled, test } from "./watch";
 
 /** One subject in two configurations, on the real server and on the frozen site. */
@@ -7,7 +7,7 @@ async function compared(page: Parameters<typeof open>[0]) {
   const index = await answer<Index>(page, "index.json");
   const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
   const who = board.in_several[0];
-  const told = await answer<InConfigurations>(page, `settings/${board.board.series}/${who?.subject ?? ""}.json`);
+  const told = await answer<SubjectSettings>(page, `settings/${board.board.series}/${who?.subject ?? ""}.json`);
   return { board, who, told };
 }
 

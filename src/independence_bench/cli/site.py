@@ -44,9 +44,9 @@ def command(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], wor
     with open_results(store) as opened:
         protocols = [find_protocol(name, opened)[0] for name in protocol_names]
         catalog = read_catalog(opened, protocols)
-        if not catalog.rankings:
+        if not catalog.entries:
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
-        boards = [catalog.board(ranking) for ranking in catalog.rankings.values()]
+        boards = [catalog.board(ranking) for ranking in catalog.entries.values()]
         largest = max(len(rows_of(board)) for board in boards if board is not None)
         search = Shelved(build_search(catalog))
         answers = Answers(catalog, offer(raw, largest), lambda: search)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from independence_bench.analysis.compare_configurations import SubjectInConfigurations, compare_in_configurations
-from independence_bench.analysis.compare_settings import SettingComparison
-from independence_bench.analysis.configurations import Effect, compare_configurations
-from independence_bench.analysis.item_analysis import ScenarioFacts as Measured
-from independence_bench.analysis.item_analysis import ScenarioVerdict
-from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.statistics.intervals import Interval as Ends
+from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
+from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
+from independence_bench.analysis.item_analysis import ScenarioFacts
+from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
-from independence_bench.analysis.uncertainty import UNKNOWN
-from independence_bench.analysis.uncertainty import Uncertainty as Certain
+from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
+from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents
-from independence_bench.report.figures import of_runs
-from independence_bench.report.format import between, from_to, span
-from independence_bench.viewer import fragments, shapes
+from independence_bench.report.figures import medal, of_runs
+from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import Cell, csv_bytes
-from independence_bench.viewer.numbers import minus
+from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
+from independence_bench.viewer.numbers import POINTS, WHOLE, Points, Score, Whole
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Ranking, rows_of, series_id, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, subject_id
+from independence_bench.viewer.views import verdict_text
 
-MEDALS = 3
 BY_TABLE = (
     "Judged by the embedded judge, a table of weights: for demos and cross-checks, not for publication "
     "(docs/embedded-judge.md)."
@@ -36,38 +37,97 @@ OTHER_RULES = (
 )
 
 
-def board_answer(catalog: Catalog, ranking: Ranking) -> shapes.Board | None:
+@dataclass(frozen=True, slots=True)
+class RunIndex:
+    """One run's index; null where something is missing."""
+
+    run: int
+    index: Points | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One subject on one board."""
+
+    rank: int | None  # null: incomplete, or excluded
+    standing: Standing | None  # the ranks that it may have, were the same scenarios played again; null: not known
+    standing_another: Standing | None  # the same, were other scenarios of this kind asked
+    medal: bool  # its rank is certain, and 1, 2 or 3
+    subject: SubjectFacts
+    thinks: bool  # told to reason, or does so by itself in most of its replies
+    index: Annotated[Score, POINTS]
+    deviation: Points | None  # standard deviation of the runs' indices
+    runs: int
+    run_indices: tuple[RunIndex, ...]
+    dimensions: tuple[Annotated[Score, WHOLE], ...]  # in the order of the board's dimensions
+    health: Health
+    price: IndexPrice | None  # null: not ranked
+    scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
+    missing: tuple[str, ...]  # why it is not ranked, a line each
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedWithItself:
+    """A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there."""
+
+    subject: str  # id
+    label: str
+    configurations: tuple[str, ...]  # in which it has marks, two or more; in the protocol's order
+
+
+@dataclass(frozen=True, slots=True)
+class BoardAnswer:
+    """`api/boards/<board>.json`: one entry."""
+
+    version: str
+    board: BoardEntry
+    protocol: ProtocolEntry
+    dimensions: tuple[Dimension, ...]
+    scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
+    rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
+    ids: Mapping[str, str]  # of subjects, by their labels below
+    providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
+    efforts: tuple[SettingComparison, ...]  # but for how much they are told to reason
+    why: str | None  # why an interval is missing; null where none is
+    configurations: ConfigurationComparison | None  # over all boards of its series; null: nothing can be compared
+    in_several: tuple[ComparedWithItself, ...]  # over all boards of its series, by label
+    remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
+    citation: Citation
+
+
+def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer | None:
     """`api/boards/<board>.json`; None where there is no such board any more."""
-    board = catalog.board(ranking)
+    board = catalog.board(entry)
     if board is None:
         return None
-    contents = catalog.contents(ranking, board)
-    return shapes.Board(
+    contents = catalog.contents(entry, board)
+    series = catalog.series(entry)
+    return BoardAnswer(
         version=catalog.version,
-        board=fragments.board_entry(ranking),
-        protocol=fragments.protocol_entry(catalog, ranking.edition),
-        dimensions=tuple(map(fragments.dimension_facts, board.protocol.dimensions)),
-        scenarios=scenarios(ranking, contents),
-        rows=tuple(rows_by_id(catalog, ranking, board).values()),
-        settings=(
-            *(_settings(board, "provider", one) for one in contents.providers),
-            *(_settings(board, "reasoning", one) for one in contents.efforts),
-        ),
-        configurations=_configurations(catalog, ranking),
+        board=entry,
+        protocol=fragments.protocol_entry(catalog, entry.edition),
+        dimensions=board.protocol.dimensions,
+        scenarios=scenarios(entry, contents),
+        rows=tuple(rows_by_id(catalog, entry, board).values()),
+        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
+        providers=contents.providers,
+        efforts=contents.efforts,
+        why=unsaid(board),
+        configurations=compare_configurations(series, entry.judge),
         in_several=tuple(
-            shapes.InSeveral(
+            ComparedWithItself(
                 subject_id(one.row.subject),
                 one.row.label,
                 tuple(str(placed.place.configuration) for placed in one.placed),
             )
-            for one in in_several(catalog, ranking)
+            for one in in_several(catalog, entry)
         ),
         remarks=tuple(_remarks(board)),
-        citation=fragments.citation(catalog, ranking),
+        citation=fragments.citation(catalog, entry),
     )
 
 
-def board_table(answer: shapes.Board) -> bytes:
+def board_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>.csv`: a line a row."""
     head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
     head += [name for one in answer.dimensions for name in (one.name, f"{one.name}_low", f"{one.name}_high")]
@@ -77,7 +137,7 @@ def board_table(answer: shapes.Board) -> bytes:
     return csv_bytes(head, [_line(row) for row in answer.rows])
 
 
-def scenarios_table(answer: shapes.Board) -> bytes:
+def scenarios_table(answer: BoardAnswer) -> bytes:
     """`api/boards/<board>/scenarios.csv`: a line a scenario."""
     head = ["scenario", "title", "experiment", "points", "difficulty", "ceiling", "floor"]
     head += [name for one in ("discrimination", "share") for name in (one, f"{one}_low", f"{one}_high")]
@@ -86,14 +146,15 @@ def scenarios_table(answer: shapes.Board) -> bytes:
         [
             (one.id, one.title, one.experiment, one.points, one.difficulty, one.ceiling, one.floor,
              one.discrimination, *_ends(one.discrimination_interval), one.share, *_ends(one.share_interval),
-             "; ".join(one.verdicts))
+             "; ".join(map(verdict_text, one.verdicts)))
             for one in answer.scenarios
         ],
     )  # fmt: skip
 
 
-def _line(row: shapes.Row) -> list[Cell]:
+def _line(row: BoardRow) -> list[Cell]:
     health, subject = row.health, row.subject
+    price = row.price or IndexPrice("", 0.0, None, None, None, None)
     return [
         row.rank,
         subject.label,
@@ -102,87 +163,66 @@ def _line(row: shapes.Row) -> list[Cell]:
         row.runs,
         *(cell for one in row.dimensions for cell in _with_ends(one)),
         *(health.invalid_share, health.cut_off_share, health.reasoned_share),
-        *(row.replies_dollars_per_run, row.judging_dollars_per_run, row.dollars_per_run, row.index_per_dollar),
+        *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, price.index_per_dollar),
         *(subject.model, subject.endpoint, subject.provider, subject.reasoning, subject.temperature, subject.hash),
         "; ".join(row.missing),
     ]
 
 
-def _with_ends(score: shapes.Score) -> tuple[Cell, Cell, Cell]:
+def _with_ends(score: Score) -> tuple[Cell, Cell, Cell]:
     return (score.value, *_ends(score.uncertainty.again))
 
 
-def _ends(interval: shapes.Interval | None) -> tuple[Cell, Cell]:
+def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def rows_by_id(catalog: Catalog, ranking: Ranking, board: Board) -> dict[str, shapes.Row]:
+def rows_by_id(catalog: Catalog, entry: BoardEntry, board: Board) -> dict[str, BoardRow]:
     """Every row by its subject's id, ranked ones first."""
-    contents = catalog.contents(ranking, board)
     return catalog.kept(
-        f"rows of {ranking.id}", lambda: {row.subject.id: row for row in _rows(catalog, board, contents)}
+        f"rows of {entry.id}",
+        lambda: {row.subject.id: row for row in _rows(catalog, board, catalog.contents(entry, board))},
     )
 
 
-def _rows(catalog: Catalog, board: Board, contents: Contents) -> tuple[shapes.Row, ...]:
+def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     prices = {price.label: price for price in contents.prices}
     scores = dict(contents.complexity.scores)
     why = unsaid(board)
-    made = []
-    for row in rows_of(board):
-        price, shares = prices.get(row.label), scores.get(row.label, ())
-        standing = row.certainty.standing
-        made.append(
-            shapes.Row(
-                rank=row.rank,
-                rank_low=standing.rank_low if standing else None,
-                rank_high=standing.rank_high if standing else None,
-                tie_groups=standing.groups if standing else None,
-                tied_with_best=standing is not None and standing.tied_with_best,
-                medal=standing is not None and standing.certain and standing.rank_low <= MEDALS,
-                standing_another=_standing(row.certainty.standing_another),
-                subject=fragments.subject_facts(catalog, row.subject),
-                thinks=row.thinks,
-                index=index_score(row.score.index, row.certainty.index, why),
-                deviation=row.score.deviation,
-                runs=row.score.runs,
-                run_indices=tuple(shapes.RunIndex(run, score.index) for run, score in row.runs.items()),
-                dimensions=tuple(
-                    dimension_score(row.score.dimensions[name], row.certainty.dimensions.get(name, UNKNOWN), why)
-                    for name in (one.name for one in board.protocol.dimensions)
-                ),
-                health=_health(row),
-                replies_dollars_per_run=price.replies_per_run if price else None,
-                judging_dollars_per_run=price.judging_per_run if price else None,
-                dollars_per_run=price.dollars_per_run if price else None,
-                index_per_dollar=price.index_per_dollar if price else None,
-                per_dollar_uncertainty=uncertainty(price.uncertainty if price else UNKNOWN, None, between),
-                scenarios=tuple(_hundred(share) for share in shares) or (None,) * len(board.protocol.scenarios),
-                missing=row.missing,
-            )
+    return [
+        BoardRow(
+            rank=row.rank,
+            standing=row.certainty.standing,
+            standing_another=row.certainty.standing_another,
+            medal=bool(medal(row)),
+            subject=fragments.subject_facts(catalog, row.subject),
+            thinks=row.thinks,
+            index=score_of(row.score.index, row.certainty.index, why),
+            deviation=row.score.deviation,
+            runs=row.score.runs,
+            run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
+            dimensions=tuple(_dimension(row, one.name, why) for one in board.protocol.dimensions),
+            health=row.health,
+            price=prices.get(row.label),
+            scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
+            missing=row.missing,
         )
-    return tuple(made)
+        for row in rows_of(board)
+    ]
 
 
-def index_score(value: float | None, sure: Certain, why: str | None) -> shapes.Score:
-    """An index, to one decimal; *why* is told where an interval is missing."""
-    shown = None if value is None else f"{value:.1f}"
-    return shapes.Score(value, shown, uncertainty(sure, why, between))
+def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
+    """A number in [0, 100]; *why* is told where an interval is missing."""
+    return Score(value, sure, None if sure.again is not None and sure.another is not None else why)
 
 
-def dimension_score(value: float | None, sure: Certain, why: str | None) -> shapes.Score:
-    """A dimension, which is in [0, 1], in per cent without decimals."""
-    percent = None if value is None else 100 * value
-    sure = sure.scaled(100)
-    return shapes.Score(
-        percent, None if percent is None else f"{percent:.0f}", uncertainty(sure, why, lambda ends: between(ends, 0))
-    )
+def _dimension(row: Row, name: str, why: str | None) -> Score:
+    return score_of(percent(row.score.dimensions[name]), row.certainty.dimensions.get(name, UNKNOWN).scaled(100), why)
 
 
-def uncertainty(sure: Certain, why: str | None, text: Callable[[Ends], str]) -> shapes.Uncertainty:
-    """How sure a number is; *text* makes an interval readable."""
-    whole = sure.again is not None and sure.another is not None
-    return shapes.Uncertainty(interval(sure.again, text), interval(sure.another, text), None if whole else why)
+def percent(share: float | None) -> float | None:
+    """A share in [0, 1], of 100."""
+    return None if share is None else 100 * share
 
 
 def unsaid(board: Board) -> str | None:
@@ -192,120 +232,20 @@ def unsaid(board: Board) -> str | None:
     return "; ".join(board.sureness.unsaid()) or None
 
 
-def _standing(standing: Standing | None) -> shapes.Standing | None:
-    if standing is None:
-        return None
-    return shapes.Standing(standing.rank_low, standing.rank_high, standing.groups, standing.tied_with_best)
-
-
-def _hundred(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
-def _health(row: Row) -> shapes.Health:
-    health = row.health
-    return shapes.Health(**{name: getattr(health, name) for name in shapes.Health.__dataclass_fields__})
-
-
-def scenarios(ranking: Ranking, contents: Contents) -> tuple[shapes.ScenarioFacts, ...]:
-    """What is known of every scenario, in the protocol's order."""
-    titles = {one.name: one.title for one in ranking.edition.protocol.experiments}
-    return tuple(_facts(one, titles) for one in contents.complexity.scenarios)
-
-
-def _facts(facts: Measured, titles: dict[str, str]) -> shapes.ScenarioFacts:
-    return shapes.ScenarioFacts(
-        id=scenario_slug(facts.id),
-        title=facts.title,
-        experiment=titles[facts.experiment],
-        points=facts.points,
-        difficulty=facts.difficulty,
-        ceiling=facts.ceiling,
-        floor=facts.floor,
-        discrimination=facts.discrimination,
-        discrimination_interval=interval(facts.discrimination_interval, span),
-        share=facts.share,
-        share_interval=interval(facts.share_interval, span),
-        verdicts=tuple(map(_verdict, facts.verdicts)),
+def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:
+    """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
+    titles = {one.name: one.title for one in entry.edition.protocol.experiments}
+    return tuple(
+        replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment])
+        for one in contents.complexity.scenarios
     )
 
 
-def interval(ends: Ends | None, text: Callable[[Ends], str]) -> shapes.Interval | None:
-    """Two ends, and both of them as *text*."""
-    return None if ends is None else shapes.Interval(ends.low, ends.high, minus(text(ends)))
-
-
-def _verdict(verdict: ScenarioVerdict) -> str:
-    return verdict.kind if verdict.dimension is None else f"{verdict.kind}: {verdict.dimension}"
-
-
-def _configurations(catalog: Catalog, ranking: Ranking) -> shapes.Configurations | None:
-    """What prompt and delivery do, over all boards of its series; None where nothing can be compared."""
-    every = catalog.series(ranking)
-    found = compare_configurations(every, ranking.judge)
-    if found is None:
-        return None
-    ids = {row.label: subject_id(row.subject) for board in every for row in rows_of(board)}
-    return shapes.Configurations(
-        places=tuple(shapes.Place(p.configuration, p.subjects, p.mean, p.paired) for p in found.places),
-        effects=tuple(map(_effect, found.effects)),
-        subjects=tuple(
-            shapes.Spread(
-                subject=ids[one.label],
-                label=one.label,
-                indices=one.indices,
-                intervals=tuple(interval(ends, between) for ends in one.intervals),
-                changes=tuple(
-                    None if change is None else shapes.Change(change.points, interval(change.again, from_to))
-                    for change in one.changes
-                ),
-            )
-            for one in found.subjects
-        ),
-    )
-
-
-def in_several(catalog: Catalog, ranking: Ranking) -> Sequence[SubjectInConfigurations]:
-    """Who has marks in two configurations or more, by this ranking's judge, rules and weights."""
+def in_several(catalog: Catalog, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
+    """Who has marks in two configurations or more, by this board's judge, rules and weights."""
     return catalog.kept(
-        f"in several by {series_id(ranking)}",
-        lambda: compare_in_configurations(catalog.series(ranking), ranking.judge),
-    )
-
-
-def _effect(effect: Effect) -> shapes.Effect:
-    return shapes.Effect(
-        factor=effect.factor,
-        level=effect.level,
-        base=effect.base,
-        within=effect.within,
-        subjects=effect.subjects,
-        points=effect.points,
-        sampled=interval(effect.sampled, from_to),
-        again=interval(effect.again, from_to),
-    )
-
-
-def _settings(board: Board, by: str, group: SettingComparison) -> shapes.Settings:
-    ids = {row.label: subject_id(row.subject) for row in rows_of(board)}
-    return shapes.Settings(
-        by="provider" if by == "provider" else "reasoning",
-        model=group.model,
-        against=group.against,
-        variants=tuple(
-            shapes.Variant(
-                subject=ids[one.label],
-                label=one.label,
-                setting=one.setting,
-                index=one.index,
-                runs=one.runs,
-                difference=one.difference,
-                uncertainty=uncertainty(one.apart.uncertainty if one.apart else UNKNOWN, unsaid(board), from_to),
-                stands=one.stands,
-                served=tuple(shapes.Served(provider, replies) for provider, replies in one.served),
-            )
-            for one in group.variants
-        ),
+        f"in several by {entry.series}",
+        lambda: compare_in_configurations(catalog.series(entry), entry.judge),
     )
 
 

@@ -4,7 +4,8 @@ they are, and which scenarios flipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from independence_bench.analysis.compare_configurations import SubjectScores, configuration_differences
 from independence_bench.analysis.compare_subjects import Compared, all_compared, standing_out, values_of
@@ -19,36 +20,127 @@ from independence_bench.analysis.uncertainty import (
     score_differences,
 )
 from independence_bench.report.format import from_to, signed
-from independence_bench.viewer import boards, shapes
+from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.numbers import minus
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Ranking, ranking_id, rows_of, series_id, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, board_id, rows_of, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
 
 
-def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Comparisons | None:
+@dataclass(frozen=True, slots=True)
+class WordedInterval:
+    """Two ends of a 95 % interval, in the unit of what it belongs to."""
+
+    low: float
+    high: float
+    shown: str  # both, as text
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedScore:
+    """What is compared: one dimension over all scenarios (*scenario* null), or in one."""
+
+    scenario: str | None  # id
+    dimension: str | None  # name; null: the index itself
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The second minus the first, of two subjects or of one in two configurations; in the order of *compared*."""
+
+    points: tuple[float | None, ...]  # null: one of the two has no mark of it
+    shown: tuple[str | None, ...]  # the same, as text
+    between: tuple[str | None, ...]  # *lows* and *highs*, as text
+    lows: tuple[float | None, ...]  # of the differences' 95 % intervals, were the same scenarios played again
+    highs: tuple[float | None, ...]
+    another: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
+    why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
+    flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
+    order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
+    stand: tuple[int, ...]  # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
+    # the same test given again, and of what is compared in scenarios; the index is one question by itself
+    stand_another: tuple[int, ...]  # of the dimensions, were other scenarios asked
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSubject:
+    """One other subject beside the first."""
+
+    subject: str  # id
+    label: str
+    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    shown: tuple[str | None, ...]  # the same, as text
+    apart: Differences
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonsAnswer:
+    """`api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board."""
+
+    version: str
+    board: str
+    subject: str  # id
+    label: str
+    compared: tuple[ComparedScore, ...]  # the index, each dimension, each dimension in each scenario
+    values: tuple[float | None, ...]  # the first subject's
+    shown: tuple[str | None, ...]  # the same, as text
+    others: tuple[ComparedSubject, ...]  # in the board's order
+
+
+@dataclass(frozen=True, slots=True)
+class OtherConfiguration:
+    """One of the subject's configurations beside another one, which is the first."""
+
+    configuration: str
+    apart: Differences
+
+
+@dataclass(frozen=True, slots=True)
+class InConfiguration:
+    """A subject in one configuration, and every other one of its beside it."""
+
+    configuration: str
+    board: str  # id of the board that it is on, alone or in a pool
+    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    shown: tuple[str | None, ...]  # the same, as text
+    others: tuple[OtherConfiguration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectSettingsAnswer:
+    """`api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in."""
+
+    version: str
+    series: str
+    subject: str  # id
+    label: str
+    compared: tuple[ComparedScore, ...]
+    configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
+
+
+def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> ComparisonsAnswer | None:
     """`api/boards/<board>/compare/<subject>.json`; None where the board has no such row."""
-    board = catalog.board(place)
+    board = catalog.board(entry)
     row = None if board is None else catalog.row(board, subject)
     if board is None or row is None:
         return None
     compared = all_compared(board.protocol)
     values = catalog.kept(
-        f"values on {place.id}",
+        f"values on {entry.id}",
         lambda: {
             one.subject.hash: values_of(board.protocol, board.configurations, one.score, one.marks)
             for one in rows_of(board)
         },
     )
     mine = values[row.subject.hash]
-    known = _known(catalog, place, board, compared, row)
+    known = _known(catalog, entry, board, compared, row)
     why = boards.unsaid(board)
-    return shapes.Comparisons(
+    return ComparisonsAnswer(
         version=catalog.version,
-        board=place.id,
+        board=entry.id,
         subject=subject,
         label=row.label,
         compared=_shown(compared),
@@ -62,7 +154,7 @@ def comparisons_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes
     )
 
 
-def comparisons_table(answer: shapes.Comparisons) -> bytes:
+def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
     head = ["first", "second", "score", "first_value", "second_value", "difference", "low", "high"]
     lines = []
@@ -74,25 +166,23 @@ def comparisons_table(answer: shapes.Comparisons) -> bytes:
     return csv_bytes(head, lines)
 
 
-def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.InConfigurations | None:
-    """`api/settings/<series>/<subject>.json`, of the series of *place*; None unless it is in several configurations."""
-    several = (one for one in boards.in_several(catalog, place) if subject_id(one.row.subject) == subject)
+def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer | None:
+    """`api/settings/<series>/<subject>.json`, of the series of *entry*; None unless it is in several configurations."""
+    several = (one for one in boards.in_several(catalog, entry) if subject_id(one.row.subject) == subject)
     found = next(several, None)
     if found is None:
         return None
-    compared = all_compared(place.protocol)
-    return shapes.InConfigurations(
+    compared = all_compared(entry.weighed)
+    return SubjectSettingsAnswer(
         version=catalog.version,
-        series=series_id(place),
+        series=entry.series,
         subject=subject,
         label=found.row.label,
         compared=_shown(compared),
         configurations=tuple(
-            shapes.InConfiguration(
+            InConfiguration(
                 configuration=str(one.place.configuration),
-                board=ranking_id(
-                    place.edition, one.place.board.configurations, place.judge, place.rules, place.weights
-                ),
+                board=board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
                 values=_short([one.values.get(name) for name in compared]),
                 shown=_values_shown(compared, one.values),
                 others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),
@@ -102,7 +192,7 @@ def configurations_answer(catalog: Catalog, place: Ranking, subject: str) -> sha
     )
 
 
-def configurations_table(answer: shapes.InConfigurations) -> bytes:
+def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
     """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
     head = ["subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low"]
     values = {one.configuration: one.values for one in answer.configurations}
@@ -116,8 +206,8 @@ def configurations_table(answer: shapes.InConfigurations) -> bytes:
 
 
 def _once(
-    answer: shapes.InConfigurations,
-) -> Iterator[tuple[shapes.InConfiguration, shapes.OtherConfiguration]]:
+    answer: SubjectSettingsAnswer,
+) -> Iterator[tuple[InConfiguration, OtherConfiguration]]:
     """Every two configurations in one direction, the earlier one first."""
     seen = set()
     for one in answer.configurations:
@@ -125,26 +215,26 @@ def _once(
         yield from ((one, other) for other in one.others if other.configuration not in seen)
 
 
-def _beside(compared: Sequence[Compared], one: SubjectScores, other: SubjectScores) -> shapes.OtherConfiguration:
+def _beside(compared: Sequence[Compared], one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
     sure = configuration_differences(one, other)
     known = [sure.apart.get(name) for name in compared]
     apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
-    return shapes.OtherConfiguration(str(other.place.configuration), apart)
+    return OtherConfiguration(str(other.place.configuration), apart)
 
 
-def _shown(compared: Sequence[Compared]) -> tuple[shapes.Compared, ...]:
+def _shown(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
     return tuple(
-        shapes.Compared(None if scenario is None else scenario_slug(scenario), dimension)
+        ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
         for scenario, dimension in compared
     )
 
 
-def _line(apart: shapes.Differences, number: int) -> tuple[float | None, float | None, float | None]:
+def _line(apart: Differences, number: int) -> tuple[float | None, float | None, float | None]:
     return apart.points[number], apart.lows[number], apart.highs[number]
 
 
 def _known(
-    catalog: Catalog, place: Ranking, board: Board, compared: Sequence[Compared], row: Row
+    catalog: Catalog, entry: BoardEntry, board: Board, compared: Sequence[Compared], row: Row
 ) -> dict[str, list[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
@@ -155,7 +245,7 @@ def _known(
     def measure_apart() -> Mapping[tuple[str, str], Measure]:
         return measure_scenarios(board.protocol, board.configurations, [one.marks for one in board.ranked])
 
-    in_scenarios = catalog.kept(f"measures on {place.id}", measure_apart)
+    in_scenarios = catalog.kept(f"measures on {entry.id}", measure_apart)
     others = [number for number, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
     found: list[Sequence[ScoreDifference | None]] = []
     for scenario, dimension in compared:
@@ -180,13 +270,13 @@ def _comparison(
     theirs: Mapping[Compared, float],
     known: Mapping[str, Sequence[ScoreDifference | None]],
     why: str | None,
-) -> shapes.Comparison:
+) -> ComparedSubject:
     of_both = known.get(other.subject.hash)
     if of_both is None:
         of_both, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
     values = _short([theirs.get(one) for one in compared])
     apart = _differences(compared, mine, theirs, of_both, why)
-    return shapes.Comparison(subject_id(other.subject), other.label, values, _values_shown(compared, theirs), apart)
+    return ComparedSubject(subject_id(other.subject), other.label, values, _values_shown(compared, theirs), apart)
 
 
 def _differences(
@@ -195,7 +285,7 @@ def _differences(
     second: Mapping[Compared, float],
     known: Sequence[ScoreDifference | None],
     why: str | None,
-) -> shapes.Differences:
+) -> Differences:
     """The second minus the first, with what is *known* of each that is *compared*."""
     points = [second[one] - first[one] if one in first and one in second else None for one in compared]
     sizes = {n: abs(d) for n, d in enumerate(points) if d is not None and compared[n][0] is not None}
@@ -206,7 +296,7 @@ def _differences(
     in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
     p_again = [None if one is None else one.p_again for one in known]
     p_another = [None if one is None else one.p_another for one in known]
-    return shapes.Differences(
+    return Differences(
         points=_short(points),
         shown=tuple(
             None if difference is None else minus(signed(difference, _digits(one)))
@@ -219,7 +309,7 @@ def _differences(
         lows=_short([None if ends is None else ends.low for ends in again]),
         highs=_short([None if ends is None else ends.high for ends in again]),
         another=tuple(
-            None if one is None else boards.interval(one.uncertainty.another, _from_to(name))
+            None if one is None else _worded(one.uncertainty.another, name)
             for one, name in zip(known, compared, strict=True)
             if name[0] is None
         ),
@@ -241,8 +331,8 @@ def _digits(compared: Compared) -> int:
     return 1 if compared == (None, None) else 0
 
 
-def _from_to(compared: Compared) -> Callable[[Interval], str]:
-    return lambda ends: from_to(ends, _digits(compared))
+def _worded(ends: Interval | None, compared: Compared) -> WordedInterval | None:
+    return None if ends is None else WordedInterval(ends.low, ends.high, minus(from_to(ends, _digits(compared))))
 
 
 def _values_shown(compared: Sequence[Compared], values: Mapping[Compared, float]) -> tuple[str | None, ...]:

@@ -7,13 +7,13 @@ significant digits: more than any number here deserves, and half the size.
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from independence_bench.viewer.numbers import Form, forms_of, worded
+from independence_bench.viewer.numbers import Form, worded
+from independence_bench.viewer.views import AS_TEXT, WORDED, attributes
 
 DIGITS = 8
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
@@ -23,7 +23,7 @@ Cell = str | float | int | bool | None
 
 
 def json_bytes(answer: object) -> bytes:
-    """*answer*, a dataclass of shapes, as JSON. NaN and infinities raise ValueError."""
+    """*answer*, a dataclass, as JSON. NaN and infinities raise ValueError."""
     return json.dumps(_plain(answer), separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -56,35 +56,30 @@ def _rounded(number: float) -> float:
     return float(f"{number:.{DIGITS}g}")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, form: Form | None = None) -> Any:
+    """*value* as JSON has it; *form* is that of the field that it stands in."""
     if isinstance(value, float):
         return _rounded(value)
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(one, form) for one in value]
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {str(name): _plain(one, form) for name, one in value.items()}
     shape = type(value)
-    plain = {name: _plain(getattr(value, name)) for name in _fields(shape)}
-    if forms := _forms(shape):
-        plain["shown"] = {name: worded(getattr(value, name), form) for name, form in forms.items()}
+    if text := AS_TEXT.get(shape):
+        return text(value)
+    plain: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
+    for one in attributes(shape):
+        part = getattr(value, one.name)
+        plain[one.name] = _plain(part, one.form or form)
+        if one.worded and one.form is not None:
+            shown[one.name] = worded(part, one.form)
+    if whole := WORDED.get(shape):
+        if form is None:
+            raise TypeError(f"nothing says how the numbers of a {shape.__name__} are written")
+        plain["shown"] = whole(value, form)
+    elif shown:
+        plain["shown"] = shown
     return plain
-
-
-def _fields(shape: type) -> tuple[str, ...]:
-    """Looked up for every value that is written; *shape* is one of a few dozen classes."""
-    if shape not in _FIELDS:
-        _FIELDS[shape] = tuple(field.name for field in dataclasses.fields(shape))
-    return _FIELDS[shape]
-
-
-def _forms(shape: type) -> Mapping[str, Form]:
-    """The fields of *shape* that are shown as text, too."""
-    if shape not in _FORMS:
-        _FORMS[shape] = forms_of(shape)
-    return _FORMS[shape]
-
-
-_FIELDS: dict[type, tuple[str, ...]] = {}
-_FORMS: dict[type, Mapping[str, Form]] = {}

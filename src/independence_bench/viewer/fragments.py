@@ -1,31 +1,120 @@
-"""The parts that several answers share: from the benchmark's values to shapes. Nothing is computed here."""
+"""The parts that several answers share. Nothing is computed here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from math import fsum
+from typing import Any, Literal, TypeVar, cast
 
 from independence_bench import __version__
 from independence_bench.analysis.item_analysis import MarkWeight
 from independence_bench.analysis.judge_agreement import family_of
-from independence_bench.analysis.spending import SubjectCost
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Ask, Dimension, Mark, Protocol, Says
+from independence_bench.protocol.definition import Ask, Mark, Protocol, Says
 from independence_bench.protocol.definition import Scenario as Played
-from independence_bench.viewer.shapes import (
-    BoardEntry,
-    Citation,
-    DimensionFacts,
-    MarkScale,
-    ProtocolEntry,
-    Said,
-    Served,
-    SubjectFacts,
-)
-from independence_bench.viewer.snapshot import Catalog, Edition, Ranking, series_id, subject_id
+from independence_bench.viewer.numbers import GivenMark
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
 
 NAME = "AI Independence Bench"
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What made this."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What this site offers beside boards, subjects, scenarios, transcripts, judges, methods and search."""
+
+    frozen: bool  # a static site: nothing changes, so there is nothing to poll
+    raw: bool  # whether api/raw/ is there: requests and responses as they were sent and came
+    compared: int | None  # only the first so many rows of a board have a file in compare/; null: every row has one
+    says: tuple[str, ...]  # the same in plain words, a sentence each
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolEntry:
+    """One version of the benchmark, of which something is stored."""
+
+    id: str
+    name: str  # with the start of its hash where it is called like a shipped one and is another
+    title: str
+    hash: str
+    runs: int  # that it asks for
+    scenarios: int
+    transcripts: int  # stored
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """How to cite what is shown."""
+
+    text: str
+    bibtex: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAnswer:
+    """`api/index.json`: what is here. *version* changes when anything else may have changed; poll it."""
+
+    version: str
+    project: Project
+    offer: Offer
+    newest: str | None  # time of the newest record
+    protocols: tuple[ProtocolEntry, ...]  # the one played last first
+    boards: tuple[BoardEntry, ...]  # the one to open with first
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFacts:
+    """What is known of a subject beside what it said."""
+
+    id: str
+    label: str
+    hash: str
+    name: str  # as it is typed: model id, behind ENDPOINT: where that is not OpenRouter
+    model: str
+    endpoint: str
+    family: str | None  # vendor
+    provider: str | None  # that it is pinned to
+    temperature: float
+    max_tokens: int
+    reasoning: str  # off, minimal, low, medium, high
+
+
+@dataclass(frozen=True, slots=True)
+class MarkScale:
+    """One mark and its scale."""
+
+    name: str
+    title: str
+    kind: Literal["number", "whole", "yes_no"]  # a yes counts as 1, a no as 0; a jury's is the share of yes
+    low: GivenMark
+    high: GivenMark
+    inverted: bool  # whether the low end is the independent one
+    asks: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLine:
+    """One line of a script; {{name}} stands for what the model said there."""
+
+    who: Literal["human", "given", "model"]
+    text: str  # for the model: the reply's name
+
+
+def copied(shape: Callable[..., A], source: object, **more: object) -> A:
+    """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
+    names = [field.name for field in fields(cast(Any, shape)) if field.name not in more]
+    return shape(**{name: getattr(source, name) for name in names}, **more)
 
 
 def moment(seconds: float | None) -> str | None:
@@ -52,35 +141,16 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
     return catalog.kept(f"entry of {edition.id}", made)
 
 
-def board_entry(ranking: Ranking) -> BoardEntry:
-    """What is said of a board wherever it is listed."""
-    return BoardEntry(
-        id=ranking.id,
-        protocol=ranking.edition.id,
-        configurations=tuple(map(str, ranking.configurations)),
-        default_configuration=ranking.configurations == ranking.edition.protocol.configurations,
-        judge=ranking.judge,
-        judge_kind=ranking.kind,
-        judges=ranking.judges,
-        main=ranking.main,
-        rules=ranking.rules,
-        weights=ranking.weights,
-        series=series_id(ranking),
-    )
-
-
-def citation(catalog: Catalog, ranking: Ranking | None = None) -> Citation:
+def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
     """How to cite the whole, or one board."""
     day = (moment(catalog.held.newest) or "")[:10]
     what = f"{NAME} {__version__}"
-    if ranking is not None:
-        protocol = ranking.edition.protocol
-        what += (
-            f", protocol {protocol.name} ({ranking.edition.hash[:12]}), {' + '.join(map(str, ranking.configurations))}"
-        )
-        what += f", judged by {ranking.judge}" if ranking.judge else ", not judged"
-        what += "" if ranking.rules == "own" else f", {ranking.rules} rules"
-        what += "" if ranking.weights is None else f", weights {ranking.weights}"
+    if board is not None:
+        protocol = board.edition.protocol
+        what += f", protocol {protocol.name} ({board.edition.hash[:12]}), {' + '.join(map(str, board.configurations))}"
+        what += f", judged by {board.judge}" if board.judge else ", not judged"
+        what += "" if board.rules == "own" else f", {board.rules} rules"
+        what += "" if board.weights is None else f", weights {board.weights}"
     text = f"{what}. Data{f' of {day}' if day else ''}, state {catalog.version}."
     fields = {"title": f"{{{_bibtex(what)}}}", "note": f"{{Data state {catalog.version}}}"}
     if day:
@@ -97,44 +167,27 @@ def _bibtex(text: str) -> str:
 
 def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
     """What is known of a subject."""
-    return SubjectFacts(
+    return copied(
+        SubjectFacts,
+        subject,
         id=subject_id(subject),
         label=catalog.held.labels.get(subject.hash, subject.label),
-        hash=subject.hash,
-        name=subject.name,
-        model=subject.model,
-        endpoint=subject.endpoint,
         family=family_of(subject.model),
-        provider=subject.provider,
-        temperature=subject.temperature,
-        max_tokens=subject.max_tokens,
-        reasoning=subject.reasoning.value,
     )
-
-
-def served(spent: SubjectCost) -> tuple[Served, ...]:
-    """Who served a subject's replies."""
-    return tuple(Served(provider, replies) for provider, replies in spent.served)
-
-
-def dimension_facts(dimension: Dimension) -> DimensionFacts:
-    """A dimension."""
-    return DimensionFacts(dimension.name, dimension.title, dimension.weight, dimension.inverted, dimension.marks)
 
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:
     """A mark; one that stands in no dimension counts upwards."""
     inverted = any(mark.name in one.marks and one.inverted for one in protocol.dimensions)
-    title = mark.name.replace("_", " ")
-    return MarkScale(mark.name, title, mark.kind, mark.low, mark.high, inverted, mark.asks)
+    return copied(MarkScale, mark, title=mark.name.replace("_", " "), inverted=inverted)
 
 
-def script(scenario: Played) -> tuple[Said, ...]:
+def script(scenario: Played) -> tuple[ScriptLine, ...]:
     """A scenario's script, line by line."""
     return tuple(
-        Said("model", step.name)
+        ScriptLine("model", step.name)
         if isinstance(step, Ask)
-        else Said("human" if isinstance(step, Says) else "given", step.text)
+        else ScriptLine("human" if isinstance(step, Says) else "given", step.text)
         for step in scenario.script
     )
 

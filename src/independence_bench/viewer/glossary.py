@@ -5,7 +5,12 @@ The equations are those of docs/scoring.md, docs/statistics.md and docs/judges.m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from independence_bench.viewer.math import (
+    Equation,
+    Expression,
+    Letter,
     brackets,
     equation,
     fraction,
@@ -17,7 +22,6 @@ from independence_bench.viewer.math import (
     squared,
     total,
 )
-from independence_bench.viewer.shapes import Expression, Term
 
 X = indexed("x", "m", ",", "t")
 MEAN = indexed(mean("x"), "m")
@@ -36,6 +40,16 @@ LIMITS = equation(
 )
 DEVIATION = squared("s")
 COMMON = indexed("φ", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What a word or a number means, in plain words, with the equations that it is made by."""
+
+    name: str
+    text: str
+    equations: tuple[Equation, ...] = ()
+    where: tuple[Letter, ...] = ()  # the letters in them
 
 
 def dispersion(counts: str) -> Expression:

@@ -15,9 +15,9 @@ from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.fingerprint import state_of
+from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_cache import SearchShelf
-from independence_bench.viewer.shapes import Offer
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
@@ -79,6 +79,6 @@ class Live:
 
 def warm(answers: Answers) -> None:
     """Work out what is looked at first: the list of boards, and the one to open with."""
-    first = next(iter(answers.catalog.rankings), None)
+    first = next(iter(answers.catalog.entries), None)
     if first is not None:
         answers.get(f"boards/{first}.json")

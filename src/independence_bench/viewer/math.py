@@ -7,12 +7,44 @@ has a space. Knows nothing of what the equations are about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from independence_bench.viewer.shapes import Equation, Expression, Letter
+from dataclasses import dataclass
+from typing import Literal
 
 SPACED = frozenset("=+−×∈≤≥∓±/…")  # signs that have a space on either side
 SIGNS = SPACED | frozenset("(),")
 OVERLINE = "\u0304"
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a *text*.
+
+    name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root: inside.
+    power: base, exponent. index: base, index. mean: what has a line above it. sum: what is added up, what over (or from
+    where), and up to where.
+    """
+
+    kind: Literal["name", "words", "number", "sign", "row", "fraction", "root", "power", "index", "mean", "sum"]
+    text: str
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation: to be read out or copied, and to be drawn."""
+
+    text: str
+    shown: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What a letter of an equation stands for."""
+
+    text: str
+    shown: Expression
+    means: str
+
 
 Part = Expression | str
 

@@ -3,44 +3,102 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from independence_bench.protocol.definition import Configuration, Dimension
 from independence_bench.protocol.delivery import tools
-from independence_bench.viewer import fragments, shapes
-from independence_bench.viewer.glossary import TERMS
+from independence_bench.viewer import fragments
+from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine
+from independence_bench.viewer.glossary import TERMS, Term
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import Catalog, Edition
 
 
-def methods_answer(catalog: Catalog) -> shapes.Methods:
+@dataclass(frozen=True, slots=True)
+class RubricText:
+    """What a judge is told about some marks."""
+
+    name: str
+    text: str
+    marks: tuple[MarkScale, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioMethod:
+    """One scenario as it is played and judged."""
+
+    id: str
+    title: str
+    script: tuple[ScriptLine, ...]
+    judged: tuple[str, ...]  # names of the replies that the marks are about
+    rubrics: tuple[RubricText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentMethod:
+    """Scenarios that measure one thing."""
+
+    title: str
+    scenarios: tuple[ScenarioMethod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolMethod:
+    """One protocol in full."""
+
+    protocol: ProtocolEntry
+    description: str
+    temperature: float
+    max_tokens: int
+    judge: str  # that it is meant to be marked by
+    judge_instructions: str
+    systems: Mapping[str, str]  # variant -> system prompt
+    tool: str  # tool_role: the tool that the model speaks through, as JSON text
+    tool_instructions: str
+    configurations: tuple[Configuration, ...]  # played and pooled by default
+    experiments: tuple[ExperimentMethod, ...]
+    dimensions: tuple[Dimension, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsAnswer:
+    """`api/methods.json`: how all this was measured."""
+
+    protocols: tuple[ProtocolMethod, ...]
+    terms: tuple[Term, ...]
+
+
+def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
-    return shapes.Methods(tuple(_protocol(catalog, one) for one in catalog.held.editions.values()), TERMS)
+    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.held.editions.values()), TERMS)
 
 
-def _protocol(catalog: Catalog, edition: Edition) -> shapes.ProtocolMethod:
+def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
     protocol = edition.protocol
     wording = protocol.tool_role
-    return shapes.ProtocolMethod(
+    return ProtocolMethod(
         protocol=fragments.protocol_entry(catalog, edition),
         description=protocol.description,
         temperature=protocol.temperature,
         max_tokens=protocol.max_tokens,
         judge=protocol.judge.model,
         judge_instructions=protocol.judge_instructions,
-        systems=tuple(shapes.SystemPrompt(name, text) for name, text in protocol.systems),
+        systems=dict(protocol.systems),
         tool=json.dumps([tool.wire() for tool in tools("tool_role", wording)], ensure_ascii=False),
         tool_instructions=wording.instructions,
-        configurations=tuple(map(str, protocol.configurations)),
+        configurations=protocol.configurations,
         experiments=tuple(
-            shapes.ExperimentMethod(
+            ExperimentMethod(
                 experiment.title,
                 tuple(
-                    shapes.ScenarioMethod(
+                    ScenarioMethod(
                         id=scenario_slug(one.id),
                         title=one.title,
                         script=fragments.script(one),
                         judged=one.judged,
                         rubrics=tuple(
-                            shapes.RubricText(
+                            RubricText(
                                 rubric.name,
                                 rubric.text,
                                 tuple(fragments.scale(protocol, mark) for mark in rubric.marks),
@@ -54,5 +112,5 @@ def _protocol(catalog: Catalog, edition: Edition) -> shapes.ProtocolMethod:
             )
             for experiment in protocol.experiments
         ),
-        dimensions=tuple(map(fragments.dimension_facts, protocol.dimensions)),
+        dimensions=protocol.dimensions,
     )

@@ -1,25 +1,28 @@
 """Numbers as the page shows them: made into text once, here, as Python's `round` does; the page rounds nothing.
 
-A type of `shapes` that is made of one of the names below (`Points`, `Share`, ...) is sent as a number, to sort and draw
-by, and under *shown* as text. Which digits a number has is decided by its type, so it has the same everywhere.
+A field that is made of one of the names below (`Points`, `Share`, ...), or that `views.py` gives one of their forms, is
+sent as a number, to sort and draw by, and under *shown* as text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
-from independence_bench.report.format import money, signed
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.uncertainty import Uncertainty
+from independence_bench.report.format import between, from_to, money, signed
 
 Worded = str | None | list["Worded"] | dict[str, "Worded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written."""
+    """How a number is written, and how the two ends of an interval of it are."""
 
     text: Callable[[float], str]
+    ends: Callable[[Interval], str]
 
 
 def share(value: float) -> str:
@@ -40,36 +43,49 @@ def minus(text: str) -> str:
     return text.replace("-", "−")
 
 
-Points = Annotated[float, Form(lambda value: minus(f"{value:.1f}"))]  # 82.2
-Whole = Annotated[float, Form(lambda value: minus(f"{value:.0f}"))]  # 82
-Hundredths = Annotated[float, Form(lambda value: minus(f"{value:.2f}"))]  # 0.82
-Difference = Annotated[float, Form(lambda value: minus(signed(value)))]  # +1.2
-SmallDifference = Annotated[float, Form(lambda value: minus(signed(value, 2)))]  # +0.12
-Share = Annotated[float, Form(share)]  # 12 %
-Dollars = Annotated[float, Form(money)]  # $0.0123
-Thousands = Annotated[float, Form(lambda value: f"{value:,.0f}")]  # 8,225
-Given = Annotated[float, Form(mark)]  # 7; 7.5
+def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = None) -> Form:
+    both = ends or (lambda one: f"{text(one.low)} to {text(one.high)}")
+    return Form(lambda value: minus(text(value)), lambda one: minus(both(one)))
 
 
-def form_of(hint: Any) -> Form | None:
-    """How the numbers in a field of this type are written; None where it has none that are."""
-    if get_origin(hint) is Annotated:
-        return next((part for part in get_args(hint)[1:] if isinstance(part, Form)), None)
-    return next((found for part in get_args(hint) if (found := form_of(part))), None)
+def _decimals(digits: int) -> Form:
+    return _of(lambda value: f"{value:.{digits}f}", lambda one: between(one, digits))
 
 
-def forms_of(shape: type) -> dict[str, Form]:
-    """Field -> how it is written, of a dataclass; without those that are not."""
-    hints = get_type_hints(shape, include_extras=True)
-    return {name: form for name, hint in hints.items() if (form := form_of(hint))}
+def _signed(digits: int) -> Form:
+    return _of(lambda value: signed(value, digits), lambda one: from_to(one, digits))
+
+
+POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82
+DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
+HUNDREDTHS = _of(lambda value: f"{value:.2f}")  # 0.82; -0.12 to 0.34
+SHARE, DOLLARS, MARK = _of(share), _of(money), _of(mark)  # 12 %; $0.0123; 7 or 7.5
+THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
+
+Points = Annotated[float, POINTS]
+Whole = Annotated[float, WHOLE]
+SmallDifference = Annotated[float, SMALL_DIFFERENCE]
+Difference = Annotated[float, DIFFERENCE]
+Share = Annotated[float, SHARE]
+Dollars = Annotated[float, DOLLARS]
+GivenMark = Annotated[float, MARK]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number in [0, 100] with its uncertainty."""
+
+    value: float | None
+    uncertainty: Uncertainty
+    why: str | None  # why an interval is missing; null where none is
 
 
 def worded(value: Any, form: Form) -> Worded:
-    """The numbers in *value* as text, wherever they stand in it."""
-    if value is None:
-        return None
+    """The numbers in *value* as text, wherever they stand in it; texts beside them stay."""
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, tuple | list):
         return [worded(one, form) for one in value]
     if isinstance(value, Mapping):
-        return {name: worded(one, form) for name, one in value.items()}
+        return {str(name): worded(one, form) for name, one in value.items()}
     return form.text(float(value))

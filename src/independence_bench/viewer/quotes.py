@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from independence_bench.viewer.shapes import Span
-
 SHORTEST = 12  # characters of a quote, or of a part of one, that is looked for
 MOST = 200  # quotes of one reasoning
 LONGEST = 100_000  # characters of a text that is looked at
@@ -28,6 +26,14 @@ _LEFT_OUT = re.compile(r"\s*(?:\[?\.{3,}\]?|\[?…\]?)\s*")
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
 _EMPHASIS = frozenset("*_`")
 _ENDS = " \t\r\n.,;:!?\"'()[]-"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)

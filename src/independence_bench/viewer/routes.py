@@ -18,13 +18,12 @@ from independence_bench.viewer import (
     judges,
     methods,
     scenarios,
-    shapes,
     subjects,
     transcript,
 )
 from independence_bench.viewer.encode import json_bytes
-from independence_bench.viewer.search_index import Shelved
-from independence_bench.viewer.snapshot import Catalog, Ranking, rows_of, series_id, subject_id
+from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchOf, SearchWords, Shelved
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, subject_id
 
 A = TypeVar("A")
 ID = r"([a-z0-9-]{1,80})"
@@ -38,13 +37,13 @@ class Answers:
     """Every answer about one catalog. *search* gives the index, as far as it is there."""
 
     catalog: Catalog
-    offer: shapes.Offer
+    offer: fragments.Offer
     search: Callable[[], Shelved]
 
     @property
-    def series(self) -> dict[str, Ranking]:
+    def series(self) -> dict[str, BoardEntry]:
         """The id of every series -> one of its boards."""
-        return {series_id(place): place for place in self.catalog.rankings.values()}
+        return {entry.series: entry for entry in self.catalog.entries.values()}
 
     def get(self, path: str) -> Given:
         """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a path."""
@@ -59,18 +58,18 @@ class Answers:
         yield "methods.json"
         for edition in self.catalog.held.editions.values():
             yield from _both(f"judges/{edition.id}")
-        for place in self.catalog.rankings.values():
-            yield from self._of_board(place)
-        for series, place in self.series.items():
-            yield from self._of_series(series, place)
+        for entry in self.catalog.entries.values():
+            yield from self._of_board(entry)
+        for series, entry in self.series.items():
+            yield from self._of_series(series, entry)
         yield from self._of_search()
         for key in self.catalog.held.transcripts:
             yield f"transcripts/{key}.json"
             if self.offer.raw:
                 yield f"raw/{key}.json"
 
-    def _of_series(self, series: str, place: Ranking) -> Iterator[str]:
-        for one in boards.in_several(self.catalog, place):
+    def _of_series(self, series: str, entry: BoardEntry) -> Iterator[str]:
+        for one in boards.in_several(self.catalog, entry):
             yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
 
     def _of_search(self) -> Iterator[str]:
@@ -81,14 +80,14 @@ class Answers:
                 yield from (f"{inside}/{of}/{n}.json" for n in range(len(shards)))
             yield from (f"{inside}/documents/{n}.json" for n in range(len(search.blocks)))
 
-    def _of_board(self, place: Ranking) -> Iterator[str]:
-        board = self.catalog.board(place)
+    def _of_board(self, entry: BoardEntry) -> Iterator[str]:
+        board = self.catalog.board(entry)
         if board is None:
             return
-        inside = f"boards/{place.id}"
+        inside = f"boards/{entry.id}"
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
-        for scenario in place.edition.by_scenario:
+        for scenario in entry.edition.by_scenario:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(rows_of(board)):
             subject = subject_id(row.subject)
@@ -108,13 +107,13 @@ def _written(answer: object | None) -> Given:
 def _index(answers: Answers) -> Given:
     catalog = answers.catalog
     return json_bytes(
-        shapes.Index(
+        fragments.IndexAnswer(
             version=catalog.version,
-            project=shapes.Project(fragments.NAME, __version__),
+            project=fragments.Project(fragments.NAME, __version__),
             offer=answers.offer,
             newest=fragments.moment(catalog.held.newest),
             protocols=tuple(fragments.protocol_entry(catalog, one) for one in catalog.held.editions.values()),
-            boards=tuple(map(fragments.board_entry, catalog.rankings.values())),
+            boards=tuple(catalog.entries.values()),
             citation=fragments.citation(catalog),
         )
     )
@@ -132,7 +131,7 @@ def _both_forms(
 
 def _board(answers: Answers, board: str, kind: str) -> Given:
     """A whole board, kept: it is what is looked at first, and megabytes in a large store."""
-    catalog, place = answers.catalog, answers.catalog.rankings.get(board)
+    catalog, place = answers.catalog, answers.catalog.entries.get(board)
     if place is None:
         return None
 
@@ -144,19 +143,19 @@ def _board(answers: Answers, board: str, kind: str) -> Given:
 
 def _all_scenarios(answers: Answers, board: str) -> Given:
     """What a board says of its scenarios, as a table; as JSON it is a part of the board."""
-    catalog, place = answers.catalog, answers.catalog.rankings.get(board)
+    catalog, place = answers.catalog, answers.catalog.entries.get(board)
     if place is None:
         return None
     return _both_forms(answers, board, "csv", lambda: boards.board_answer(catalog, place), boards.scenarios_table)
 
 
 def _on_board(
-    what: str, answer: Callable[[Catalog, Ranking, str], A | None], table: Callable[[A], bytes]
+    what: str, answer: Callable[[Catalog, BoardEntry, str], A | None], table: Callable[[A], bytes]
 ) -> Callable[..., Given]:
     """The answer about something on a board."""
 
     def answered(answers: Answers, board: str, inside: str, kind: str) -> Given:
-        place = answers.catalog.rankings.get(board)
+        place = answers.catalog.entries.get(board)
         if place is None:
             return None
         path = f"{board}/{what}/{inside}"
@@ -166,7 +165,7 @@ def _on_board(
 
 
 def _compared(answers: Answers, board: str, subject: str, kind: str) -> Given:
-    place = answers.catalog.rankings.get(board)
+    place = answers.catalog.entries.get(board)
     found = None if place is None else answers.catalog.board(place)
     if found is None:
         return None
@@ -203,10 +202,10 @@ def _judges(answers: Answers, protocol: str, kind: str) -> Given:
 def _search(answers: Answers) -> Given:
     there = answers.search()
     index = None if there.newest is None else there.newest.index
-    return json_bytes(shapes.SearchHead(index, there.preparing))
+    return json_bytes(SearchHead(index, there.preparing))
 
 
-def _words(answers: Answers, build: str, of: shapes.SearchOf, number: str) -> Given:
+def _words(answers: Answers, build: str, of: SearchOf, number: str) -> Given:
     search = answers.search().build(build)
     return None if search is None else _numbered(search.shards[of], number)
 
@@ -219,6 +218,23 @@ def _documents(answers: Answers, build: str, number: str) -> Given:
 def _numbered(parts: Sequence[object], number: str) -> Given:
     return json_bytes(parts[int(number)]) if int(number) < len(parts) else None
 
+
+ANSWERS = (
+    fragments.IndexAnswer,
+    boards.BoardAnswer,
+    subjects.SubjectAnswer,
+    scenarios.ScenarioAnswer,
+    transcript.TranscriptAnswer,
+    transcript.RawAnswer,
+    compare.ComparisonsAnswer,
+    compare.SubjectSettingsAnswer,
+    judges.JudgesAnswer,
+    methods.MethodsAnswer,
+    SearchHead,
+    SearchWords,
+    SearchDocuments,
+)
+"""What `docs/build.py` makes the page's types of, each with all that is in it."""
 
 Answer = Callable[..., Given]
 _COMPARISONS = _on_board("compare", compare.comparisons_answer, compare.comparisons_table)

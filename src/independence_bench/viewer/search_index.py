@@ -1,7 +1,7 @@
 """Full text search without a server: an index in files, of which a query fetches a few.
 
 Indexed is, each for itself, what the models said in every transcript, with their private notes and reasoning, and what
-the judges wrote about it. How a text becomes words is stated in `shapes.SearchIndex`, and done a second time in the
+the judges wrote about it. How a text becomes words is stated in `SearchIndex`, and done a second time in the
 page, for queries; the two have to agree.
 """
 
@@ -16,22 +16,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
 from independence_bench.store import results
-from independence_bench.viewer.shapes import (
-    SearchDocument,
-    SearchDocuments,
-    SearchIndex,
-    SearchOf,
-    SearchPart,
-    SearchWords,
-)
 from independence_bench.viewer.snapshot import Catalog, Edition, Stored
 
 A = TypeVar("A")
+SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
 LONGEST = 24  # UTF-16 code units of a word
 SHARD = 48_000  # characters of postings in a file
 BLOCK = 50  # documents in a file
@@ -57,6 +50,75 @@ _PLAIN = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in
 
 
 @dataclass(frozen=True, slots=True)
+class SearchPart:
+    """One kind of texts that can be searched.
+
+    The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a word is in the last
+    shard whose first word is not above it, and the words that begin with something are in one or several in a row.
+    """
+
+    of: SearchOf
+    words: int
+    shards: tuple[str, ...]
+    covers: str  # what was indexed, in plain words
+
+
+@dataclass(frozen=True, slots=True)
+class SearchIndex:
+    """What can be searched, and how.
+
+    A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without combining marks),
+    an apostrophe between letters left out, cut after *longest* characters.
+    """
+
+    version: str
+    build: str  # part of the paths below
+    documents: int
+    longest: int
+    block: int  # documents in a file of documents/
+    parts: tuple[SearchPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHead:
+    """`api/search/index.json`: the newest index that there is, and how far the next one is."""
+
+    index: SearchIndex | None  # null: none yet
+    preparing: float | None  # the share that is done, in [0, 1]; null: no newer one is needed
+
+
+@dataclass(frozen=True, slots=True)
+class SearchWords:
+    """`api/search/<build>/<of>/<n>.json`: one shard of a part.
+
+    Word -> the documents that have it: their numbers in rising order, each as its distance from the one before it
+    (the first one from -1), in base 36, with commas; where a word is in most documents, "!" and likewise those
+    documents that lack it.
+    """
+
+    words: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDocument:
+    """One transcript that can be found. Its place in the whole list is its number."""
+
+    transcript: str
+    label: str
+    scenario: str  # title
+    run: int
+    configuration: str
+    protocol: str  # id
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDocuments:
+    """`api/search/<build>/documents/<n>.json`: documents n x block, n x block + 1, ..."""
+
+    documents: tuple[SearchDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """An index: its parts are the answers below api/search/."""
 
@@ -79,7 +141,7 @@ class Shelved:
 
 
 def words_of(text: str) -> Words:
-    """The different words of *text*, as `shapes.SearchIndex` says."""
+    """The different words of *text*, as `SearchIndex` says."""
     if not text.isascii():
         for sign, plain in _TYPOGRAPHY:
             text = text.replace(sign, plain)
@@ -201,7 +263,7 @@ def _shards(postings: Mapping[str, array[int]], documents: int) -> Iterator[Sear
 
 
 def _written(numbers: array[int], documents: int) -> str:
-    """The document numbers as `shapes.SearchWords` says."""
+    """The document numbers as `SearchWords` says."""
     there = sorted(set(numbers))  # several judges may have written it
     if 2 * len(there) > documents:
         return "!" + _distances(sorted(set(range(documents)).difference(there)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -32,10 +32,10 @@ from independence_bench.store.database import Store
 from independence_bench.store.fingerprint import state_of
 from independence_bench.store.registry import unique_labels
 from independence_bench.store.results import TranscriptRow
-from independence_bench.viewer.shapes import JudgeKind
 from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
 
 A = TypeVar("A")
+JudgeKind = Literal["model", "table", "person", "jury"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +61,37 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """What a board is, without its rows: it can be listed before they are worked out."""
+class BoardEntry:
+    """A board without its rows, so that it can be listed before they are worked out."""
 
     id: str
     edition: Edition
-    configurations: tuple[Configuration, ...]
-    judge: str | None  # label
-    kind: JudgeKind | None
+    configurations: tuple[Configuration, ...]  # several are pooled
+    judge: str | None  # label; None: nothing is judged yet
+    judge_kind: JudgeKind | None
     judges: tuple[str, ...]  # labels: the jury's, or the one
-    rules: str
-    main: bool = False  # its judge is the main one
-    weights: str | None = None  # a weighting of the protocol's; None: its own weights
+    rules: str  # by which marks became indices: own, published
+    main: bool = False  # the judge is the main one: whose board is opened where nobody says by which
+    weights: str | None = None  # a weighting that the protocol names; None: its own weights
 
     @property
-    def protocol(self) -> Protocol:
-        """The edition's, with this ranking's weights."""
+    def protocol(self) -> str:
+        """The protocol's id."""
+        return self.edition.id
+
+    @property
+    def default_configuration(self) -> bool:
+        """Whether the protocol is meant to be played so."""
+        return self.configurations == self.edition.protocol.configurations
+
+    @property
+    def series(self) -> str:
+        """The id of all boards that differ from this one in nothing but their configurations."""
+        return board_id(self.edition, None, self.judge, self.rules, self.weights)
+
+    @property
+    def weighed(self) -> Protocol:
+        """The protocol with this board's weights."""
         return self.edition.protocol.weighed(self.weights)
 
 
@@ -109,18 +124,15 @@ class Catalog:
         return self.held.version
 
     @cached_property
-    def rankings(self) -> Mapping[str, Ranking]:
+    def entries(self) -> Mapping[str, BoardEntry]:
         """Every board there is, the one to open with first."""
-        found = [ranking for edition in self.held.editions.values() for ranking in self._rankings(edition)]
-        return {
-            ranking.id: ranking
-            for ranking in sorted(found, key=lambda one: (one.weights is not None, one.rules != OWN.name))
-        }
+        found = [entry for edition in self.held.editions.values() for entry in self._entries(edition)]
+        found.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
+        return {entry.id: entry for entry in found}
 
-    def board(self, ranking: Ranking) -> Board | None:
-        """The board behind *ranking*; None where the store has changed so that there is none any more."""
-        jury = self.jury(ranking.edition) if ranking.kind == "jury" else ()
-        return self.boards(ranking.edition, ranking.rules, jury, ranking.weights).get(ranking.id)
+    def board(self, entry: BoardEntry) -> Board | None:
+        """The board behind *entry*; None where the store has changed so that there is none any more."""
+        return self._boards_like(entry).get(entry.id)
 
     def boards(
         self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = (), weights: str | None = None
@@ -129,15 +141,17 @@ class Catalog:
 
         def work_out() -> dict[str, Board]:
             made = boards(self.store, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
-            return {ranking_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
+            return {board_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
 
         return self._once(("boards", edition.id, rules, weights or "", *jury), work_out)
 
-    def series(self, ranking: Ranking) -> Sequence[Board]:
-        """Every board by the judge or jury, the rules and the weights of *ranking*, in whatever configuration."""
-        jury = ranking.judges if ranking.kind == "jury" else ()
-        every = self.boards(ranking.edition, ranking.rules, jury, ranking.weights).values()
-        return [board for board in every if board.judge == ranking.judge]
+    def series(self, entry: BoardEntry) -> Sequence[Board]:
+        """Every board by the judge or jury, the rules and the weights of *entry*, in whatever configuration."""
+        return [board for board in self._boards_like(entry).values() if board.judge == entry.judge]
+
+    def _boards_like(self, entry: BoardEntry) -> Mapping[str, Board]:
+        jury = entry.judges if entry.judge_kind == "jury" else ()
+        return self.boards(entry.edition, entry.rules, jury, entry.weights)
 
     def jury(self, edition: Edition) -> tuple[str, ...]:
         """The labels of the edition's judges that rank enough subjects, the embedded one apart; () for fewer than two.
@@ -152,10 +166,9 @@ class Catalog:
         panel = tuple(sorted(judge for judge, ranked in ranks.items() if ranked and 2 * ranked >= most))
         return panel if len(panel) > 1 else ()
 
-    def contents(self, ranking: Ranking, board: Board) -> Contents:
+    def contents(self, entry: BoardEntry, board: Board) -> Contents:
         """The report on *board* alone."""
-        protocol = ranking.protocol
-        return self._once(("contents", ranking.id), lambda: read_contents(self.store, protocol, [board]))
+        return self._once(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
         """The edition's judges beside each other."""
@@ -201,38 +214,29 @@ class Catalog:
         """The row of the subject with that id."""
         return next((row for row in rows_of(board) if subject_id(row.subject) == subject), None)
 
-    def _rankings(self, edition: Edition) -> list[Ranking]:
-        own = self.boards(edition)
-        placed = [
-            Ranking(
-                id_, edition, board.configurations, board.judge, self._kind(board.judge), _one(board.judge), OWN.name,
-                board.judge == board.main_judge,
+    def _entries(self, edition: Edition) -> list[BoardEntry]:
+        found = [
+            BoardEntry(
+                id_, edition, board.configurations, board.judge,
+                None if board.judge is None else self.held.kinds.get(board.judge, "model"),
+                () if board.judge is None else (board.judge,), OWN.name, board.judge == board.main_judge,
             )
-            for id_, board in own.items()
+            for id_, board in self.boards(edition).items()
         ]  # fmt: skip
         if jury := self.jury(edition):
-            together = self.boards(edition, OWN.name, jury)
-            placed += [
-                Ranking(id_, edition, board.configurations, board.judge, "jury", jury, OWN.name)
-                for id_, board in together.items()
+            found += [
+                BoardEntry(id_, edition, board.configurations, board.judge, "jury", jury, OWN.name)
+                for id_, board in self.boards(edition, OWN.name, jury).items()
             ]
         # by other rules and weights there are the same boards; which rows they have is worked out when somebody asks
-        others = [
+        return [
             replace(
-                one,
-                id=ranking_id(edition, one.configurations, one.judge, rules, weights),
-                rules=rules,
-                weights=weights,
+                one, id=board_id(edition, one.configurations, one.judge, rules, weights), rules=rules, weights=weights
             )
             for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
             for rules in RULES
-            if (rules, weights) != (OWN.name, None)
-            for one in placed
+            for one in found
         ]
-        return placed + others
-
-    def _kind(self, judge: str | None) -> JudgeKind | None:
-        return None if judge is None else self.held.kinds.get(judge, "model")
 
     def _once(self, key: tuple[str, ...], work_out: Callable[[], A]) -> A:
         """What *work_out* returns, worked out for the first who asks; others wait for it."""
@@ -248,36 +252,24 @@ def subject_id(subject: ChatModel) -> str:
     return slug(subject.label, subject.hash)
 
 
-def _one(judge: str | None) -> tuple[str, ...]:
-    return () if judge is None else (judge,)
-
-
 def rows_of(board: Board) -> tuple[Row, ...]:
     """All rows, ranked ones first."""
     return (*board.ranked, *board.incomplete)
 
 
-def ranking_id(
-    edition: Edition, group: Sequence[Configuration], judge: str | None, rules: str, weights: str | None
+def board_id(
+    edition: Edition, group: Sequence[Configuration] | None, judge: str | None, rules: str, weights: str | None
 ) -> str:
-    """A board's id: what it is, in words, and the hash of the same in full."""
-    where = f"{group[0].system} {group[0].delivery}" if len(group) == 1 else "pooled"
-    name = f"{edition.protocol.name}{_by(rules, weights)} {where} {judge or 'not judged'}"
-    weighed = [] if weights is None else [weights]
-    return slug(name, content_hash([edition.hash, [str(one) for one in group], judge, rules, *weighed]))
-
-
-def series_id(ranking: Ranking) -> str:
-    """The id of all boards that differ from this one in nothing but their configurations: made as a board's is."""
-    edition, judge, rules = ranking.edition, ranking.judge, ranking.rules
-    name = f"{edition.protocol.name}{_by(rules, ranking.weights)} {judge or 'not judged'}"
-    weighed = [] if ranking.weights is None else [ranking.weights]
-    return slug(name, content_hash([edition.hash, judge, rules, *weighed]))
-
-
-def _by(rules: str, weights: str | None) -> str:
-    by_rules = "" if rules == OWN.name else f" {rules} rules"
-    return by_rules if weights is None else f"{by_rules} {weights} weights"
+    """What a board is, in words, and the hash of the same in full; of a series where there is no *group*."""
+    words = [edition.protocol.name]
+    words += [] if rules == OWN.name else [rules, "rules"]
+    words += [] if weights is None else [weights, "weights"]
+    parts: list[Any] = [edition.hash]
+    if group is not None:
+        words += [group[0].system, group[0].delivery] if len(group) == 1 else ["pooled"]
+        parts.append([str(one) for one in group])
+    parts += [judge, rules] if weights is None else [judge, rules, weights]
+    return slug(" ".join([*words, judge or "not judged"]), content_hash(parts))
 
 
 def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:

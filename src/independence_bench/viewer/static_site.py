@@ -13,8 +13,8 @@ from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.staging import put_in_place, staging
 from independence_bench.viewer.assets import HOME, Page
+from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.shapes import Offer
 
 MARK = ".aib-site.json"  # says that a folder is a site of ours
 COMPARED = 150  # subjects of a board that have a file of comparisons: it has all others in it, so it is N x N

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from independence_bench.analysis.configurations import SubjectEffect, change_between
 from independence_bench.analysis.leaderboard import Board, Row
@@ -10,78 +12,165 @@ from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_ti
 from independence_bench.analysis.uncertainty import UNKNOWN
 from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
+from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.contents import Contents
-from independence_bench.report.format import from_to
-from independence_bench.viewer import boards, fragments, shapes
+from independence_bench.viewer import boards, fragments
+from independence_bench.viewer.boards import BoardRow
 from independence_bench.viewer.encode import csv_bytes
+from independence_bench.viewer.fragments import MarkScale
+from independence_bench.viewer.numbers import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole
 from independence_bench.viewer.slugs import scenario_slug, transcript_slug
-from independence_bench.viewer.snapshot import Catalog, Ranking, rows_of, series_id
-from independence_bench.viewer.transcripts import Listing, listing
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of
+from independence_bench.viewer.transcripts import Listing, TranscriptEntry, listing
+
+NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 
 
-def subject_answer(catalog: Catalog, place: Ranking, subject: str) -> shapes.Subject | None:
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """One run."""
+
+    run: int
+    index: Points | None
+    dimensions: tuple[Whole | None, ...]  # in the board's order
+    scenarios: tuple[Whole | None, ...]  # share of its points, in the board's order of scenarios
+    began: str | None  # when its first conversation ended: 2026-01-31 12:00, in UTC
+
+
+@dataclass(frozen=True, slots=True)
+class RunDates:
+    """When the runs of a subject were made, in UTC: 2026-01-31 12:00."""
+
+    first: str
+    last: str
+    days: int  # dates on which a conversation ended
+    span: str  # from the beginning of the first run to that of the last: 5.5 h
+    says: str  # what that leaves open
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationScore:
+    """Of a pool: one configuration by itself."""
+
+    configuration: Configuration
+    index: Annotated[Score, POINTS]
+    deviation: Points | None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkMean:
+    """One mark's mean over all transcripts that have it."""
+
+    mark: str
+    mean: Annotated[float, HUNDREDTHS] | None  # on the mark's scale
+    scored: int  # transcripts that have it
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The same subject on another board of the series: under another prompt, or delivered otherwise."""
+
+    board: str  # id
+    configurations: tuple[Configuration, ...]
+    index: Annotated[Score, POINTS]
+    change: SubjectEffect | None  # that index minus the one on this board; null: one of the two is missing
+    why: str | None  # why its interval is missing; null where it is there
+
+
+@dataclass(frozen=True, slots=True)
+class NameChoice:
+    """The name and the gender that a subject chose in one conversation: freely, and at the end."""
+
+    read: NamesRead
+    transcript: str  # id
+    name_changed: bool | None  # null: nobody could tell
+    gender_changed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectAnswer:
+    """`api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail."""
+
+    version: str
+    board: str  # id
+    row: BoardRow
+    marks: tuple[MarkScale, ...]
+    means: tuple[MarkMean, ...]  # in the order of *marks*
+    runs: tuple[RunDetail, ...]
+    made: RunDates | None  # when they were; null: nothing was finished
+    field: tuple[Whole | None, ...]  # the row's *scenarios*, as the mean over all ranked subjects
+    by_configuration: tuple[ConfigurationScore, ...]  # empty unless the board is a pool
+    elsewhere: tuple[Elsewhere, ...]
+    dollars: Dollars | None  # all runs, replies and judge, attempts that were thrown away included; null: not known
+    served: tuple[tuple[str, int], ...]  # (provider, replies), the one that served most first
+    names: tuple[NameChoice, ...]
+    transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
+
+
+def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer | None:
     """`api/boards/<board>/subjects/<subject>.json`; None where the board has no such row."""
-    board = catalog.board(place)
+    board = catalog.board(entry)
     row = None if board is None else catalog.row(board, subject)
     if board is None or row is None:
         return None
-    contents = catalog.contents(place, board)
+    contents = catalog.contents(entry, board)
     detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
     marks = [mark for mark in _marks(board) if mark.name in detail.scored]
-    entries = _entries(catalog, listing(catalog, place, board), row)
+    entries = _entries(catalog, listing(catalog, entry, board), row)
     why = boards.unsaid(board)
-    return shapes.Subject(
+    return SubjectAnswer(
         version=catalog.version,
-        board=place.id,
-        row=boards.rows_by_id(catalog, place, board)[subject],
+        board=entry.id,
+        row=boards.rows_by_id(catalog, entry, board)[subject],
         marks=tuple(marks),
-        means=tuple(shapes.MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
+        means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(board, row, entries),
         made=_made(row.made),
         field=_field(contents),
         by_configuration=tuple(
-            shapes.ConfigurationScore(
-                str(one),
-                boards.index_score(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
+            ConfigurationScore(
+                one,
+                boards.score_of(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
                 score.deviation,
             )
             for one, score in row.by_configuration.items()
         ),
-        elsewhere=tuple(_elsewhere(catalog, place, row, why)),
+        elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
         dollars=detail.spent.total,
-        served=fragments.served(detail.spent),
-        names=_names(catalog, place, row),
+        served=detail.spent.served,
+        names=_names(catalog, entry, row),
         transcripts=entries,
     )
 
 
-def subject_table(answer: shapes.Subject) -> bytes:
+def subject_table(answer: SubjectAnswer) -> bytes:
     """`api/boards/<board>/subjects/<subject>.csv`: a line a transcript, a column a mark."""
     names = [mark.name for mark in answer.marks]
     head = ["subject", "run", "configuration", "scenario", "state", "why", "score", *names, "transcript"]
     return csv_bytes(
         head,
         [
-            (answer.row.subject.label, one.run, one.configuration, one.scenario, one.state, one.why, one.score,
+            (answer.row.subject.label, one.run, str(one.configuration), one.scenario, one.state, one.why, one.score,
              *(one.marks.get(name) for name in names), one.id)
             for one in answer.transcripts
         ],
     )  # fmt: skip
 
 
-def _marks(board: Board) -> Sequence[shapes.MarkScale]:
+def _marks(board: Board) -> Sequence[MarkScale]:
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     return [fragments.scale(board.protocol, mark) for mark in every.values()]
 
 
-def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[shapes.TranscriptEntry, ...]:
-    stored = [one for one in catalog.of_subject(listed.ranking.edition, row.subject.hash) if listed.counts(one)]
+def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[TranscriptEntry, ...]:
+    stored = [one for one in catalog.of_subject(listed.entry.edition, row.subject.hash) if listed.counts(one)]
     with catalog.store.reading() as connection:
-        return tuple(listed.entry(connection, one) for one in stored)
+        return tuple(listed.line(connection, one) for one in stored)
 
 
-def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> tuple[shapes.RunDetail, ...]:
+def _runs(board: Board, row: Row, entries: Sequence[TranscriptEntry]) -> tuple[RunDetail, ...]:
     """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
     found = []
     for run, score in row.runs.items():
@@ -92,10 +181,10 @@ def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> 
             shares.append(mean_of(given) if len(given) == len(board.configurations) else None)
         dimensions = [score.dimensions[one.name] for one in board.protocol.dimensions]
         found.append(
-            shapes.RunDetail(
+            RunDetail(
                 run,
                 score.index,
-                tuple(None if d is None else 100 * d for d in dimensions),
+                tuple(map(boards.percent, dimensions)),
                 tuple(shares),
                 day_and_hour(row.made.runs[run]) if row.made and run in row.made.runs else None,
             )
@@ -103,12 +192,11 @@ def _runs(board: Board, row: Row, entries: Sequence[shapes.TranscriptEntry]) -> 
     return tuple(found)
 
 
-def _made(one: RunTimes | None) -> shapes.Made | None:
-    if one is None:
+def _made(made: RunTimes | None) -> RunDates | None:
+    if made is None:
         return None
-    return shapes.Made(
-        day_and_hour(one.first), day_and_hour(one.last), one.days, span_text(one.span), run_times_note([one])
-    )
+    first, last = day_and_hour(made.first), day_and_hour(made.last)
+    return RunDates(first, last, made.days, span_text(made.span), run_times_note([made]))
 
 
 def _field(contents: Contents) -> tuple[float | None, ...]:
@@ -116,22 +204,20 @@ def _field(contents: Contents) -> tuple[float | None, ...]:
     return tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios)
 
 
-def _elsewhere(catalog: Catalog, place: Ranking, row: Row, unsaid: str | None) -> Iterator[shapes.Elsewhere]:
-    for other in catalog.rankings.values():
-        same = series_id(other) == series_id(place)
-        board = catalog.board(other) if same and other is not place else None
+def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, unsaid: str | None) -> Iterator[Elsewhere]:
+    for other in catalog.entries.values():
+        same = other.series == entry.series
+        board = catalog.board(other) if same and other is not entry else None
         there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
         for one in there:
             why = None if board is None else boards.unsaid(board)
             change = _change(row, one)
-            again = None if change is None else change.again
-            yield shapes.Elsewhere(
+            yield Elsewhere(
                 board=other.id,
-                configurations=tuple(map(str, other.configurations)),
-                index=boards.index_score(one.score.index, one.certainty.index, why),
-                difference=None if change is None else change.points,
-                again=boards.interval(again, from_to),
-                why=None if again else why or unsaid or "no interval: it is not ranked on both boards",
+                configurations=other.configurations,
+                index=boards.score_of(one.score.index, one.certainty.index, why),
+                change=change,
+                why=None if change and change.again else why or unsaid or NOT_ON_BOTH,
             )
 
 
@@ -144,28 +230,14 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
     )
 
 
-def _names(catalog: Catalog, place: Ranking, row: Row) -> tuple[shapes.NameChoice, ...]:
-    readings = [
-        one
-        for one in names_of(catalog.store, place.edition.protocol, row.subject.hash)
-        if one.configuration in place.configurations and one.run in row.runs
-    ]
-    return tuple(_choice(place, one) for one in readings)
-
-
-def _choice(place: Ranking, reading: NamesRead) -> shapes.NameChoice:
-    first, final = reading.first, reading.final
-    return shapes.NameChoice(
-        run=reading.run,
-        configuration=str(reading.configuration),
-        transcript=transcript_slug(place.edition.hash, reading.transcript_id),
-        scenario=reading.scenario,
-        asked=reading.asked,
-        first_name=", ".join(reading.picks) or None,
-        first_gender=first.gender,
-        final_name=final.name,
-        final_gender=final.gender,
-        name_changed=name_changed(first, final),
-        gender_changed=gender_changed(first, final),
-        read_by=reading.by,
+def _names(catalog: Catalog, entry: BoardEntry, row: Row) -> tuple[NameChoice, ...]:
+    return tuple(
+        NameChoice(
+            replace(one, scenario=scenario_slug(one.scenario)),
+            transcript_slug(entry.edition.hash, one.transcript_id),
+            name_changed(one.first, one.final),
+            gender_changed(one.first, one.final),
+        )
+        for one in names_of(catalog.store, entry.edition.protocol, row.subject.hash)
+        if one.configuration in entry.configurations and one.run in row.runs
     )

@@ -10,13 +10,32 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
-from independence_bench.viewer.fragments import share_of_points
-from independence_bench.viewer.shapes import TranscriptEntry
+from independence_bench.viewer.fragments import copied, share_of_points
+from independence_bench.viewer.numbers import GivenMark, Whole
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Ranking, Stored, rows_of
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, Stored, rows_of
 
 State = Literal["judged", "not judged", "judge failed", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEntry:
+    """A transcript in a list, with this board's marks."""
+
+    id: str
+    scenario: str  # id
+    run: int
+    configuration: Configuration
+    state: State
+    why: str | None  # for invalid and judge failed
+    score: Whole | None  # share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts
+    marks: Mapping[str, GivenMark]  # mark -> number on its scale
+    replies: int
+    cut_off: int
+    plain_text: int
+    reasoned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +43,29 @@ class Listing:
     """What is needed to tell how each transcript of one board fared."""
 
     catalog: Catalog
-    ranking: Ranking
+    entry: BoardEntry
     rows: Mapping[str, Row]  # by the subject's hash
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
     def counts(self, stored: Stored) -> bool:
         """Whether the transcript is one behind the board's rows."""
-        return stored.configuration in self.ranking.configurations and stored.row.subject_hash in self.rows
+        return stored.configuration in self.entry.configurations and stored.row.subject_hash in self.rows
 
-    def entry(self, connection: Connection, stored: Stored) -> TranscriptEntry:
+    def line(self, connection: Connection, stored: Stored) -> TranscriptEntry:
         """One line of a list."""
         row = stored.row
         marks = self._marks(stored)
         state, why = self._state(connection, stored, marks)
-        return TranscriptEntry(
+        return copied(
+            TranscriptEntry,
+            row,
             id=stored.id,
             scenario=scenario_slug(stored.scenario.id),
-            run=row.run,
-            configuration=str(stored.configuration),
+            configuration=stored.configuration,
             state=state,
             why=why,
             score=share_of_points(self.worths[stored.scenario.id], marks),
             marks=marks,
-            replies=row.replies,
-            cut_off=row.cut_off,
-            plain_text=row.plain_text,
-            reasoned=row.reasoned,
         )
 
     def _marks(self, stored: Stored) -> Mapping[str, float]:
@@ -62,14 +78,14 @@ class Listing:
             return "judged", None
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        if self.ranking.judge is not None:
+        if self.entry.judge is not None:
             for one in results.judgements_of(connection, *stored.key):
-                if self.catalog.held.judges.get(one.judge_hash) == self.ranking.judge and one.reason is not None:
+                if self.catalog.held.judges.get(one.judge_hash) == self.entry.judge and one.reason is not None:
                     return "judge failed", one.reason
         return "not judged", None
 
 
-def listing(catalog: Catalog, ranking: Ranking, board: Board) -> Listing:
+def listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
     """The listing of *board*."""
     worths = mark_weights(board.protocol, board.configurations)
-    return Listing(catalog, ranking, {row.subject.hash: row for row in rows_of(board)}, worths)
+    return Listing(catalog, entry, {row.subject.hash: row for row in rows_of(board)}, worths)

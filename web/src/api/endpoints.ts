@@ -15,7 +15,7 @@ export const endpoints = {
   scenariosCsv: (board: string) => `api/boards/${id(board)}/scenarios.csv`,
   compare: (board: string, subject: string): ApiPath<api.Comparisons> =>
     `api/boards/${id(board)}/compare/${id(subject)}.json`,
-  settings: (series: string, subject: string): ApiPath<api.InConfigurations> =>
+  settings: (series: string, subject: string): ApiPath<api.SubjectSettings> =>
     `api/settings/${id(series)}/${id(subject)}.json`,
   judges: (protocol: string): ApiPath<api.Judges> => `api/judges/${id(protocol)}.json`,
   transcript: (transcript: string): ApiPath<api.Transcript> => `api/transcripts/${id(transcript)}.json`,

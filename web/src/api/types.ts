@@ -1,77 +1,27 @@
-// Made from src/independence_bench/viewer/shapes.py by `make docs`; change it there.
+// Made from the classes of src/independence_bench/viewer/ and of the values in them by `make docs`; change them there.
 
 /**
- * Everything that the page is sent, as frozen values: one class for each answer, and its parts.
- *
- * `docs/build.py` makes `web/src/api/types.ts` of this file, so both sides have one source. What
- * all answers share: absent is null, never 0; indices and scores are in [0, 100], 100 being the
- * independent end; times are ISO 8601 in UTC; costs are US dollars; what is shown of a number
- * stands beside it as text, under *shown*, and is rounded by nobody else; ids are made by us and
- * safe in a path; labels and all other texts are hostile. A *start* and an *end* count UTF-16 code
- * units, as JavaScript's strings do; the end is the first one that no longer belongs to it.
+ * What all answers share: absent is null, never 0; indices and scores are in [0, 100], 100 being the
+ * independent end; times are ISO 8601 in UTC; costs are US dollars; what is shown of a number stands beside
+ * it as text, under *shown*, and is rounded by nobody else; ids are made by us and safe in a path; labels and
+ * all other texts are hostile. A *start* and an *end* count UTF-16 code units, as JavaScript's strings do; the
+ * end is the first one that no longer belongs to it.
  */
-
-/** Two ends of a 95 % interval, in the unit of what it belongs to. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
-  /** both, as text */
-  readonly shown: string;
-}
 
 /**
- * How sure a score is. Null: there is no interval that keeps its promise, and *why* says why not.
+ * `api/index.json`: what is here. *version* changes when anything else may have changed; poll it.
  */
-export interface Uncertainty {
-  /** for the same subject, were the same scenarios played again */
-  readonly again: Interval | null;
-  /** for the same subject, were it asked other scenarios of this kind */
-  readonly another: Interval | null;
-  /** why an interval is missing; null where none is */
-  readonly why: string | null;
-}
-
-/** A number with its uncertainty. */
-export interface Score {
-  /** [0, 100] */
-  readonly value: number | null;
-  /** the same, as text */
-  readonly shown: string | null;
-  readonly uncertainty: Uncertainty;
-}
-
-/** What a row's numbers rest on. Shares are in [0, 1], of the replies asked for. */
-export interface Health {
-  /** planned for the runs that were begun */
-  readonly transcripts: number;
-  readonly complete: number;
-  readonly invalid: number;
-  readonly judged: number;
-  readonly judge_failed: number;
-  /** asked for, invalid ones included */
-  readonly replies: number;
-  /** ended by the token limit */
-  readonly cut_off: number;
-  /** spoken beside the tool */
-  readonly plain_text: number;
-  /** came with reasoning */
-  readonly reasoned: number;
-  /** attempts at them that brought no answer */
-  readonly failed: number;
-  readonly invalid_share: number;
-  readonly cut_off_share: number;
-  /** of the attempts */
-  readonly failed_share: number;
-  readonly reasoned_share: number;
-  readonly plain_text_share: number;
-  /** as text */
-  readonly shown: {
-    readonly invalid_share: string;
-    readonly cut_off_share: string;
-    readonly failed_share: string;
-    readonly reasoned_share: string;
-    readonly plain_text_share: string;
-  };
+export interface Index {
+  readonly version: string;
+  readonly project: Project;
+  readonly offer: Offer;
+  /** time of the newest record */
+  readonly newest: string | null;
+  /** the one played last first */
+  readonly protocols: readonly ProtocolEntry[];
+  /** the one to open with first */
+  readonly boards: readonly BoardEntry[];
+  readonly citation: Citation;
 }
 
 /** What made this. */
@@ -109,29 +59,27 @@ export interface ProtocolEntry {
   readonly transcripts: number;
 }
 
-/**
- * One ranking: a protocol in one configuration (or the pooled default), by a judge or jury, rules
- * and weights.
- */
+/** A board without its rows, so that it can be listed before they are worked out. */
 export interface BoardEntry {
   readonly id: string;
-  /** id */
-  readonly protocol: string;
-  /** system/delivery; several are pooled */
+  /** several are pooled */
   readonly configurations: readonly string[];
-  readonly default_configuration: boolean;
-  /** label; null: nothing is judged yet */
+  /** label; None: nothing is judged yet */
   readonly judge: string | null;
   readonly judge_kind: "model" | "table" | "person" | "jury" | null;
   /** labels: the jury's, or the one */
   readonly judges: readonly string[];
-  /** the judge is the main one: whose board is opened where nobody says by which */
-  readonly main: boolean;
   /** by which marks became indices: own, published */
   readonly rules: string;
-  /** a weighting that the protocol names; null: its own weights */
+  /** the judge is the main one: whose board is opened where nobody says by which */
+  readonly main: boolean;
+  /** a weighting that the protocol names; None: its own weights */
   readonly weights: string | null;
-  /** id; boards that have the same one differ in nothing but their configurations */
+  /** The protocol's id. */
+  readonly protocol: string;
+  /** Whether the protocol is meant to be played so. */
+  readonly default_configuration: boolean;
+  /** The id of all boards that differ from this one in nothing but their configurations. */
   readonly series: string;
 }
 
@@ -141,20 +89,134 @@ export interface Citation {
   readonly bibtex: string;
 }
 
-/**
- * `api/index.json`: what is here. *version* changes when anything else may have changed; poll it.
- */
-export interface Index {
+/** `api/boards/<board>.json`: one entry. */
+export interface Board {
   readonly version: string;
-  readonly project: Project;
-  readonly offer: Offer;
-  /** time of the newest record */
-  readonly newest: string | null;
-  /** the one played last first */
-  readonly protocols: readonly ProtocolEntry[];
-  /** the one to open with first */
-  readonly boards: readonly BoardEntry[];
+  readonly board: BoardEntry;
+  readonly protocol: ProtocolEntry;
+  readonly dimensions: readonly Dimension[];
+  /** in the protocol's order */
+  readonly scenarios: readonly ScenarioFacts[];
+  /** ranked ones first, by rank; then incomplete ones by label */
+  readonly rows: readonly BoardRow[];
+  /** of subjects, by their labels below */
+  readonly ids: Readonly<Record<string, string>>;
+  /** subjects that are the same but for who serves them */
+  readonly providers: readonly SettingComparison[];
+  /** but for how much they are told to reason */
+  readonly efforts: readonly SettingComparison[];
+  /** why an interval is missing; null where none is */
+  readonly why: string | null;
+  /** over all boards of its series; null: nothing can be compared */
+  readonly configurations: ConfigurationComparison | null;
+  /** over all boards of its series, by label */
+  readonly in_several: readonly ComparedWithItself[];
+  /** what a reader must know about this board, a sentence each */
+  readonly remarks: readonly string[];
   readonly citation: Citation;
+}
+
+/**
+ * A number in [0, 1] made of marks, and its weight in the index.
+ *
+ * *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a
+ * changed gender (0-1) has the range 0-12. *inverted*: the low end of that range counts as 1. A
+ * *weight* of 0 is shown and does not count.
+ */
+export interface Dimension {
+  readonly name: string;
+  readonly title: string;
+  readonly marks: readonly string[];
+  readonly weight: number;
+  readonly inverted: boolean;
+}
+
+/**
+ * One scenario over all subjects. None: no subject, no points to be had, too few, or no variation.
+ */
+export interface ScenarioFacts {
+  readonly id: string;
+  readonly title: string;
+  readonly experiment: string;
+  /** of the 100, over all of its configurations */
+  readonly points: number;
+  /** [0, 100] */
+  readonly difficulty: number | null;
+  /** [0, 1] of the transcripts: all of the points */
+  readonly ceiling: number | null;
+  /** [0, 1] of the transcripts: none of them */
+  readonly floor: number | null;
+  /** [-1, 1] */
+  readonly discrimination: number | null;
+  /** at 95 % */
+  readonly discrimination_interval: Interval | null;
+  /** of the index's variance between subjects; those of all scenarios add up to 1 */
+  readonly share: number | null;
+  /** at 95 % */
+  readonly share_interval: Interval | null;
+  readonly verdicts: readonly string[];
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+    readonly difficulty: string | null;
+    readonly ceiling: string | null;
+    readonly floor: string | null;
+    readonly discrimination: string | null;
+    readonly share: string | null;
+  };
+}
+
+/** Where a number lies, at the stated level. In the number's own unit; *low* <= *high*. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+  readonly shown: string;
+}
+
+/** One subject on one board. */
+export interface BoardRow {
+  /** null: incomplete, or excluded */
+  readonly rank: number | null;
+  /** the ranks that it may have, were the same scenarios played again; null: not known */
+  readonly standing: Standing | null;
+  /** the same, were other scenarios of this kind asked */
+  readonly standing_another: Standing | null;
+  /** its rank is certain, and 1, 2 or 3 */
+  readonly medal: boolean;
+  readonly subject: SubjectFacts;
+  /** told to reason, or does so by itself in most of its replies */
+  readonly thinks: boolean;
+  readonly index: Score;
+  /** standard deviation of the runs' indices */
+  readonly deviation: number | null;
+  readonly runs: number;
+  readonly run_indices: readonly RunIndex[];
+  /** in the order of the board's dimensions */
+  readonly dimensions: readonly Score[];
+  readonly health: Health;
+  /** null: not ranked */
+  readonly price: IndexPrice | null;
+  /** mean share of its points in each scenario, in the board's order */
+  readonly scenarios: readonly (number | null)[];
+  /** why it is not ranked, a line each */
+  readonly missing: readonly string[];
+  /** as text */
+  readonly shown: {
+    readonly deviation: string | null;
+    readonly scenarios: readonly (string | null)[];
+  };
+}
+
+/** What can be said of one subject's place among all. */
+export interface Standing {
+  /** the best rank that it may have; 1 is the first */
+  readonly rank_low: number;
+  /** the worst one */
+  readonly rank_high: number;
+  /** letters; two subjects that share one cannot be told apart */
+  readonly groups: string;
+  /** nobody is better for certain */
+  readonly tied_with_best: boolean;
 }
 
 /** What is known of a subject beside what it said. */
@@ -176,6 +238,24 @@ export interface SubjectFacts {
   readonly reasoning: string;
 }
 
+/** A number in [0, 100] with its uncertainty. */
+export interface Score {
+  readonly value: number | null;
+  readonly uncertainty: Uncertainty;
+  /** why an interval is missing; null where none is */
+  readonly why: string | null;
+  readonly shown: string | null;
+}
+
+/**
+ * Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be
+ * said.
+ */
+export interface Uncertainty {
+  readonly again: Interval | null;
+  readonly another: Interval | null;
+}
+
 /** One run's index; null where something is missing. */
 export interface RunIndex {
   readonly run: number;
@@ -186,134 +266,92 @@ export interface RunIndex {
   };
 }
 
-/** What can be said of a subject's place among all, at 95 % for the whole ranking. */
-export interface Standing {
-  /** the best rank that it may have; 1 is the first */
-  readonly rank_low: number;
-  /** the worst one */
-  readonly rank_high: number;
-  /** letters; two subjects that share one cannot be told apart */
-  readonly groups: string;
-  readonly tied_with_best: boolean;
-}
-
-/** One subject on one board. */
-export interface Row {
-  /** null: incomplete, or excluded */
-  readonly rank: number | null;
-  /** the best rank that it may have, were the same scenarios played again; null: no interval */
-  readonly rank_low: number | null;
-  /** the worst one */
-  readonly rank_high: number | null;
-  /** letters; rows that share one cannot be told apart. null: nothing is known */
-  readonly tie_groups: string | null;
-  /** nobody is better for certain */
-  readonly tied_with_best: boolean;
-  /** its rank is certain, and 1, 2 or 3 */
-  readonly medal: boolean;
-  /** the same, were other scenarios of this kind asked */
-  readonly standing_another: Standing | null;
-  readonly subject: SubjectFacts;
-  /** told to reason, or does so by itself in most of its replies */
-  readonly thinks: boolean;
-  readonly index: Score;
-  /** standard deviation of the runs' indices */
-  readonly deviation: number | null;
-  readonly runs: number;
-  readonly run_indices: readonly RunIndex[];
-  /** in the order of the board's dimensions */
-  readonly dimensions: readonly Score[];
-  readonly health: Health;
-  /** null: not known */
-  readonly replies_dollars_per_run: number | null;
-  /** what this board's judge took for it; null: not known */
-  readonly judging_dollars_per_run: number | null;
-  /** both together; null: not known */
-  readonly dollars_per_run: number | null;
-  /** points for a dollar of one run; null: not known, or free */
-  readonly index_per_dollar: number | null;
-  readonly per_dollar_uncertainty: Uncertainty;
-  /** mean share of its points in each scenario, in the board's order */
-  readonly scenarios: readonly (number | null)[];
-  /** why it is not ranked, a line each */
-  readonly missing: readonly string[];
+/** What a row's numbers rest on. */
+export interface Health {
+  /** planned for the runs that were begun */
+  readonly transcripts: number;
+  readonly complete: number;
+  readonly invalid: number;
+  readonly judged: number;
+  readonly judge_failed: number;
+  /** that were asked for, invalid ones included */
+  readonly replies: number;
+  /** of those: ended by the token limit */
+  readonly cut_off: number;
+  /** of those: spoken beside the tool */
+  readonly plain_text: number;
+  /** of those: came with reasoning, whether it was asked for or not */
+  readonly reasoned: number;
+  /** attempts at them that brought no answer, of which each but the last was made again */
+  readonly failed: number;
+  /** Invalid replies of all replies asked for, [0, 1]; 0 where none was. */
+  readonly invalid_share: number;
+  /** Replies cut off of all replies asked for, [0, 1]; 0 where none was. */
+  readonly cut_off_share: number;
+  /** Attempts that brought no answer of all attempts, [0, 1]; 0 where there was none. */
+  readonly failed_share: number;
+  /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
+  readonly reasoned_share: number;
+  /** Replies spoken beside the tool of all replies asked for, [0, 1]; 0 where none was. */
+  readonly plain_text_share: number;
   /** as text */
   readonly shown: {
-    readonly deviation: string | null;
-    readonly replies_dollars_per_run: string | null;
-    readonly judging_dollars_per_run: string | null;
+    readonly invalid_share: string;
+    readonly cut_off_share: string;
+    readonly failed_share: string;
+    readonly reasoned_share: string;
+    readonly plain_text_share: string;
+  };
+}
+
+/** What a ranked subject's index costs, in dollars of one run. None: not known. */
+export interface IndexPrice {
+  readonly replies_per_run: number | null;
+  /** what the board's judge took for it */
+  readonly judging_per_run: number | null;
+  /** both together */
+  readonly dollars_per_run: number | null;
+  /** index / dollars_per_run; None: not known, or free */
+  readonly index_per_dollar: number | null;
+  /** of the points for a dollar: the index's, what it cost being known */
+  readonly uncertainty: Uncertainty;
+  /**
+   * Whether neither its replies nor its judge cost anything: no number of points is bought with
+   * nothing.
+   */
+  readonly free: boolean;
+  /** as text */
+  readonly shown: {
+    readonly replies_per_run: string | null;
+    readonly judging_per_run: string | null;
     readonly dollars_per_run: string | null;
     readonly index_per_dollar: string | null;
-    readonly scenarios: readonly (string | null)[];
   };
 }
 
-/** A part of the index. */
-export interface DimensionFacts {
-  readonly name: string;
-  readonly title: string;
-  /** of 100; 0: shown and does not count */
-  readonly weight: number;
-  /** whether the low end of its marks counts as 100 */
-  readonly inverted: boolean;
-  readonly marks: readonly string[];
+/** Subjects that are the same but for one setting. */
+export interface SettingComparison {
+  readonly model: string;
+  /** the setting that the others are compared with; None: no variant is complete */
+  readonly against: string | null;
+  readonly variants: readonly Variant[];
 }
 
-/** One scenario over all ranked subjects. */
-export interface ScenarioFacts {
-  /** in paths */
-  readonly id: string;
-  readonly title: string;
-  /** title */
-  readonly experiment: string;
-  /** of the index's 100 */
-  readonly points: number;
-  /** share of its points that subjects lose, [0, 100] */
-  readonly difficulty: number | null;
-  /** share of its transcripts that have all of the points, [0, 1] */
-  readonly ceiling: number | null;
-  /** that have none, [0, 1] */
-  readonly floor: number | null;
-  /** item-rest correlation, [-1, 1] */
-  readonly discrimination: number | null;
-  readonly discrimination_interval: Interval | null;
-  /** of the index's variance between subjects; all scenarios' add up to 1 */
-  readonly share: number | null;
-  readonly share_interval: Interval | null;
-  /** what is wrong with it, a line each */
-  readonly verdicts: readonly string[];
-  /** as text */
-  readonly shown: {
-    readonly points: string;
-    readonly difficulty: string | null;
-    readonly ceiling: string | null;
-    readonly floor: string | null;
-    readonly discrimination: string | null;
-    readonly share: string | null;
-  };
-}
-
-/** A provider, and how many replies it served. */
-export interface Served {
-  readonly provider: string;
-  readonly replies: number;
-}
-
-/** One of several subjects that differ in one setting. */
+/** One of the subjects of a comparison. */
 export interface Variant {
-  /** id */
-  readonly subject: string;
   readonly label: string;
+  /** the provider that it is pinned to, or the effort */
   readonly setting: string;
+  /** None: incomplete */
   readonly index: number | null;
   readonly runs: number;
-  /** its index minus that of what it is compared with; null for that one itself */
+  /** its index minus the one of what it is compared with; None for that one itself */
   readonly difference: number | null;
-  /** of the difference */
-  readonly uncertainty: Uncertainty;
-  /** told from 0 though so many are compared; null: not known */
+  readonly served: readonly (readonly [string, number])[];
+  /** the same difference with its intervals; None: not both of them are ranked */
+  readonly apart: ScoreDifference | null;
+  /** told from 0 on this test though so many are compared; None: nothing is known */
   readonly stands: boolean | null;
-  readonly served: readonly Served[];
   /** as text */
   readonly shown: {
     readonly index: string | null;
@@ -321,21 +359,27 @@ export interface Variant {
   };
 }
 
-/** Subjects that are the same but for one setting. */
-export interface Settings {
-  readonly by: "provider" | "reasoning";
-  readonly model: string;
-  /** the setting that the others are compared with */
-  readonly against: string | null;
-  readonly variants: readonly Variant[];
+/** One score of two subjects, the first minus the second, in its own unit. */
+export interface ScoreDifference {
+  readonly uncertainty: Uncertainty;
+}
+
+/** All configurations that a judge's marks give an index in, side by side. */
+export interface ConfigurationComparison {
+  readonly places: readonly ConfigurationSummary[];
+  /** those with an index in two places or more, by label */
+  readonly subjects: readonly SubjectIndices[];
+  readonly effects: readonly Effect[];
 }
 
 /** One configuration and what the subjects came to in it. */
-export interface Place {
+export interface ConfigurationSummary {
   readonly configuration: string;
+  /** that have an index there */
   readonly subjects: number;
+  /** of theirs */
   readonly mean: number;
-  /** over the subjects that have an index in every configuration */
+  /** mean over the subjects that have an index in every place; None: there are none */
   readonly paired: number | null;
   /** as text */
   readonly shown: {
@@ -344,46 +388,13 @@ export interface Place {
   };
 }
 
-/** The mean over subjects of a difference within each of them, in points of the index. */
-export interface Effect {
-  readonly factor: "system" | "delivery" | "interaction";
-  readonly level: string;
-  readonly base: string;
-  readonly within: string | null;
-  readonly subjects: number;
-  readonly points: number;
-  /** 95 %, over other subjects like these */
-  readonly sampled: Interval | null;
-  /** 95 %, for these subjects, were the same scenarios played again */
-  readonly again: Interval | null;
-  /** as text */
-  readonly shown: {
-    readonly points: string;
-  };
-}
-
-/** An effect in one subject alone, in points of the index. */
-export interface Change {
-  readonly points: number;
-  /** 95 %, were the same scenarios played again */
-  readonly again: Interval | null;
-  /** as text */
-  readonly shown: {
-    readonly points: string;
-  };
-}
-
-/** One subject in several configurations. */
-export interface Spread {
-  /** id */
-  readonly subject: string;
+/** One subject in the configurations of a comparison, in its order; None where it has no index. */
+export interface SubjectIndices {
   readonly label: string;
-  /** in the order of the places */
   readonly indices: readonly (number | null)[];
-  /** of the indices, were the same scenarios played again */
+  /** of the indices, by the same test again */
   readonly intervals: readonly (Interval | null)[];
-  /** in the order of the effects; null: not all that it needs is there */
-  readonly changes: readonly (Change | null)[];
+  readonly changes: readonly (SubjectEffect | null)[];
   /** as text */
   readonly shown: {
     readonly indices: readonly (string | null)[];
@@ -391,18 +402,45 @@ export interface Spread {
 }
 
 /**
- * What prompt and delivery do to the index, paired within subjects; over all boards of this board's
- * judge.
+ * An effect in one subject alone, in points, with its interval by the same test again where that is
+ * known.
  */
-export interface Configurations {
-  readonly places: readonly Place[];
-  readonly effects: readonly Effect[];
-  /** those with an index in two places or more, by label */
-  readonly subjects: readonly Spread[];
+export interface SubjectEffect {
+  readonly points: number;
+  readonly again: Interval | null;
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+  };
+}
+
+/**
+ * The mean over subjects of a difference within each of them.
+ *
+ * system, delivery: the index with *level* minus the index with *base*, *within* one level of the
+ * other factor, or averaged over all of its levels (the main effect; *within* is None then).
+ * interaction: the difference that tool_role makes with *level* minus the one that it makes with
+ * *base*: 0 where the two factors add up.
+ */
+export interface Effect {
+  readonly factor: "system" | "delivery" | "interaction";
+  readonly level: string;
+  readonly base: string;
+  readonly within: string | null;
+  readonly subjects: number;
+  readonly points: number;
+  /** at 95 %, in points; None: fewer than three subjects */
+  readonly sampled: Interval | null;
+  /** None: how the runs of one of the subjects vary is not known */
+  readonly again: Interval | null;
+  /** as text */
+  readonly shown: {
+    readonly points: string;
+  };
 }
 
 /** A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there. */
-export interface InSeveral {
+export interface ComparedWithItself {
   /** id */
   readonly subject: string;
   readonly label: string;
@@ -410,23 +448,35 @@ export interface InSeveral {
   readonly configurations: readonly string[];
 }
 
-/** `api/boards/<board>.json`: one ranking. */
-export interface Board {
+/** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
+export interface Subject {
   readonly version: string;
-  readonly board: BoardEntry;
-  readonly protocol: ProtocolEntry;
-  readonly dimensions: readonly DimensionFacts[];
-  /** in the protocol's order */
-  readonly scenarios: readonly ScenarioFacts[];
-  /** ranked ones first, by rank; then incomplete ones by label */
-  readonly rows: readonly Row[];
-  readonly settings: readonly Settings[];
-  readonly configurations: Configurations | null;
-  /** over all boards of its series, by label */
-  readonly in_several: readonly InSeveral[];
-  /** what a reader must know about this board, a sentence each */
-  readonly remarks: readonly string[];
-  readonly citation: Citation;
+  /** id */
+  readonly board: string;
+  readonly row: BoardRow;
+  readonly marks: readonly MarkScale[];
+  /** in the order of *marks* */
+  readonly means: readonly MarkMean[];
+  readonly runs: readonly RunDetail[];
+  /** when they were; null: nothing was finished */
+  readonly made: RunDates | null;
+  /** the row's *scenarios*, as the mean over all ranked subjects */
+  readonly field: readonly (number | null)[];
+  /** empty unless the board is a pool */
+  readonly by_configuration: readonly ConfigurationScore[];
+  readonly elsewhere: readonly Elsewhere[];
+  /** all runs, replies and judge, attempts that were thrown away included; null: not known */
+  readonly dollars: number | null;
+  /** (provider, replies), the one that served most first */
+  readonly served: readonly (readonly [string, number])[];
+  readonly names: readonly NameChoice[];
+  /** by run, configuration, scenario */
+  readonly transcripts: readonly TranscriptEntry[];
+  /** as text */
+  readonly shown: {
+    readonly field: readonly (string | null)[];
+    readonly dollars: string | null;
+  };
 }
 
 /** One mark and its scale. */
@@ -444,6 +494,20 @@ export interface MarkScale {
   readonly shown: {
     readonly low: string;
     readonly high: string;
+  };
+}
+
+/** One mark's mean over all transcripts that have it. */
+export interface MarkMean {
+  readonly mark: string;
+  /** on the mark's scale */
+  readonly mean: number | null;
+  /** transcripts that have it */
+  readonly scored: number;
+  readonly planned: number;
+  /** as text */
+  readonly shown: {
+    readonly mean: string | null;
   };
 }
 
@@ -466,7 +530,7 @@ export interface RunDetail {
 }
 
 /** When the runs of a subject were made, in UTC: 2026-01-31 12:00. */
-export interface Made {
+export interface RunDates {
   readonly first: string;
   readonly last: string;
   /** dates on which a conversation ended */
@@ -488,20 +552,6 @@ export interface ConfigurationScore {
   };
 }
 
-/** One mark's mean over all transcripts that have it. */
-export interface MarkMean {
-  readonly mark: string;
-  /** on the mark's scale */
-  readonly mean: number | null;
-  /** transcripts that have it */
-  readonly scored: number;
-  readonly planned: number;
-  /** as text */
-  readonly shown: {
-    readonly mean: string | null;
-  };
-}
-
 /**
  * The same subject on another board of the series: under another prompt, or delivered otherwise.
  */
@@ -510,38 +560,54 @@ export interface Elsewhere {
   readonly board: string;
   readonly configurations: readonly string[];
   readonly index: Score;
-  /** that index minus the one on this board */
-  readonly difference: number | null;
-  /** 95 %, of the difference, were the same scenarios played again */
-  readonly again: Interval | null;
-  /** why that interval is missing; null where it is there */
+  /** that index minus the one on this board; null: one of the two is missing */
+  readonly change: SubjectEffect | null;
+  /** why its interval is missing; null where it is there */
   readonly why: string | null;
-  /** as text */
-  readonly shown: {
-    readonly difference: string | null;
-  };
 }
 
 /** The name and the gender that a subject chose in one conversation: freely, and at the end. */
 export interface NameChoice {
-  readonly run: number;
-  readonly configuration: string;
+  readonly read: NamesRead;
   /** id */
   readonly transcript: string;
-  /** id */
-  readonly scenario: string;
-  /** for a name and a gender; else it may have said nothing of them */
-  readonly asked: boolean;
-  /** several with commas, where it described several people */
-  readonly first_name: string | null;
-  readonly first_gender: string | null;
-  readonly final_name: string | null;
-  readonly final_gender: string | null;
   /** null: nobody could tell */
   readonly name_changed: boolean | null;
   readonly gender_changed: boolean | null;
-  /** rule, or the label of the model that read what the rule was unsure of */
-  readonly read_by: string;
+}
+
+/**
+ * What one subject called itself in one conversation: *first* when it chose freely, *final* at the
+ * end.
+ *
+ * Where it described several people, *several* has their names, and nothing is said in *first* and
+ * *final*.
+ */
+export interface NamesRead {
+  readonly run: number;
+  readonly configuration: string;
+  readonly scenario: string;
+  readonly first: Choice;
+  readonly final: Choice;
+  /** or the label of the model that read what the rule was unsure of */
+  readonly by: string;
+  /**
+   * The names that it chose freely: one, or several; () where it gave none, or nobody could tell.
+   */
+  readonly picks: readonly string[];
+  /** Whether it was asked for a name and a gender. */
+  readonly asked: boolean;
+}
+
+/**
+ * What a model goes by. A name is as it was written; a gender is one of GENDERS; None where there
+ * is none.
+ */
+export interface Choice {
+  readonly name: string | null;
+  readonly gender: string | null;
+  readonly name_state: "chosen" | "declined" | "unsure" | "unsaid";
+  readonly gender_state: "chosen" | "declined" | "unsure" | "unsaid";
 }
 
 /** A transcript in a list, with this board's marks. */
@@ -569,44 +635,91 @@ export interface TranscriptEntry {
   };
 }
 
-/** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
-export interface Subject {
+/** `api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects. */
+export interface Scenario {
   readonly version: string;
-  /** id */
   readonly board: string;
-  readonly row: Row;
-  readonly marks: readonly MarkScale[];
-  /** in the order of *marks* */
-  readonly means: readonly MarkMean[];
-  readonly runs: readonly RunDetail[];
-  /** when they were; null: nothing was finished */
-  readonly made: Made | null;
-  /** the row's *scenarios*, as the mean over all ranked subjects */
-  readonly field: readonly (number | null)[];
-  /** empty unless the board is a pool */
-  readonly by_configuration: readonly ConfigurationScore[];
-  readonly elsewhere: readonly Elsewhere[];
-  /** all runs, replies and judge, attempts that were thrown away included; null: not known */
-  readonly dollars: number | null;
-  readonly served: readonly Served[];
-  readonly names: readonly NameChoice[];
-  /** by run, configuration, scenario */
-  readonly transcripts: readonly TranscriptEntry[];
+  readonly facts: ScenarioFacts;
+  readonly script: readonly ScriptLine[];
+  readonly scales: readonly MarkScale[];
+  readonly rubrics: readonly string[];
+  /** highest score first; those without one last */
+  readonly answers: readonly SubjectReply[];
+}
+
+/** One line of a script; {{name}} stands for what the model said there. */
+export interface ScriptLine {
+  readonly who: "human" | "given" | "model";
+  /** for the model: the reply's name */
+  readonly text: string;
+}
+
+/** One subject's answer in one run. */
+export interface SubjectReply {
+  /** id */
+  readonly transcript: string;
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  readonly run: number;
+  readonly configuration: string;
+  readonly state: "judged" | "not judged" | "judge failed" | "invalid";
+  readonly score: number | null;
+  readonly marks: Readonly<Record<string, number>>;
+  /** of the judged reply, its beginning; several are joined by a blank line */
+  readonly text: string;
+  /** whether *text* is all of it */
+  readonly whole: boolean;
+  readonly cut_off: boolean;
   /** as text */
   readonly shown: {
-    readonly field: readonly (string | null)[];
-    readonly dollars: string | null;
+    readonly score: string | null;
+    readonly marks: Readonly<Record<string, string>>;
   };
 }
 
-/** A part of a text. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
+/** `api/transcripts/<transcript>.json`: one conversation with everything that belongs to it. */
+export interface Transcript {
+  readonly id: string;
+  /** the store's */
+  readonly key: string;
+  readonly protocol: ProtocolEntry;
+  readonly subject: SubjectFacts;
+  /** id */
+  readonly scenario: string;
+  readonly scenario_title: string;
+  /** title */
+  readonly experiment: string;
+  readonly run: number;
+  readonly configuration: string;
+  readonly delivery: "user_role" | "tool_role";
+  readonly state: "complete" | "invalid";
+  /** why */
+  readonly invalid: string | null;
+  /** system prompt, without what tool_role adds to it */
+  readonly system: string;
+  readonly lines: readonly TranscriptLine[];
+  readonly replies: readonly TranscriptReply[];
+  /** the same conversation as it is sent; tool_role: with the tool protocol */
+  readonly messages: readonly Message[];
+  /** the tools that the model is offered, as JSON text; "[]": none */
+  readonly tools: string;
+  /** marks that its rubrics ask for, in their order */
+  readonly scales: readonly MarkScale[];
+  /** texts */
+  readonly rubrics: readonly string[];
+  /** of all judges, by label */
+  readonly judgements: readonly TranscriptJudgement[];
+  readonly embedded: Embedded | null;
+  /** for scenarios with two answers */
+  readonly turns: Turns | null;
+  readonly neighbours: Neighbours;
+  /** ids of those that it counts on */
+  readonly boards: readonly string[];
 }
 
 /** One thing said. */
-export interface Line {
+export interface TranscriptLine {
   /** given: put into the model's mouth */
   readonly who: "human" | "given" | "model";
   readonly text: string;
@@ -620,8 +733,22 @@ export interface Line {
   readonly judged: boolean;
 }
 
+/** One reply that the script asks for. */
+export interface TranscriptReply {
+  readonly name: string;
+  /** place in *lines*; null: there is none */
+  readonly line: number | null;
+  /** why there is none */
+  readonly invalid: string | null;
+  readonly cut_off: boolean;
+  readonly plain_text: boolean;
+  readonly reasoned: boolean;
+  /** empty: nothing is known of them */
+  readonly attempts: readonly TranscriptAttempt[];
+}
+
 /** One try at a call. */
-export interface Attempt {
+export interface TranscriptAttempt {
   /** answered, cut off, lost, in flight, or what went wrong */
   readonly outcome: string;
   /** whether its answer is the one that is stored */
@@ -648,53 +775,23 @@ export interface Attempt {
   };
 }
 
-/** One reply that the script asks for. */
-export interface Reply {
-  readonly name: string;
-  /** place in *lines*; null: there is none */
-  readonly line: number | null;
-  /** why there is none */
-  readonly invalid: string | null;
-  readonly cut_off: boolean;
-  readonly plain_text: boolean;
-  readonly reasoned: boolean;
-  /** empty: nothing is known of them */
-  readonly attempts: readonly Attempt[];
+/** One message of a request. */
+export interface Message {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string | null;
+  readonly tool_calls: readonly ToolCall[];
+  readonly tool_call_id: string | null;
 }
 
-/** A call of the tool. *arguments* is JSON text. */
+/** A call of a tool. *arguments* is the text as sent, which need not be valid JSON. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
 }
 
-/** One message of the conversation as it is sent to the model. */
-export interface Message {
-  readonly role: "system" | "user" | "assistant" | "tool";
-  readonly content: string | null;
-  readonly calls: readonly ToolCall[];
-  /** the id of the call that this is the result of */
-  readonly answers: string | null;
-}
-
-/** Words of the transcript that a judge's reasoning quotes. */
-export interface Quote {
-  readonly reasoning: Span;
-  readonly line: number;
-  /** in the line's text */
-  readonly text: Span;
-}
-
-/** A reason to read a verdict. */
-export interface Flag {
-  readonly kind: "reasoning" | "embedded";
-  readonly mark: string;
-  readonly why: string;
-}
-
 /** What one judge made of the transcript. */
-export interface Judgement {
+export interface TranscriptJudgement {
   /** label */
   readonly judge: string;
   readonly kind: "model" | "table" | "person" | "jury";
@@ -705,17 +802,55 @@ export interface Judgement {
   readonly flags: readonly Flag[];
   /** in the order of the reasoning; may overlap in the lines, never in the reasoning */
   readonly quotes: readonly Quote[];
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly TranscriptAttempt[];
   /** as text */
   readonly shown: {
     readonly marks: Readonly<Record<string, string>>;
   };
 }
 
-/** Where a phrase stands. */
-export interface PhrasePlace {
+/** One reason to read a verdict. */
+export interface Flag {
+  readonly kind: "reasoning" | "embedded";
+  readonly mark: string;
+  /** of the mark from what it is held against, as a share of the scale, [0, 1] */
+  readonly distance: number;
+  /** a line */
+  readonly why: string;
+}
+
+/** Words of the transcript that a judge's reasoning quotes. */
+export interface Quote {
+  readonly reasoning: Span;
   readonly line: number;
+  /** in the line's text */
   readonly text: Span;
+}
+
+/** A part of a text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How the embedded judge reads the transcript. */
+export interface Embedded {
+  /**
+   * whether its judgement is in the store; else it was worked out for this page and counts nowhere
+   */
+  readonly stored: boolean;
+  readonly marks: readonly PhraseMark[];
+}
+
+/** One mark of the embedded judge, and the five phrases that weighed most in it. */
+export interface PhraseMark {
+  readonly mark: string;
+  readonly value: number;
+  readonly phrases: readonly Phrase[];
+  /** as text */
+  readonly shown: {
+    readonly value: string;
+  };
 }
 
 /** What weighed in the embedded judge's mark. */
@@ -731,30 +866,10 @@ export interface Phrase {
   };
 }
 
-/** One mark of the embedded judge, and the five phrases that weighed most in it. */
-export interface PhraseMark {
-  readonly mark: string;
-  readonly value: number;
-  readonly phrases: readonly Phrase[];
-  /** as text */
-  readonly shown: {
-    readonly value: string;
-  };
-}
-
-/** How the embedded judge reads the transcript. */
-export interface Embedded {
-  /**
-   * whether its judgement is in the store; else it was worked out for this page and counts nowhere
-   */
-  readonly stored: boolean;
-  readonly marks: readonly PhraseMark[];
-}
-
-/** Words that two texts share. */
-export interface Shared {
-  readonly first: Span;
-  readonly second: Span;
+/** Where a phrase stands. */
+export interface PhrasePlace {
+  readonly line: number;
+  readonly text: Span;
 }
 
 /**
@@ -769,14 +884,10 @@ export interface Turns {
   readonly shared: readonly Shared[];
 }
 
-/** Another transcript of the same protocol and configuration. */
-export interface Neighbour {
-  readonly id: string;
-  /** the subject's */
-  readonly label: string;
-  /** title */
-  readonly scenario: string;
-  readonly run: number;
+/** Words that two texts share. */
+export interface Shared {
+  readonly first: Span;
+  readonly second: Span;
 }
 
 /**
@@ -792,69 +903,14 @@ export interface Neighbours {
   readonly next_scenario: Neighbour | null;
 }
 
-/** Where on a board a transcript counts. */
-export interface TranscriptPlace {
-  readonly board: string;
-  readonly subject: string;
-}
-
-/** `api/transcripts/<transcript>.json`: one conversation with everything that belongs to it. */
-export interface Transcript {
+/** Another transcript of the same protocol and configuration. */
+export interface Neighbour {
   readonly id: string;
-  /** the store's */
-  readonly key: string;
-  readonly protocol: ProtocolEntry;
-  readonly subject: SubjectFacts;
-  /** id */
-  readonly scenario: string;
-  readonly scenario_title: string;
+  /** the subject's */
+  readonly label: string;
   /** title */
-  readonly experiment: string;
+  readonly scenario: string;
   readonly run: number;
-  readonly configuration: string;
-  readonly delivery: "user_role" | "tool_role";
-  readonly state: "complete" | "invalid";
-  /** why */
-  readonly invalid: string | null;
-  /** system prompt, without what tool_role adds to it */
-  readonly system: string;
-  readonly lines: readonly Line[];
-  readonly replies: readonly Reply[];
-  /** the same conversation as it is sent; tool_role: with the tool protocol */
-  readonly messages: readonly Message[];
-  /** the tools that the model is offered, as JSON text; "[]": none */
-  readonly tools: string;
-  /** marks that its rubrics ask for, in their order */
-  readonly scales: readonly MarkScale[];
-  /** texts */
-  readonly rubrics: readonly string[];
-  /** of all judges, by label */
-  readonly judgements: readonly Judgement[];
-  readonly embedded: Embedded | null;
-  /** for scenarios with two answers */
-  readonly turns: Turns | null;
-  readonly neighbours: Neighbours;
-  readonly boards: readonly TranscriptPlace[];
-}
-
-/** One try as it came. */
-export interface RawAttempt {
-  readonly outcome: string;
-  readonly status: number | null;
-  /** the body; "": nothing came, or nothing was kept */
-  readonly response: string;
-}
-
-/**
- * One call as it was recorded. *request* is JSON text: messages, tools and settings, without
- * address and key.
- */
-export interface RawCall {
-  readonly kind: "reply" | "judgement";
-  /** the reply's name, or the judge's label */
-  readonly name: string;
-  readonly request: string;
-  readonly attempts: readonly RawAttempt[];
 }
 
 /** `api/raw/<transcript>.json`: what was sent and what came back. Only where the offer says raw. */
@@ -863,55 +919,70 @@ export interface Raw {
   readonly calls: readonly RawCall[];
 }
 
-/** One subject's answer in one run. */
-export interface Answer {
-  /** id */
-  readonly transcript: string;
+/**
+ * One call as it was recorded. The request is JSON text: messages, tools and settings, without
+ * address and key.
+ */
+export interface RawCall {
+  readonly kind: "reply" | "judgement";
+  /** the reply's name, or the judge's label */
+  readonly name: string;
+  readonly exchange: Exchange;
+}
+
+/**
+ * One call: the request as it was recorded (JSON, without address and key), and every attempt in
+ * order.
+ */
+export interface Exchange {
+  readonly request: string;
+  readonly bodies: readonly Body[];
+}
+
+/** One attempt as it came. */
+export interface Body {
+  /** None: in flight */
+  readonly outcome: string | null;
+  readonly status: number | null;
+  /** "": nothing came, or nothing was kept */
+  readonly raw: string;
+}
+
+/** `api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board. */
+export interface Comparisons {
+  readonly version: string;
+  readonly board: string;
   /** id */
   readonly subject: string;
   readonly label: string;
-  readonly run: number;
-  readonly configuration: string;
-  readonly state: "judged" | "not judged" | "judge failed" | "invalid";
-  readonly score: number | null;
-  readonly marks: Readonly<Record<string, number>>;
-  /** of the judged reply, its beginning; several are joined by a blank line */
-  readonly text: string;
-  /** whether *text* is all of it */
-  readonly whole: boolean;
-  readonly cut_off: boolean;
-  /** as text */
-  readonly shown: {
-    readonly score: string | null;
-    readonly marks: Readonly<Record<string, string>>;
-  };
-}
-
-/** One line of a script; {{name}} stands for what the model said there. */
-export interface Said {
-  readonly who: "human" | "given" | "model";
-  /** for the model: the reply's name */
-  readonly text: string;
-}
-
-/** `api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects. */
-export interface Scenario {
-  readonly version: string;
-  readonly board: string;
-  readonly facts: ScenarioFacts;
-  readonly script: readonly Said[];
-  readonly scales: readonly MarkScale[];
-  readonly rubrics: readonly string[];
-  /** highest score first; those without one last */
-  readonly answers: readonly Answer[];
+  /** the index, each dimension, each dimension in each scenario */
+  readonly compared: readonly ComparedScore[];
+  /** the first subject's */
+  readonly values: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
+  /** in the board's order */
+  readonly others: readonly ComparedSubject[];
 }
 
 /** What is compared: one dimension over all scenarios (*scenario* null), or in one. */
-export interface Compared {
+export interface ComparedScore {
   /** id */
   readonly scenario: string | null;
   /** name; null: the index itself */
   readonly dimension: string | null;
+}
+
+/** One other subject beside the first. */
+export interface ComparedSubject {
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  /** [0, 100], in the order of *compared* */
+  readonly values: readonly (number | null)[];
+  /** the same, as text */
+  readonly shown: readonly (string | null)[];
+  readonly apart: Differences;
 }
 
 /**
@@ -928,8 +999,8 @@ export interface Differences {
   /** of the differences' 95 % intervals, were the same scenarios played again */
   readonly lows: readonly (number | null)[];
   readonly highs: readonly (number | null)[];
-  /** of the index and the dimensions of two subjects: were other scenarios asked */
-  readonly another: readonly (Interval | null)[];
+  /** of the index and the dimensions: were other scenarios asked */
+  readonly another: readonly (WordedInterval | null)[];
   /** why intervals are missing; null: nothing is missing, or it is not known */
   readonly why: string | null;
   /** places in *compared*: one of the two is above 50 and the other below; largest first */
@@ -942,39 +1013,26 @@ export interface Differences {
   readonly stand_another: readonly number[];
 }
 
-/** One other subject beside the first. */
-export interface Comparison {
-  /** id */
-  readonly subject: string;
-  readonly label: string;
-  /** [0, 100], in the order of *compared* */
-  readonly values: readonly (number | null)[];
-  /** the same, as text */
-  readonly shown: readonly (string | null)[];
-  readonly apart: Differences;
+/** Two ends of a 95 % interval, in the unit of what it belongs to. */
+export interface WordedInterval {
+  readonly low: number;
+  readonly high: number;
+  /** both, as text */
+  readonly shown: string;
 }
 
-/** `api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board. */
-export interface Comparisons {
+/**
+ * `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in.
+ */
+export interface SubjectSettings {
   readonly version: string;
-  readonly board: string;
+  readonly series: string;
   /** id */
   readonly subject: string;
   readonly label: string;
-  /** the index, each dimension, each dimension in each scenario */
-  readonly compared: readonly Compared[];
-  /** the first subject's */
-  readonly values: readonly (number | null)[];
-  /** the same, as text */
-  readonly shown: readonly (string | null)[];
-  /** in the board's order */
-  readonly others: readonly Comparison[];
-}
-
-/** One of the subject's configurations beside another one, which is the first. */
-export interface OtherConfiguration {
-  readonly configuration: string;
-  readonly apart: Differences;
+  readonly compared: readonly ComparedScore[];
+  /** two or more, in the protocol's order */
+  readonly configurations: readonly InConfiguration[];
 }
 
 /** A subject in one configuration, and every other one of its beside it. */
@@ -989,51 +1047,98 @@ export interface InConfiguration {
   readonly others: readonly OtherConfiguration[];
 }
 
-/**
- * `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in.
- */
-export interface InConfigurations {
+/** One of the subject's configurations beside another one, which is the first. */
+export interface OtherConfiguration {
+  readonly configuration: string;
+  readonly apart: Differences;
+}
+
+/** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
+export interface Judges {
   readonly version: string;
-  readonly series: string;
-  /** id */
-  readonly subject: string;
-  readonly label: string;
-  readonly compared: readonly Compared[];
-  /** two or more, in the protocol's order */
-  readonly configurations: readonly InConfiguration[];
+  readonly protocol: ProtocolEntry;
+  readonly panels: readonly Panel[];
+}
+
+/** All judges of one configuration (or the pooled default). */
+export interface Panel {
+  /** of its disputes and of the verdicts to be read, the first few hundred */
+  readonly found: Validation;
+  /** ids, in the order of the subjects that were found */
+  readonly subjects: readonly string[];
+  /** ids of the transcripts, in the order of the disputes */
+  readonly disputes: readonly (string | null)[];
+  /** all of them */
+  readonly disputed: number;
+  /** likewise, of the verdicts to be read */
+  readonly flagged: readonly (string | null)[];
+  readonly flagged_in_all: number;
+}
+
+/** All judges of one protocol in one configuration (or the pooled default). */
+export interface Validation {
+  readonly configurations: readonly string[];
+  readonly judges: readonly JudgeRow[];
+  /**
+   * label of the main judge, whether it is among those compared or not; None: nobody judged a run
+   */
+  readonly main: string | null;
+  /** different ones that somebody has judged */
+  readonly conversations: number;
+  readonly subjects: readonly SubjectRow[];
+  readonly favours: readonly SelfPreference[];
+  readonly marks: readonly MarkAgreement[];
+  readonly pairs: readonly PairAgreement[];
+  /** the worst first; none where all agree */
+  readonly disputes: readonly Dispute[];
+  readonly flagged: readonly Flagged[];
 }
 
 /** One judge. */
 export interface JudgeRow {
   readonly label: string;
-  readonly kind: "model" | "table" | "person" | "jury";
+  readonly kind: "model" | "table" | "person";
+  /** conversations with a verdict */
   readonly judged: number;
+  /** those that it has no verdict on although it was asked */
   readonly failed: number;
-  /** [0, 1] */
-  readonly failed_share: number | null;
+  /** verdicts that a person should read */
   readonly flagged: number;
-  /** its index minus the mean of the others' */
+  /** its index minus the mean of the others', over the subjects that all have one for */
   readonly leniency: number | null;
-  /** of one subject; null: not known */
-  readonly dollars_per_run: number | null;
-  /** likewise, of its calls one after the other */
-  readonly seconds_per_run: number | null;
+  /** 95 %, over subjects like these; None: fewer than three */
+  readonly leniency_interval: Interval | null;
+  /** of one subject */
+  readonly run_cost: RunCost;
+  /** Failed judgements of all that it was asked for, [0, 1]; None where it was asked for none. */
+  readonly failed_share: number | null;
   /** as text */
   readonly shown: {
-    readonly failed_share: string | null;
     readonly leniency: string | null;
-    readonly dollars_per_run: string | null;
-    readonly seconds_per_run: string | null;
+    readonly failed_share: string | null;
   };
 }
 
-/** One subject under each judge, in the judges' order. */
-export interface JudgedSubject {
+/** What one run of one subject takes a judge. None: not known of every scenario. */
+export interface RunCost {
+  readonly dollars: number | null;
+  /** of its calls one after the other, without what they waited for */
+  readonly seconds: number | null;
+  /** as text */
+  readonly shown: {
+    readonly dollars: string | null;
+    readonly seconds: string | null;
+  };
+}
+
+/** One subject under each judge. */
+export interface SubjectRow {
   readonly label: string;
-  /** id */
-  readonly subject: string;
+  /** in the judges' order */
   readonly indices: readonly (number | null)[];
+  /** over the judges that have an index for most subjects; None where one of them lacks this one */
   readonly mean: number | null;
+  /** the highest minus the lowest of the same */
   readonly spread: number | null;
   /** as text */
   readonly shown: {
@@ -1044,60 +1149,92 @@ export interface JudgedSubject {
 }
 
 /** What a judge gives its own kind, beside what the others give the same subjects. */
-export interface Favour {
+export interface SelfPreference {
+  /** label */
   readonly judge: string;
   readonly whom: "itself" | "its family";
+  /** vendor */
   readonly family: string | null;
   readonly subjects: number;
+  /** mean index */
   readonly own: number;
   readonly others: number;
+  /** own minus others, over the subjects that are not of its family */
   readonly elsewhere: number | null;
+  readonly elsewhere_subjects: number;
+  /** 95 %, of the preference, over subjects like these; None: `unsaid` says why */
+  readonly interval: Interval | null;
+  /** What it gives more than the others do, in points of the index. */
   readonly difference: number;
+  /**
+   * What it gives its own kind more than it gives anybody more; None where there is nobody else.
+   */
+  readonly preference: number | null;
+  /** Why the preference has no interval. */
+  readonly unsaid: string | null;
   /** as text */
   readonly shown: {
     readonly own: string;
     readonly others: string;
     readonly elsewhere: string | null;
     readonly difference: string;
+    readonly preference: string | null;
   };
 }
 
-/** Quadratic kappa of two judges. */
-export interface Kappa {
-  readonly one: string;
-  readonly other: string;
-  readonly kappa: number | null;
-  /** as text */
-  readonly shown: {
-    readonly kappa: string | null;
-  };
-}
-
-/** How far the judges agree on one mark. */
+/**
+ * How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST
+ * conversations tell.
+ */
 export interface MarkAgreement {
-  readonly mark: MarkScale;
+  readonly mark: Mark;
+  /** marked by two judges or more */
   readonly conversations: number;
   /** Krippendorff's, ordinal */
   readonly alpha: number | null;
+  /** 95 %, over subjects like these; None: too few of them, or no alpha */
+  readonly alpha_interval: Interval | null;
   /** ICC(2,k) */
   readonly icc: number | null;
+  /** k: those who marked most of these conversations */
   readonly icc_judges: number;
+  /** marked by all of them */
   readonly icc_conversations: number;
-  readonly kappas: readonly Kappa[];
+  /** (label, label, quadratic kappa) of each pair */
+  readonly kappas: readonly (readonly [string, string, number | null])[];
   /** as text */
   readonly shown: {
     readonly alpha: string | null;
     readonly icc: string | null;
+    readonly kappas: readonly (readonly [string, string, string | null])[];
   };
+}
+
+/**
+ * One thing that a judge marks: a (whole) number in [low, high], or yes/no (counted as 1 and 0).
+ */
+export interface Mark {
+  readonly name: string;
+  readonly kind: "number" | "whole" | "yes_no";
+  readonly low: number;
+  readonly high: number;
+  /** what the mark is about, in one line: stands in the schema that the judge fills in */
+  readonly asks: string;
 }
 
 /** How far two judges agree. */
 export interface PairAgreement {
   readonly one: string;
   readonly other: string;
+  /** with an index under both */
   readonly subjects: number;
+  /** of those indices */
   readonly rank_correlation: number | null;
+  /** 95 %, over subjects like these; None: too few of them */
+  readonly rank_interval: Interval | null;
+  /** marked by both */
   readonly conversations: number;
+  /** mean over marks */
   readonly kappa: number | null;
   /** as text */
   readonly shown: {
@@ -1106,100 +1243,40 @@ export interface PairAgreement {
   };
 }
 
-/** A conversation that was marked. */
-export interface JudgedPlace {
-  /** id */
-  readonly transcript: string | null;
-  readonly label: string;
-  /** title */
+/** One conversation that the judges mark differently. */
+export interface Dispute {
+  readonly place: JudgedConversation;
+  /** [0, 1]: mean over marks of highest minus lowest, as a share of the scale */
+  readonly spread: number;
+  /** mark -> what each judge gave, in the judges' order */
+  readonly marks: readonly (readonly [string, readonly (number | null)[]])[];
+  /** as text */
+  readonly shown: {
+    readonly spread: string;
+    readonly marks: readonly (readonly [string, readonly (string | null)[]])[];
+  };
+}
+
+/** Where a conversation that was marked is found. */
+export interface JudgedConversation {
+  /** label */
+  readonly subject: string;
   readonly scenario: string;
   readonly configuration: string;
   readonly run: number;
 }
 
-/** What each judge gave, in the judges' order. */
-export interface DisputedMark {
-  readonly mark: string;
-  readonly values: readonly (number | null)[];
-  /** as text */
-  readonly shown: {
-    readonly values: readonly (string | null)[];
-  };
-}
-
-/** One conversation that the judges mark differently. */
-export interface Dispute {
-  readonly place: JudgedPlace;
-  /** [0, 1] */
-  readonly spread: number;
-  readonly marks: readonly DisputedMark[];
-  /** as text */
-  readonly shown: {
-    readonly spread: string;
-  };
-}
-
 /** One verdict that a person should read. */
 export interface Flagged {
-  readonly place: JudgedPlace;
+  readonly place: JudgedConversation;
   readonly judge: string;
   readonly flags: readonly Flag[];
 }
 
-/** All judges of one configuration (or the pooled default). */
-export interface Panel {
-  readonly configurations: readonly string[];
-  readonly conversations: number;
-  readonly judges: readonly JudgeRow[];
-  /** label of the main judge; null: there is none */
-  readonly main: string | null;
-  readonly subjects: readonly JudgedSubject[];
-  readonly favours: readonly Favour[];
-  readonly marks: readonly MarkAgreement[];
-  readonly pairs: readonly PairAgreement[];
-  /** the worst, at most a few hundred */
-  readonly disputes: readonly Dispute[];
-  /** all of them */
-  readonly disputed: number;
-  /** likewise */
-  readonly flagged: readonly Flagged[];
-  readonly flagged_in_all: number;
-}
-
-/** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
-export interface Judges {
-  readonly version: string;
-  readonly protocol: ProtocolEntry;
-  readonly panels: readonly Panel[];
-}
-
-/** What a judge is told about some marks. */
-export interface RubricText {
-  readonly name: string;
-  readonly text: string;
-  readonly marks: readonly MarkScale[];
-}
-
-/** One scenario as it is played and judged. */
-export interface ScenarioMethod {
-  readonly id: string;
-  readonly title: string;
-  readonly script: readonly Said[];
-  /** names of the replies that the marks are about */
-  readonly judged: readonly string[];
-  readonly rubrics: readonly RubricText[];
-}
-
-/** Scenarios that measure one thing. */
-export interface ExperimentMethod {
-  readonly title: string;
-  readonly scenarios: readonly ScenarioMethod[];
-}
-
-/** One system variant. */
-export interface SystemPrompt {
-  readonly name: string;
-  readonly text: string;
+/** `api/methods.json`: how all this was measured. */
+export interface Methods {
+  readonly protocols: readonly ProtocolMethod[];
+  readonly terms: readonly Term[];
 }
 
 /** One protocol in full. */
@@ -1211,14 +1288,53 @@ export interface ProtocolMethod {
   /** that it is meant to be marked by */
   readonly judge: string;
   readonly judge_instructions: string;
-  readonly systems: readonly SystemPrompt[];
+  /** variant -> system prompt */
+  readonly systems: Readonly<Record<string, string>>;
   /** tool_role: the tool that the model speaks through, as JSON text */
   readonly tool: string;
   readonly tool_instructions: string;
   /** played and pooled by default */
   readonly configurations: readonly string[];
   readonly experiments: readonly ExperimentMethod[];
-  readonly dimensions: readonly DimensionFacts[];
+  readonly dimensions: readonly Dimension[];
+}
+
+/** Scenarios that measure one thing. */
+export interface ExperimentMethod {
+  readonly title: string;
+  readonly scenarios: readonly ScenarioMethod[];
+}
+
+/** One scenario as it is played and judged. */
+export interface ScenarioMethod {
+  readonly id: string;
+  readonly title: string;
+  readonly script: readonly ScriptLine[];
+  /** names of the replies that the marks are about */
+  readonly judged: readonly string[];
+  readonly rubrics: readonly RubricText[];
+}
+
+/** What a judge is told about some marks. */
+export interface RubricText {
+  readonly name: string;
+  readonly text: string;
+  readonly marks: readonly MarkScale[];
+}
+
+/** What a word or a number means, in plain words, with the equations that it is made by. */
+export interface Term {
+  readonly name: string;
+  readonly text: string;
+  readonly equations: readonly Equation[];
+  /** the letters in them */
+  readonly where: readonly Letter[];
+}
+
+/** One equation: to be read out or copied, and to be drawn. */
+export interface Equation {
+  readonly text: string;
+  readonly shown: Expression;
 }
 
 /**
@@ -1235,12 +1351,6 @@ export interface Expression {
   readonly parts: readonly Expression[];
 }
 
-/** One equation: to be read out or copied, and to be drawn. */
-export interface Equation {
-  readonly text: string;
-  readonly shown: Expression;
-}
-
 /** What a letter of an equation stands for. */
 export interface Letter {
   readonly text: string;
@@ -1248,34 +1358,12 @@ export interface Letter {
   readonly means: string;
 }
 
-/** What a word or a number means, in plain words, with the equations that it is made by. */
-export interface Term {
-  readonly name: string;
-  readonly text: string;
-  readonly equations: readonly Equation[];
-  /** the letters in them */
-  readonly where: readonly Letter[];
-}
-
-/** `api/methods.json`: how all this was measured. */
-export interface Methods {
-  readonly protocols: readonly ProtocolMethod[];
-  readonly terms: readonly Term[];
-}
-
-/**
- * One kind of texts that can be searched.
- *
- * The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a
- * word is in the last shard whose first word is not above it, and the words that begin with
- * something are in one or several in a row.
- */
-export interface SearchPart {
-  readonly of: "said" | "judged";
-  readonly words: number;
-  readonly shards: readonly string[];
-  /** what was indexed, in plain words */
-  readonly covers: string;
+/** `api/search/index.json`: the newest index that there is, and how far the next one is. */
+export interface SearchHead {
+  /** null: none yet */
+  readonly index: SearchIndex | null;
+  /** the share that is done, in [0, 1]; null: no newer one is needed */
+  readonly preparing: number | null;
 }
 
 /**
@@ -1295,12 +1383,19 @@ export interface SearchIndex {
   readonly parts: readonly SearchPart[];
 }
 
-/** `api/search/index.json`: the newest index that there is, and how far the next one is. */
-export interface SearchHead {
-  /** null: none yet */
-  readonly index: SearchIndex | null;
-  /** the share that is done, in [0, 1]; null: no newer one is needed */
-  readonly preparing: number | null;
+/**
+ * One kind of texts that can be searched.
+ *
+ * The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a
+ * word is in the last shard whose first word is not above it, and the words that begin with
+ * something are in one or several in a row.
+ */
+export interface SearchPart {
+  readonly of: "said" | "judged";
+  readonly words: number;
+  readonly shards: readonly string[];
+  /** what was indexed, in plain words */
+  readonly covers: string;
 }
 
 /**
@@ -1314,6 +1409,11 @@ export interface SearchWords {
   readonly words: Readonly<Record<string, string>>;
 }
 
+/** `api/search/<build>/documents/<n>.json`: documents n x block, n x block + 1, ... */
+export interface SearchDocuments {
+  readonly documents: readonly SearchDocument[];
+}
+
 /** One transcript that can be found. Its place in the whole list is its number. */
 export interface SearchDocument {
   readonly transcript: string;
@@ -1324,9 +1424,4 @@ export interface SearchDocument {
   readonly configuration: string;
   /** id */
   readonly protocol: string;
-}
-
-/** `api/search/<build>/documents/<n>.json`: documents n x block, n x block + 1, ... */
-export interface SearchDocuments {
-  readonly documents: readonly SearchDocument[];
 }

@@ -1,4 +1,4 @@
-import type { Score, Uncertainty } from "../api/types";
+import type { Score } from "../api/types";
 import { orDash } from "../lib/format";
 
 export interface Scale {
@@ -27,7 +27,7 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
     <span
       className={`relative block min-w-24 ${tall ? "h-6" : "h-4"}`}
       role="img"
-      aria-label={scoreInWords(score.shown, uncertainty, kind)}
+      aria-label={scoreInWords(score, kind)}
     >
       {ticks.map((tick) => (
         <span key={tick} className="absolute inset-y-0 w-px bg-line" style={{ left: left(tick) }} />
@@ -56,8 +56,9 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
 }
 
 /** A score and its intervals in words, for screen readers and tooltips. */
-export function scoreInWords(value: string | null, { again, another, why }: Uncertainty, kind: Props["kind"]): string {
-  const parts = [orDash(value)];
+export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["kind"]): string {
+  const { again, another } = uncertainty;
+  const parts = [orDash(shown)];
   if (again && kind !== "like") parts.push(`${again.shown} were this test given again`);
   if (another && kind !== "again") parts.push(`${another.shown} on another test like it`);
   if (why) parts.push(`no interval: ${why}`);

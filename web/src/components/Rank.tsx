@@ -1,19 +1,16 @@
-import type { Row, Standing } from "../api/types";
+import type { BoardRow, Standing } from "../api/types";
 import { span } from "../lib/format";
 import type { SharedParams } from "../routes";
 
 type Kind = SharedParams["interval"];
 
 /** A row's rank interval and tie groups for the chosen kind of interval; null where they are not known. */
-export function standingOf(row: Row, kind: Kind): Standing | null {
-  if (kind === "like") return row.standing_another;
-  const { rank_low, rank_high, tie_groups, tied_with_best } = row;
-  if (rank_low === null || rank_high === null) return null;
-  return { rank_low, rank_high, groups: tie_groups ?? "", tied_with_best };
+export function standingOf(row: BoardRow, kind: Kind): Standing | null {
+  return kind === "like" ? row.standing_another : row.standing;
 }
 
 /** "3", its 95 % interval, and its tie groups. */
-export function Rank({ row, kind }: { row: Row; kind: Kind }) {
+export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
   if (row.rank === null) return <span className="text-faint">–</span>;
   const standing = standingOf(row, kind);
   return (

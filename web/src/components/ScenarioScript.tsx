@@ -1,4 +1,4 @@
-import type { Said } from "../api/types";
+import type { ScriptLine } from "../api/types";
 import { humanize } from "../lib/format";
 
 const STEPS = {
@@ -8,7 +8,7 @@ const STEPS = {
 } as const;
 
 /** A scenario's script: what the human says, what is put into the model's mouth, where the model replies. */
-export function ScenarioScript({ script }: { script: readonly Said[] }) {
+export function ScenarioScript({ script }: { script: readonly ScriptLine[] }) {
   return (
     <ol className="space-y-2">
       {script.map((step, index) => {

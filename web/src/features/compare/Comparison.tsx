@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { Board, Compared, Differences, Interval } from "../../api/types";
+import type { Board, ComparedScore, Differences, Interval } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { DifferenceBar } from "../../components/DifferenceBar";
 import { ScrollArea } from "../../components/ScrollArea";
@@ -18,7 +18,7 @@ export interface Side extends Speaker {
 
 interface Props {
   board: Board;
-  compared: readonly Compared[];
+  compared: readonly ComparedScore[];
   sides: readonly [Side, Side];
   differences: Differences; // B minus A
   openRow: string; // scenario.dimension

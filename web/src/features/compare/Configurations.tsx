@@ -1,6 +1,6 @@
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { Board, InConfigurations, InSeveral } from "../../api/types";
+import type { Board, SubjectSettings, ComparedWithItself } from "../../api/types";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { SelectField } from "../../components/SelectField";
 import { Await, Empty } from "../../components/status";
@@ -50,7 +50,7 @@ export function Configurations({ board, address }: Props) {
   );
 }
 
-function TwoConfigurations({ board, subject, address }: Props & { subject: InSeveral }) {
+function TwoConfigurations({ board, subject, address }: Props & { subject: ComparedWithItself }) {
   const { navigate, href } = usePage();
   const [first, second] = configurationPair(
     subject.configurations,
@@ -115,7 +115,7 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: InSev
 
 interface ConfigurationComparisonProps {
   board: Board;
-  configurations: InConfigurations;
+  configurations: SubjectSettings;
   first: string;
   second: string;
   openRow: string;

@@ -1,10 +1,10 @@
 import type {
   Board,
-  Configurations as Means,
+  ConfigurationComparison as Means,
   Effect,
   Interval,
-  Place,
-  Settings as Group,
+  ConfigurationSummary,
+  SettingComparison as Group,
   Variant,
 } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
@@ -20,8 +20,8 @@ const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
 /** One subject in two configurations; then what prompt, delivery, provider and reasoning change on average. */
 export function Settings({ board, address }: { board: Board; address: AddressOf<"compare"> }) {
-  const { configurations, settings } = board;
-  if (!configurations && !settings.length && !board.in_several.length) {
+  const { configurations, efforts, providers } = board;
+  if (!configurations && !efforts.length && !providers.length && !board.in_several.length) {
     return (
       <Empty title="Nothing to compare here yet.">
         It needs one subject in two configurations, or a model under two providers or two efforts of reasoning.
@@ -33,7 +33,7 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
       {board.in_several.length ? <Configurations board={board} address={address} /> : null}
       {configurations ? <PromptAndDelivery means={configurations} /> : null}
       {(["reasoning", "provider"] as const).map((by) => {
-        const groups = settings.filter((one) => one.by === by);
+        const groups = by === "provider" ? providers : efforts;
         return groups.length ? (
           <section key={by} className="mt-8" aria-label={TITLES[by]}>
             <h2>{TITLES[by]}</h2>
@@ -43,7 +43,7 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
             </p>
             <div className="grid gap-4 lg:grid-cols-2">
               {groups.map((group, index) => (
-                <SettingsTable key={index} group={group} />
+                <SettingsTable key={index} group={group} by={by} board={board} />
               ))}
             </div>
           </section>
@@ -53,24 +53,25 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
   );
 }
 
-function SettingsTable({ group }: { group: Group }) {
+function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TITLES; board: Board }) {
   const { href } = usePage();
+  const id = (label: string) => board.ids[label] ?? "";
   const base = group.variants.find((one) => one.difference === null && one.index !== null);
   const columns: Column<Variant>[] = [
     {
       id: "setting",
-      title: group.by === "provider" ? "Provider" : "Effort",
+      title: by === "provider" ? "Provider" : "Effort",
       rowHeader: true,
       cell: (one) => (
         <>
-          <a href={href(route("subject", { subject: one.subject }))}>
+          <a href={href(route("subject", { subject: id(one.label) }))}>
             <bdi className="label">{one.setting}</bdi>
           </a>
           {one.served.length ? (
             <span className="eyebrow label block">
               {one.served
                 .slice(0, 3)
-                .map((served) => served.provider)
+                .map(([provider]) => provider)
                 .join(", ")}
             </span>
           ) : null}
@@ -85,7 +86,7 @@ function SettingsTable({ group }: { group: Group }) {
       cell: (one) => (
         <>
           {one.stands ? <SignificanceMark /> : null} {one === base ? "base" : orDash(one.shown.difference)}
-          {one === base ? null : <IntervalLine interval={one.uncertainty.again} why={one.uncertainty.why} />}
+          {one === base ? null : <IntervalLine interval={one.apart?.uncertainty.again ?? null} why={board.why} />}
         </>
       ),
     },
@@ -97,7 +98,7 @@ function SettingsTable({ group }: { group: Group }) {
       cell: (one) =>
         base && one !== base ? (
           <a
-            href={href(route("compare"), { picked: [base.subject, one.subject] })}
+            href={href(route("compare"), { picked: [id(base.label), id(one.label)] })}
             aria-label={`Compare ${base.setting} and ${one.setting}`}
           >
             compare
@@ -114,7 +115,7 @@ function SettingsTable({ group }: { group: Group }) {
         <DataTable
           rows={group.variants}
           columns={columns}
-          rowKey={(one) => one.subject}
+          rowKey={(one) => one.label}
           caption={`${group.model} under several settings`}
         />
       </ScrollArea>
@@ -131,7 +132,7 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
   );
 }
 
-const CONFIGURATION_COLUMNS: readonly Column<Place>[] = [
+const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
   { id: "configuration", title: "Configuration", rowHeader: true, cell: (one) => humanize(one.configuration) },
   { id: "subjects", title: "Subjects", numeric: true, cell: (one) => one.subjects },
   { id: "mean", title: "Mean", numeric: true, cell: (one) => one.shown.mean },

@@ -1,7 +1,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { JudgedPlace, Judges, Panel } from "../../api/types";
+import type { JudgedConversation, Judges, Panel, Validation } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { SelectField } from "../../components/SelectField";
@@ -35,7 +35,7 @@ export default function JudgesPage({ address }: { address: AddressOf<"judges"> }
 
 function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judges"> }) {
   const { update, board } = usePage();
-  const named = judges.panels.map((panel) => ({ name: panel.configurations.join(" + "), panel }));
+  const named = judges.panels.map((panel) => ({ name: panel.found.configurations.join(" + "), panel }));
   const own = board.configurations.join(" + ");
   const shown = named.find((one) => one.name === address.view) ?? named.find((one) => one.name === own) ?? named[0];
   if (!shown) return <Empty title="Nothing has been judged yet.">`aib judge` has a judge mark what was played.</Empty>;
@@ -54,14 +54,14 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
         )}
         <Downloads files={csvAndJson(endpoints.judges(judges.protocol.id))} />
       </div>
-      <PanelDetails key={shown.name} panel={shown.panel} />
+      <PanelDetails key={shown.name} panel={shown.panel.found} ids={shown.panel} />
     </div>
   );
 }
 
-function PanelDetails({ panel }: { panel: Panel }) {
+function PanelDetails({ panel, ids }: { panel: Validation; ids: Panel }) {
   const letters = useMemo(() => new Map(panel.judges.map((one, index) => [one.label, letterName(index)])), [panel]);
-  const props: PanelProps = { panel, letterOf: (label) => letters.get(label) ?? "?" };
+  const props: PanelProps = { panel, ids, letterOf: (label) => letters.get(label) ?? "?" };
   return (
     <>
       <JudgesTable {...props} />
@@ -82,21 +82,21 @@ function PanelDetails({ panel }: { panel: Panel }) {
   );
 }
 
-function Disputes({ panel, letterOf }: PanelProps) {
+function Disputes({ panel, ids, letterOf }: PanelProps) {
   const letter = (judge: number) => letterOf(panel.judges[judge]?.label ?? "");
   const values = (all: readonly (string | null)[]) =>
     all.flatMap((value, judge) => (value === null ? [] : [`${letter(judge)} ${value}`])).join(" ");
   return (
     <Section
       title="Where they disagree most"
-      description={`${count(panel.disputed)} conversations are not marked alike; by the mean distance of their marks.`}
+      description={`${count(ids.disputed)} conversations are not marked alike; by the mean distance of their marks.`}
     >
       <ShortList items={panel.disputes} columns="md:grid-cols-[minmax(0,1fr)_minmax(0,1.2fr)_4rem]">
-        {(one) => (
+        {(one, index) => (
           <>
-            <ConversationLink place={one.place} />
+            <ConversationLink place={one.place} transcript={ids.disputes[index]} />
             <span className="text-sm text-soft">
-              {one.marks.map(({ mark, shown }) => `${humanize(mark)}: ${values(shown.values)}`).join(" · ")}
+              {one.shown.marks.map(([mark, given]) => `${humanize(mark)}: ${values(given)}`).join(" · ")}
             </span>
             <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
               {one.shown.spread}
@@ -108,16 +108,16 @@ function Disputes({ panel, letterOf }: PanelProps) {
   );
 }
 
-function FlaggedVerdicts({ panel, letterOf }: PanelProps) {
+function FlaggedVerdicts({ panel, ids, letterOf }: PanelProps) {
   return (
     <Section
       title="Verdicts to read"
-      description={`${count(panel.flagged_in_all)} in all. A flag changes no mark: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
+      description={`${count(ids.flagged_in_all)} in all. A flag changes no mark: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
     >
       <ShortList items={panel.flagged} columns="md:grid-cols-[minmax(0,1fr)_2rem_minmax(0,1.2fr)]">
-        {(one) => (
+        {(one, index) => (
           <>
-            <ConversationLink place={one.place} />
+            <ConversationLink place={one.place} transcript={ids.flagged[index]} />
             <span title={one.judge} className="font-semibold text-accent">
               {letterOf(one.judge)}
             </span>
@@ -134,7 +134,7 @@ const FEW = 25;
 interface ShortListProps<T> {
   items: readonly T[];
   columns: string; // classes
-  children: (item: T) => ReactNode;
+  children: (item: T, index: number) => ReactNode;
 }
 
 /** The first items, and a button that shows all of them. */
@@ -145,7 +145,7 @@ function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
       <ul className="border-t border-line">
         {(all ? items : items.slice(0, FEW)).map((item, index) => (
           <li key={index} className={`grid gap-x-4 border-b border-line py-1.5 ${columns}`}>
-            {children(item)}
+            {children(item, index)}
           </li>
         ))}
       </ul>
@@ -158,17 +158,17 @@ function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
   );
 }
 
-function ConversationLink({ place }: { place: JudgedPlace }) {
+function ConversationLink({ place, transcript }: { place: JudgedConversation; transcript: string | null | undefined }) {
   const { href } = usePage();
   const name = (
     <>
-      <bdi className="label">{place.label}</bdi>
+      <bdi className="label">{place.subject}</bdi>
       <span className="eyebrow">
         {" "}
         {place.scenario}, run {place.run}
       </span>
     </>
   );
-  if (!place.transcript) return <span>{name}</span>;
-  return <a href={href(route("transcript", { transcript: place.transcript }))}>{name}</a>;
+  if (!transcript) return <span>{name}</span>;
+  return <a href={href(route("transcript", { transcript }))}>{name}</a>;
 }

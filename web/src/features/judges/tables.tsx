@@ -1,20 +1,33 @@
 import type { ReactNode } from "react";
-import type { JudgedSubject, Panel } from "../../api/types";
+import type { Interval, Panel, SubjectRow, Validation } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
-import { count, orDash, plural } from "../../lib/format";
+import { count, humanize, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 
 export interface PanelProps {
-  panel: Panel;
+  panel: Validation;
+  ids: Panel; // of what is named in it
   letterOf: (judge: string) => string; // a judge's label -> the letter that stands for it
 }
 
 const KINDS = { model: "a model", table: "the embedded table", person: "a person", jury: "a jury" };
 
+/** Where the number before it lies if the subjects are a sample. */
+function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
+  return {
+    id: "interval",
+    title: "at 95 %",
+    hint: "Where it lies if the subjects are a sample, each by itself",
+    numeric: true,
+    cellClass: "text-soft",
+    cell: (row) => orDash(interval(row)?.shown),
+  };
+}
+
 export function JudgesTable({ panel, letterOf }: PanelProps) {
-  const columns: Column<Panel["judges"][number]>[] = [
+  const columns: Column<Validation["judges"][number]>[] = [
     {
       id: "letter",
       title: <span className="sr-only">Letter</span>,
@@ -32,19 +45,20 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
       cell: (row) => orDash(row.shown.failed_share),
     },
     { id: "lenient", title: "Lenient", numeric: true, cell: (row) => orDash(row.shown.leniency) },
+    intervalColumn((row) => row.leniency_interval),
     {
       id: "dollars",
       title: "$ a run",
       hint: "What a run of one subject takes this judge",
       numeric: true,
-      cell: (row) => orDash(row.shown.dollars_per_run),
+      cell: ({ run_cost: cost }) => (cost.dollars === 0 ? "free" : orDash(cost.shown.dollars)),
     },
     {
       id: "seconds",
       title: "Seconds a run",
       hint: "What the calls for a run of one subject take, one after the other",
       numeric: true,
-      cell: (row) => orDash(row.shown.seconds_per_run),
+      cell: (row) => orDash(row.run_cost.shown.seconds),
     },
     { id: "flagged", title: "To read", numeric: true, cell: (row) => count(row.flagged) },
   ];
@@ -52,7 +66,7 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
   return (
     <Section
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for.${main}`}
+      description={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for, and where that lies if the subjects are a sample (from three on).${main}`}
     >
       <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
     </Section>
@@ -62,16 +76,17 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
 const KAPPAS = 10; // pairs of judges listed for each mark
 
 export function AgreementTables({ panel, letterOf }: PanelProps) {
-  const marks: Column<Panel["marks"][number]>[] = [
+  const marks: Column<Validation["marks"][number]>[] = [
     {
       id: "mark",
       title: "Mark",
       rowHeader: true,
       cellHint: ({ mark }) => mark.asks,
-      cell: ({ mark }) => mark.title,
+      cell: ({ mark }) => humanize(mark.name),
     },
     { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
     { id: "alpha", title: "Alpha", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.alpha) },
+    intervalColumn((row) => row.alpha_interval),
     {
       id: "icc",
       title: "ICC(2,k)",
@@ -87,17 +102,16 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       id: "kappas",
       title: "Kappa of each pair",
       cellClass: "text-sm text-soft",
-      cell: ({ kappas }) => {
+      cell: ({ shown: { kappas } }) => {
         const first = kappas.slice(0, KAPPAS);
         const more = kappas.length > KAPPAS ? ` … ${String(kappas.length - KAPPAS)} more in the JSON` : "";
         return (
-          first.map((pair) => `${letterOf(pair.one)}${letterOf(pair.other)} ${orDash(pair.shown.kappa)}`).join(" · ") +
-          more
+          first.map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${orDash(kappa)}`).join(" · ") + more
         );
       },
     },
   ];
-  const pairs: Column<Panel["pairs"][number]>[] = [
+  const pairs: Column<Validation["pairs"][number]>[] = [
     {
       id: "judges",
       title: "Judges",
@@ -113,6 +127,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cellClass: "font-semibold",
       cell: (pair) => orDash(pair.shown.rank_correlation),
     },
+    intervalColumn((pair) => pair.rank_interval),
     { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
     { id: "kappa", title: "Kappa", numeric: true, cell: (pair) => orDash(pair.shown.kappa) },
   ];
@@ -120,7 +135,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
     <>
       <Section
         title="Agreement on each mark"
-        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges; ICC(2,k): how reliable the mean of the judges is; kappa: quadratic, each pair. A dash: fewer than ten conversations, or marks that do not vary."
+        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: quadratic, each pair. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
       >
         <DataTable
           rows={panel.marks}
@@ -131,7 +146,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       </Section>
       <Section
         title="Agreement of each pair"
-        description="Rank correlation: Spearman's, of the subjects' indices; kappa: the mean over all marks."
+        description="Rank correlation: Spearman's, of the subjects' indices, and where it lies if the subjects are a sample; kappa: the mean over all marks."
       >
         <DataTable
           rows={panel.pairs}
@@ -145,9 +160,9 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
   );
 }
 
-export function SubjectsTable({ panel, letterOf }: PanelProps) {
+export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
   const { href } = usePage();
-  const columns: Column<JudgedSubject>[] = [
+  const columns: Column<SubjectRow>[] = [
     {
       id: "label",
       title: "Subject",
@@ -155,12 +170,15 @@ export function SubjectsTable({ panel, letterOf }: PanelProps) {
       ascendingFirst: true,
       sortValue: (row) => row.label,
       cell: (row) => (
-        <a href={href(route("subject", { subject: row.subject }))} className="no-underline hover:underline">
+        <a
+          href={href(route("subject", { subject: ids.subjects[panel.subjects.indexOf(row)] ?? "" }))}
+          className="no-underline hover:underline"
+        >
           <bdi className="label">{row.label}</bdi>
         </a>
       ),
     },
-    ...panel.judges.map(({ label }, index): Column<JudgedSubject> => ({
+    ...panel.judges.map(({ label }, index): Column<SubjectRow> => ({
       id: `judge${String(index)}`,
       title: letterOf(label),
       hint: label,
@@ -186,7 +204,7 @@ export function SubjectsTable({ panel, letterOf }: PanelProps) {
       <DataTable
         rows={panel.subjects}
         columns={columns}
-        rowKey={(row) => row.subject}
+        rowKey={(row) => row.label}
         caption="Subjects under each judge"
       />
     </Section>
@@ -194,7 +212,7 @@ export function SubjectsTable({ panel, letterOf }: PanelProps) {
 }
 
 export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
-  const columns: Column<Panel["favours"][number]>[] = [
+  const columns: Column<Validation["favours"][number]>[] = [
     {
       id: "judge",
       title: "Judge",
@@ -219,14 +237,21 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
       id: "difference",
       title: "Difference",
       numeric: true,
-      cellClass: "font-semibold",
       cell: (row) => row.shown.difference,
     },
     { id: "elsewhere", title: "Elsewhere", numeric: true, cell: (row) => orDash(row.shown.elsewhere) },
+    {
+      id: "prefers",
+      title: "Prefers",
+      numeric: true,
+      cellClass: "font-semibold",
+      cell: (row) => orDash(row.shown.preference),
+    },
+    { ...intervalColumn((row) => row.interval), cellHint: (row) => row.unsaid ?? undefined },
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
   const some =
-    "A judge favours its own where the difference is clearly above that for all other subjects (“elsewhere”).";
+    "Elsewhere: the same difference for all other subjects; prefers: the difference minus that, and where it lies if the subjects are a sample, each by itself. A judge favours its own where all of the interval is above 0.";
   return (
     <Section title="What judges give themselves" description={panel.favours.length ? some : none}>
       {panel.favours.length ? (

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { Board, Row } from "../../api/types";
+import type { Board, BoardRow } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { DataHealth } from "../../components/DataHealth";
 import { DataTable } from "../../components/DataTable";
@@ -119,11 +119,11 @@ function ForestLegend() {
 }
 
 function Notes({ board }: { board: Board }) {
-  const reasons = new Set(board.rows.flatMap((row) => row.index.uncertainty.why ?? []));
-  const ties = board.rows.some((row) => row.tie_groups);
+  const reasons = new Set(board.rows.flatMap((row) => row.index.why ?? []));
+  const ties = board.rows.some((row) => row.standing?.groups);
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
-      {board.rows.some((row) => row.rank_low !== null) ? (
+      {board.rows.some((row) => row.standing) ? (
         <p>Behind a rank stands the interval that holds it in 95 of 100 cases.</p>
       ) : null}
       {ties ? <p>Raised letters are tie groups: rows that share one cannot be told apart.</p> : null}
@@ -137,7 +137,7 @@ function Notes({ board }: { board: Board }) {
   );
 }
 
-function Incomplete({ rows }: { rows: readonly Row[] }) {
+function Incomplete({ rows }: { rows: readonly BoardRow[] }) {
   const { href } = usePage();
   return (
     <section className="mt-8" aria-label="Not ranked">
@@ -198,7 +198,7 @@ function Picked({ board }: { board: Board }) {
   );
 }
 
-function scaleOf(rows: readonly Row[]) {
+function scaleOf(rows: readonly BoardRow[]) {
   return scaleAround(
     rows.flatMap(({ index: { value, uncertainty } }) => [
       value,

@@ -1,4 +1,4 @@
-import type { Board, DimensionFacts, Row } from "../../api/types";
+import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems } from "../../components/DataHealth";
 import type { Column } from "../../components/DataTable";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/IntervalBar";
@@ -18,7 +18,7 @@ export interface ColumnContext {
 }
 
 /** The columns that every view begins with. */
-function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = false): Column<Row>[] {
+function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = false): Column<BoardRow>[] {
   const { picked } = page.address;
   return [
     {
@@ -72,8 +72,8 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
       hint: "The Independence Index, 0 to 100, and its 95 % interval",
       numeric: true,
       sortValue: (row) => row.index.value,
-      cell: ({ index: { shown, uncertainty } }) => (
-        <span title={scoreInWords(shown, uncertainty, "both")}>
+      cell: ({ index, index: { shown, uncertainty } }) => (
+        <span title={scoreInWords(index, "both")}>
           <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-12 text-left text-sm text-faint max-md:block max-md:text-right">
             {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
@@ -84,7 +84,7 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
   ];
 }
 
-export function tableColumns(context: ColumnContext): Column<Row>[] {
+export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
   const { board, scale, kind, extras } = context;
   const columns = firstColumns(context);
   columns.push({
@@ -116,15 +116,15 @@ export function tableColumns(context: ColumnContext): Column<Row>[] {
     sortValue: severity,
     cell: (row) => <DataHealth health={row.health} short />,
   });
-  if (board.rows.some((row) => row.dollars_per_run !== null)) columns.push(...priceColumns());
+  if (board.rows.some((row) => row.price?.dollars_per_run != null)) columns.push(...priceColumns());
   return columns;
 }
 
 function dimensionColumn(
-  { name, title, weight, inverted }: DimensionFacts,
+  { name, title, weight, inverted }: Dimension,
   index: number,
   kind: ColumnContext["kind"],
-): Column<Row> {
+): Column<BoardRow> {
   const counts = weight ? `${String(weight)} of the index's 100 points` : "shown, does not count";
   return {
     id: name,
@@ -139,7 +139,7 @@ function dimensionColumn(
         <span
           className="-mx-1 inline-block min-w-9 rounded px-1"
           style={heatColor(score.value)}
-          title={scoreInWords(score.shown, score.uncertainty, kind)}
+          title={scoreInWords(score, kind)}
         >
           {orDash(score.shown)}
         </span>
@@ -148,7 +148,7 @@ function dimensionColumn(
   };
 }
 
-function priceColumns(): Column<Row>[] {
+function priceColumns(): Column<BoardRow>[] {
   return [
     {
       id: "cost",
@@ -157,8 +157,8 @@ function priceColumns(): Column<Row>[] {
       numeric: true,
       ascendingFirst: true,
       className: "max-2xl:hidden",
-      sortValue: (row) => row.dollars_per_run,
-      cell: (row) => orDash(row.shown.dollars_per_run),
+      sortValue: (row) => row.price?.dollars_per_run,
+      cell: (row) => orDash(row.price?.shown.dollars_per_run),
     },
     {
       id: "value",
@@ -166,18 +166,18 @@ function priceColumns(): Column<Row>[] {
       hint: "Points of the index for a dollar of one run, replies and judge together; what costs nothing stands below",
       numeric: true,
       className: "max-lg:hidden",
-      sortValue: (row) => (row.dollars_per_run === 0 ? -1 : row.index_per_dollar),
-      cell: (row) => (row.dollars_per_run === 0 ? "free" : orDash(row.shown.index_per_dollar)),
+      sortValue: (row) => (row.price?.free ? -1 : row.price?.index_per_dollar),
+      cell: (row) => (row.price?.free ? "free" : orDash(row.price?.shown.index_per_dollar)),
     },
   ];
 }
 
 /** The worse the data, the higher. */
-function severity({ health }: Row): number {
+function severity({ health }: BoardRow): number {
   return health.failed_share + health.cut_off_share + health.judge_failed + dataProblems(health).length / 1e6;
 }
 
-export function forestColumns(context: ColumnContext): Column<Row>[] {
+export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
   const { scale } = context;
   const ticks = ticksOf(scale);
   return [
@@ -193,11 +193,11 @@ export function forestColumns(context: ColumnContext): Column<Row>[] {
 }
 
 /** Every subject in every scenario. */
-export function heatColumns(context: ColumnContext): Column<Row>[] {
+export function heatColumns(context: ColumnContext): Column<BoardRow>[] {
   const { board, page } = context;
   return [
     ...firstColumns(context),
-    ...board.scenarios.map(({ id, title, shown }, index): Column<Row> => ({
+    ...board.scenarios.map(({ id, title, shown }, index): Column<BoardRow> => ({
       id: `s.${id}`,
       title: (
         <a

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Row } from "../../api/types";
+import type { BoardRow } from "../../api/types";
 import { passes, toggled, vendors } from "./filters";
 
-const row = (label: string, family: string | null, thinks = false, provider: string | null = null): Row =>
+const row = (label: string, family: string | null, thinks = false, provider: string | null = null): BoardRow =>
   ({
-    tied_with_best: family === "a",
+    standing: { rank_low: 1, rank_high: 2, groups: "a", tied_with_best: family === "a" },
     thinks,
     subject: { id: label, label, model: label, family, provider, reasoning: "off" },
-  }) as Row;
+  }) as BoardRow;
 const rows = [row("a/one", "a", true), row("b/two+fast", "b", false, "fast"), row("three", null)];
 const labels = (find: string, only: string[], picked: string[] = []) =>
   rows.filter((one) => passes(one, find, only, picked)).map((one) => one.subject.label);

@@ -1,4 +1,4 @@
-import type { Row } from "../../api/types";
+import type { BoardRow } from "../../api/types";
 import { fits } from "../../lib/sorting";
 
 /** Filters of the leaderboard; a row must pass all that are set. `vendor:NAME` is one as well. */
@@ -16,13 +16,13 @@ export const EXTRAS = "extras";
 export const VENDOR = "vendor:";
 
 /** Whether *row* passes the search and all filters. */
-export function passes(row: Row, find: string, only: readonly string[], picked: readonly string[]): boolean {
+export function passes(row: BoardRow, find: string, only: readonly string[], picked: readonly string[]): boolean {
   const { subject } = row;
   const text = [subject.label, subject.model, subject.family, subject.provider, subject.reasoning].join(" ");
   return fits(text, find) && only.every((one) => passesFilter(row, one, picked));
 }
 
-function passesFilter(row: Row, filter: string, picked: readonly string[]): boolean {
+function passesFilter(row: BoardRow, filter: string, picked: readonly string[]): boolean {
   if (filter.startsWith(VENDOR)) return (row.subject.family ?? "") === filter.slice(VENDOR.length);
   switch (filter) {
     case "thinks":
@@ -30,7 +30,7 @@ function passesFilter(row: Row, filter: string, picked: readonly string[]): bool
     case "direct":
       return !row.thinks;
     case "best":
-      return row.tied_with_best;
+      return row.standing?.tied_with_best ?? false;
     case "pinned":
       return row.subject.provider !== null;
     case "picked":
@@ -41,7 +41,7 @@ function passesFilter(row: Row, filter: string, picked: readonly string[]): bool
 }
 
 /** Vendors of *rows*, sorted. */
-export function vendors(rows: readonly Row[]): string[] {
+export function vendors(rows: readonly BoardRow[]): string[] {
   return [...new Set(rows.flatMap((row) => (row.subject.family ? [row.subject.family] : [])))].sort();
 }
 

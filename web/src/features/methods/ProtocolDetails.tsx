@@ -51,9 +51,9 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
       ))}
       <div>
         <h3>System prompts</h3>
-        {method.systems.map((one) => (
-          <Disclosure key={one.name} title={humanize(one.name)} className="border-b border-line py-1">
-            <div className="prose-text plain">{one.text || "none"}</div>
+        {Object.entries(method.systems).map(([name, text]) => (
+          <Disclosure key={name} title={humanize(name)} className="border-b border-line py-1">
+            <div className="prose-text plain">{text || "none"}</div>
           </Disclosure>
         ))}
         <Disclosure title="tool role" note="how the model speaks through a tool" className="border-b border-line py-1">

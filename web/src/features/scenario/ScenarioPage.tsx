@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { Answer, MarkScale, Scenario } from "../../api/types";
+import type { SubjectReply, MarkScale, Scenario } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Disclosure } from "../../components/Disclosure";
 import { csvAndJson, Downloads } from "../../components/Downloads";
@@ -126,7 +126,7 @@ function orders(scales: readonly MarkScale[]) {
   ];
 }
 
-function sortValue(answer: Answer, by: string): number | string | null {
+function sortValue(answer: SubjectReply, by: string): number | string | null {
   if (by === "label") return answer.label;
   if (by.startsWith("mark.")) {
     const name = by.slice(5);
@@ -137,7 +137,7 @@ function sortValue(answer: Answer, by: string): number | string | null {
 
 const STATES = { "judged": "–", "not judged": "not judged", "judge failed": "no verdict", "invalid": "invalid" };
 
-function Card({ answer, scales, pooled }: { answer: Answer; scales: readonly MarkScale[]; pooled: boolean }) {
+function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readonly MarkScale[]; pooled: boolean }) {
   const { href } = usePage();
   const target = href(route("transcript", { transcript: answer.transcript }));
   return (

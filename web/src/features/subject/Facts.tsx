@@ -6,12 +6,12 @@ import { count, orDash } from "../../lib/format";
 /** What is known of the subject beside its scores. */
 export function Facts({ subject }: { subject: Subject }) {
   const { row, served, shown } = subject;
-  const { subject: facts, health } = row;
+  const { subject: facts, health, price } = row;
   const problems = dataProblems(health);
-  const providers = served.slice(0, 6).map((one) => `${one.provider} (${count(one.replies)})`);
+  const providers = served.slice(0, 6).map(([provider, replies]) => `${provider} (${count(replies)})`);
   const more = served.length > 6 ? ` and ${String(served.length - 6)} more` : "";
-  const perRun = `${orDash(row.shown.dollars_per_run)} a run`;
-  const parts = `replies ${orDash(row.shown.replies_dollars_per_run)}, judge ${orDash(row.shown.judging_dollars_per_run)}`;
+  const perRun = `${orDash(price?.shown.dollars_per_run)} a run`;
+  const parts = `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
   const lines: Record<string, ReactNode> = {
     "Model": <Name>{facts.model}</Name>,
     "Endpoint": <Name>{facts.endpoint}</Name>,
@@ -21,7 +21,7 @@ export function Facts({ subject }: { subject: Subject }) {
     "Temperature": facts.temperature,
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
     "Cost": `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
-    "Index per dollar": row.dollars_per_run === 0 ? "free" : orDash(row.shown.index_per_dollar),
+    "Index per dollar": price?.free ? "free" : orDash(price?.shown.index_per_dollar),
     "Runs": row.runs,
     "Data": problems.length ? problems.join(", ") : "clean",
   };

@@ -12,13 +12,21 @@ export function Names({ names }: { names: readonly NameChoice[] }) {
       id: "run",
       title: "Run",
       rowHeader: true,
-      cell: (row) => <a href={href(route("transcript", { transcript: row.transcript }))}>run {row.run}</a>,
+      cell: (row) => <a href={href(route("transcript", { transcript: row.transcript }))}>run {row.read.run}</a>,
     },
-    { id: "scenario", title: "Scenario", cellClass: "eyebrow label", cell: (row) => row.scenario },
-    { id: "first", title: "Chose", cell: (row) => <Name name={row.first_name} gender={row.first_gender} /> },
-    { id: "final", title: "In the end", cell: (row) => <Name name={row.final_name} gender={row.final_gender} /> },
+    { id: "scenario", title: "Scenario", cellClass: "eyebrow label", cell: (row) => row.read.scenario },
+    {
+      id: "first",
+      title: "Chose",
+      cell: (row) => <Name name={row.read.picks.join(", ") || null} gender={row.read.first.gender} />,
+    },
+    {
+      id: "final",
+      title: "In the end",
+      cell: (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />,
+    },
     { id: "kept", title: "Kept", cell: kept },
-    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read_by },
+    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read.by },
   ];
   return (
     <ScrollArea>
@@ -42,9 +50,9 @@ function Name({ name, gender }: { name: string | null; gender: string | null }) 
   );
 }
 
-function kept({ name_changed: name, gender_changed: gender, asked }: NameChoice): string {
+function kept({ name_changed: name, gender_changed: gender, read }: NameChoice): string {
   const part = (what: string, changed: boolean | null) =>
     changed === null ? `${what}: unsure` : changed ? `${what} changed` : `${what} kept`;
-  if (!asked) return name === null ? "" : part("name", name);
+  if (!read.asked) return name === null ? "" : part("name", name);
   return `${part("name", name)}, ${part("gender", gender)}`;
 }

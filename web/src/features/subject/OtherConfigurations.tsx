@@ -41,9 +41,9 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       numeric: true,
       cell: (one) => (
         <>
-          {orDash(one.shown.difference)}
+          {orDash(one.change?.shown.points)}
           <span className="block text-sm text-soft" title={one.why ?? "95 %, were the same test given again"}>
-            {one.again?.shown ?? "no interval"}
+            {one.change?.again?.shown ?? "no interval"}
           </span>
         </>
       ),

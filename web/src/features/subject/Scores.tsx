@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Board, DimensionFacts, Score, Subject } from "../../api/types";
+import type { Board, Dimension, Score, Subject } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { IntervalBar, Ruler, scoreInWords, type Scale } from "../../components/IntervalBar";
 import { Rank } from "../../components/Rank";
@@ -14,7 +14,8 @@ export const FULL_SCALE: Scale = { low: 0, high: 100 };
 export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { row } = subject;
   const { address, href } = usePage();
-  const { again, another, why } = row.index.uncertainty;
+  const { why, uncertainty } = row.index;
+  const { again, another } = uncertainty;
   const scores = board.dimensions.flatMap((dimension, index) => {
     const score = row.dimensions[index];
     return score ? [{ dimension, score }] : [];
@@ -76,7 +77,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   );
 }
 
-const COLUMNS: readonly Column<{ dimension: DimensionFacts; score: Score }>[] = [
+const COLUMNS: readonly Column<{ dimension: Dimension; score: Score }>[] = [
   {
     id: "dimension",
     title: "Dimension",
@@ -96,7 +97,7 @@ const COLUMNS: readonly Column<{ dimension: DimensionFacts; score: Score }>[] = 
     title: "Score",
     numeric: true,
     cellClass: "font-semibold",
-    cellHint: ({ score }) => scoreInWords(score.shown, score.uncertainty, "both"),
+    cellHint: ({ score }) => scoreInWords(score, "both"),
     cell: ({ score }) => orDash(score.shown),
   },
   {

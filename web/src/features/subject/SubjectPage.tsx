@@ -50,7 +50,8 @@ function Details({ subject, board, address }: Props) {
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
   const picked = address.picked.includes(id);
-  const hasVariants = board.settings.some((one) => one.variants.some((variant) => variant.subject === id));
+  const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
+  const hasVariants = variants.some((one) => board.ids[one.label] === id);
   return (
     <>
       <p className="eyebrow">

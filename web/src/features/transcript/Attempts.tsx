@@ -1,9 +1,9 @@
-import type { Attempt } from "../../api/types";
+import type { TranscriptAttempt } from "../../api/types";
 import { count, timestamp, plural, orDash } from "../../lib/format";
 import { Disclosure } from "../../components/Disclosure";
 
 /** Every attempt at a call: its outcome, why it was rejected, what it cost. */
-export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; what: string }) {
+export function Attempts({ attempts, what }: { attempts: readonly TranscriptAttempt[]; what: string }) {
   if (!attempts.length) return null;
   const rejected = attempts.filter((one) => !one.accepted).length;
   const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
@@ -35,7 +35,7 @@ export function Attempts({ attempts, what }: { attempts: readonly Attempt[]; wha
   );
 }
 
-function facts(attempt: Attempt): string[] {
+function facts(attempt: TranscriptAttempt): string[] {
   return [
     timestamp(attempt.started),
     attempt.seconds === null ? "" : `${orDash(attempt.shown.seconds)} s`,

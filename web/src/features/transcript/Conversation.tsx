@@ -1,4 +1,4 @@
-import type { Line, Reply, Transcript } from "../../api/types";
+import type { TranscriptLine, TranscriptReply, Transcript } from "../../api/types";
 import { humanize } from "../../lib/format";
 import { Disclosure } from "../../components/Disclosure";
 import { MessageText } from "../../components/MessageText";
@@ -52,9 +52,9 @@ const SPEAKERS = {
 } as const;
 
 interface TurnProps extends Props {
-  line: Line;
+  line: TranscriptLine;
   number: number;
-  reply: Reply | undefined;
+  reply: TranscriptReply | undefined;
 }
 
 function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
@@ -107,7 +107,7 @@ function Hidden({ title, text }: { title: string; text: string }) {
   );
 }
 
-function NoReply({ reply }: { reply: Reply }) {
+function NoReply({ reply }: { reply: TranscriptReply }) {
   return (
     <article
       className="rounded-xl border border-dashed border-bad px-4 py-3 md:ml-[8%]"

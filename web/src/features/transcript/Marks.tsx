@@ -1,4 +1,4 @@
-import type { Judgement, MarkScale, PhraseMark } from "../../api/types";
+import type { TranscriptJudgement, MarkScale, PhraseMark } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
 import { HighlightedText } from "../../components/HighlightedText";
@@ -58,7 +58,13 @@ export function Marks({ transcript, address, found }: Props) {
   );
 }
 
-function MarksTable({ judgements, scales }: { judgements: readonly Judgement[]; scales: readonly MarkScale[] }) {
+function MarksTable({
+  judgements,
+  scales,
+}: {
+  judgements: readonly TranscriptJudgement[];
+  scales: readonly MarkScale[];
+}) {
   const columns: Column<MarkScale>[] = [
     {
       id: "mark",
@@ -87,7 +93,7 @@ function MarksTable({ judgements, scales }: { judgements: readonly Judgement[]; 
   return <DataTable rows={scales} columns={columns} rowKey={(scale) => scale.name} caption="Every judge's marks" />;
 }
 
-function markOf(judgement: Judgement, scale: MarkScale): string {
+function markOf(judgement: TranscriptJudgement, scale: MarkScale): string {
   if (!Object.hasOwn(judgement.marks, scale.name)) return "–";
   const value = judgement.marks[scale.name];
   const text = orDash(judgement.shown.marks[scale.name]);
@@ -96,7 +102,7 @@ function markOf(judgement: Judgement, scale: MarkScale): string {
 }
 
 interface JudgementProps {
-  judgement: Judgement;
+  judgement: TranscriptJudgement;
   index: number;
   address: AddressOf<"transcript">;
   found: string;

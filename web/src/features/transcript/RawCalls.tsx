@@ -33,15 +33,15 @@ export function RawCalls({ transcript }: { transcript: string }) {
                 note={call.kind === "reply" ? "the model's reply" : "a judge's verdict"}
               >
                 <p className="eyebrow">request</p>
-                <pre className="raw rounded-lg bg-sunk p-3">{prettyJson(call.request)}</pre>
-                {call.attempts.map((attempt, number) => (
+                <pre className="raw rounded-lg bg-sunk p-3">{prettyJson(call.exchange.request)}</pre>
+                {call.exchange.bodies.map((attempt, number) => (
                   <div key={number} className="mt-2">
                     <p className="eyebrow">
-                      attempt {number + 1}: {attempt.outcome}
+                      attempt {number + 1}: {attempt.outcome ?? "in flight"}
                       {attempt.status === null ? "" : `, HTTP ${String(attempt.status)}`}
                     </p>
                     <pre className="raw rounded-lg bg-sunk p-3">
-                      {attempt.response ? prettyJson(attempt.response) : "nothing was kept"}
+                      {attempt.raw ? prettyJson(attempt.raw) : "nothing was kept"}
                     </pre>
                   </div>
                 ))}

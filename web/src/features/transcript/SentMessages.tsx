@@ -16,10 +16,10 @@ export function SentMessages({ transcript }: { transcript: Transcript }) {
           <li key={place} className="border-l-2 border-line pl-3">
             <p className="eyebrow">
               {message.role}
-              {message.answers ? ` · result of ${message.answers}` : ""}
+              {message.tool_call_id ? ` · result of ${message.tool_call_id}` : ""}
             </p>
             {message.content ? <pre className="raw">{message.content}</pre> : null}
-            {message.calls.map((call) => (
+            {message.tool_calls.map((call) => (
               <div key={call.id}>
                 <p className="eyebrow">
                   calls <code>{call.name}</code> · {call.id}

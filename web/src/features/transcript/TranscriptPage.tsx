@@ -80,7 +80,7 @@ function useScrollToFound(found: string, ...causes: unknown[]) {
 function Header({ transcript, address }: TranscriptProps) {
   const { href, board } = usePage();
   const { subject, run, scenario, scenario_title, experiment, configuration, protocol, replies } = transcript;
-  const onBoard = transcript.boards.find((one) => one.board === board.id) ?? transcript.boards[0];
+  const onBoard = transcript.boards.find((one) => one === board.id) ?? transcript.boards[0];
   const label = <bdi className="label">{subject.label}</bdi>;
   return (
     <header>
@@ -88,7 +88,7 @@ function Header({ transcript, address }: TranscriptProps) {
         <a href={href(route("leaderboard"))}>Leaderboard</a>
         <span aria-hidden="true">/</span>
         {onBoard ? (
-          <a href={href(route("subject", { subject: onBoard.subject, run }), { board: onBoard.board })}>{label}</a>
+          <a href={href(route("subject", { subject: subject.id, run }), { board: onBoard })}>{label}</a>
         ) : (
           label
         )}

@@ -1,4 +1,4 @@
-import type { Judgement, Line, PhraseMark, Transcript } from "../../api/types";
+import type { TranscriptJudgement, TranscriptLine, PhraseMark, Transcript } from "../../api/types";
 import { hitsOf } from "../../lib/searchTerms";
 import type { Span } from "../../lib/textSpans";
 
@@ -34,7 +34,7 @@ export function spansOf(transcript: Transcript, number: number, wanted: Wanted):
   ];
 }
 
-function quotesIn(judgement: Judgement, judge: number, line: number): Span[] {
+function quotesIn(judgement: TranscriptJudgement, judge: number, line: number): Span[] {
   return judgement.quotes.flatMap((quote, place) =>
     quote.line === line
       ? [{ ...quote.text, kind: "quote", id: quoteId(judge, place), title: `quoted by ${judgement.judge}` }]
@@ -59,7 +59,7 @@ function phrasesIn(mark: PhraseMark | undefined, line: number): Span[] {
   );
 }
 
-function hits(line: Line, find: string): Span[] {
+function hits(line: TranscriptLine, find: string): Span[] {
   return hitsOf(line.text, find).map((place) => ({ ...place, kind: "hit", id: "hit", title: "searched for" }));
 }
 

@@ -1,0 +1,129 @@
+"""What judges made of one conversation: their marks, the words that they quote, and what the embedded judge weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from independence_bench.judging.embedded.table import Table, find_phrases
+from independence_bench.judging.embedded.table_judge import evidence_of
+from independence_bench.judging.review_flags import Flag, flags_of
+from independence_bench.models.local import is_table_judge
+from independence_bench.viewer.conversation import StoredConversation, TranscriptAttempt
+from independence_bench.viewer.numbers import GivenMark, SmallDifference
+from independence_bench.viewer.quotes import Offsets, Span, find_quotes
+from independence_bench.viewer.snapshot import Catalog, JudgeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of the transcript that a judge's reasoning quotes."""
+
+    reasoning: Span
+    line: int
+    text: Span  # in the line's text
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptJudgement:
+    """What one judge made of the transcript."""
+
+    judge: str  # label
+    kind: JudgeKind
+    marks: Mapping[str, GivenMark]
+    reasoning: str
+    failed: str | None  # why there is no verdict
+    flags: tuple[Flag, ...]
+    quotes: tuple[Quote, ...]  # in the order of the reasoning; may overlap in the lines, never in the reasoning
+    attempts: tuple[TranscriptAttempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasePlace:
+    """Where a phrase stands."""
+
+    line: int
+    text: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What weighed in the embedded judge's mark."""
+
+    text: str
+    weight: SmallDifference  # change of the mark against the same reply without it, in its points; above 0: raised it
+    places: tuple[PhrasePlace, ...]  # empty: something counted, not a phrase
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseMark:
+    """One mark of the embedded judge, and the five phrases that weighed most in it."""
+
+    mark: str
+    value: GivenMark
+    phrases: tuple[Phrase, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How the embedded judge reads the transcript."""
+
+    stored: bool  # whether its judgement is in the store; else it was worked out for this page and counts nowhere
+    marks: tuple[PhraseMark, ...]
+
+
+def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[TranscriptJudgement, ...]:
+    """What every judge made of it, by label."""
+    texts = [line.text for line in case.talk.lines]
+    offsets = [Offsets(text) for text in texts]
+    judged = [n for n, line in enumerate(case.talk.lines) if line.name in case.stored.scenario.judged]
+    embedded = next((one for label, one in case.judgements if is_table_judge(label)), None)
+    found = []
+    for label, judgement in case.judgements:
+        # the embedded judge's reasons are phrases and weights, shown as such
+        quoted = [] if is_table_judge(label) else find_quotes(judgement.reasoning, texts, judged)
+        reasoning = Offsets(judgement.reasoning)
+        found.append(
+            TranscriptJudgement(
+                judge=label,
+                kind=catalog.held.kinds.get(label, "model"),
+                marks=judgement.marks,
+                reasoning=judgement.reasoning,
+                failed=judgement.reason,
+                flags=tuple(flags_of(label, judgement, embedded, case.stored.scenario)),
+                quotes=tuple(
+                    Quote(reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to)) for q in quoted
+                ),
+                attempts=tuple(case.attempts.get(judgement.key, ())),
+            )
+        )
+    return tuple(found)
+
+
+def embedded_reading(catalog: Catalog, case: StoredConversation) -> Embedded | None:
+    """How the embedded judge reads it; None for a conversation that has not come to its end."""
+    scenario = case.stored.scenario
+    judged = [(n, line.text) for n, line in enumerate(case.talk.lines) if line.name in scenario.judged]
+    if len(judged) < len(scenario.judged):
+        return None
+    table = catalog.kept("table", Table.load)
+    evidence = evidence_of(case.talk, scenario)
+    marks = []
+    for mark in scenario.marks:
+        given = table.mark(mark.name, evidence, mark.low, mark.high)
+        if given is not None and isinstance(given.value, bool) == (mark.kind == "yes_no"):
+            marks.append((mark.name, float(given.value), given.phrases))
+    phrases = {text for *_, weighed in marks for text, _ in weighed}
+    places: dict[str, list[PhrasePlace]] = {phrase: [] for phrase in phrases}
+    for number, text in judged:
+        offsets = Offsets(text)
+        for phrase, stands in find_phrases(text, phrases).items():
+            places[phrase] += [PhrasePlace(number, offsets.span(start, end)) for start, end in stands]
+    stored = any(is_table_judge(label) for label, _ in case.judgements)
+    return Embedded(
+        stored,
+        tuple(
+            PhraseMark(name, value, tuple(Phrase(t, w, tuple(places[t])) for t, w in weighed))
+            for name, value, weighed in marks
+        ),
+    )
