@@ -7,20 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from independence_bench.analysis.statistics.intervals import score_limits
-from independence_bench.viewer.glossary import TERMS
-from independence_bench.viewer.math import (
-    Expression,
-    brackets,
-    equation,
-    fraction,
-    indexed,
-    letter,
-    mean,
-    root,
-    row,
-    squared,
-    total,
-)
+from independence_bench.viewer.glossary import read_terms
+from independence_bench.viewer.math import Expression, equation, letter, parse
 
 PARTS = {"row": (1, 99), "fraction": (2, 2), "root": (1, 1), "power": (2, 2), "index": (2, 2), "mean": (1, 1),
          "sum": (2, 3)}  # fmt: skip
@@ -34,40 +22,49 @@ def inside(one: Expression) -> Iterator[Expression]:
 
 
 @pytest.mark.parametrize(
-    ("part", "text"),
+    ("written", "text"),
     [
-        (fraction("a", "b"), "a / b"),
-        (fraction(row("a", "+", "b"), row("2", "c")), "(a + b) / (2 c)"),
-        (fraction("points had", "n"), "(points had) / n"),
-        (row("1", "−", fraction("a", "b")), "1 − a / b"),
-        (row(fraction("a", "b"), "c"), "(a / b) c"),
-        (row(fraction("1", "n"), total("i", "x")), "(1 / n) × sum over i of x"),
-        (row(total("g", "x", to="k"), "−", "1"), "(sum from g to k of x) − 1"),
-        (root(row("a", "+", "b")), "√(a + b)"),
-        (squared("t"), "t²"),
-        (squared(brackets("a", "−", "b")), "(a − b)²"),
-        (indexed("x", "m"), "x_m"),
-        (indexed("x", "m", ",", "t"), "x_{m, t}"),
-        (row("cor", brackets("a", ",", "b")), "cor(a, b)"),
-        (row("k", "q", brackets("1", "−", "q")), "k q (1 − q)"),
-        (indexed(mean("x"), "m"), "x̄_m"),
+        (r"\frac{a}{b}", "a / b"),
+        (r"\frac{a + b}{2 c}", "(a + b) / (2 c)"),
+        (r'\frac{"points had"}{n}', "(points had) / n"),
+        (r"1 − \frac{a}{b}", "1 − a / b"),
+        (r"\frac{a}{b} c", "(a / b) c"),
+        (r"\frac{1}{n} \sum_i{x}", "(1 / n) × sum over i of x"),
+        (r"\sum_g^k{x} − 1", "(sum from g to k of x) − 1"),
+        (r"\sqrt{a + b}", "√(a + b)"),
+        ("t^2", "t²"),
+        ("(a − b)^2", "(a − b)²"),
+        ("x_m", "x_m"),
+        ("x_{m, t}", "x_{m, t}"),
+        ("u_i^2", "u_i²"),
+        ("cor(a, b)", "cor(a, b)"),
+        ("k q (1 − q)", "k q (1 − q)"),
+        (r"\bar{x}_m", "x̄_m"),
     ],
 )
-def test_a_line_of_text_means_the_same(part: Expression, text: str) -> None:
+def test_a_line_of_text_means_the_same(written: str, text: str) -> None:
     """What is drawn above, below or beside needs brackets, and only then."""
-    assert equation(part).text == text
+    assert equation(written).text == text
 
 
 def test_a_text_is_what_it_looks_like() -> None:
     """Numbers stand upright, letters slant, signs have room, words stay words."""
-    kinds = [part.kind for part in row("2", "0.05", "q", "low", "=", "points had", "φ").parts]
+    kinds = [part.kind for part in parse('2 0.05 q low = "points had" φ').parts]
 
     assert kinds == ["number", "number", "name", "name", "sign", "words", "name"]
 
 
+@pytest.mark.parametrize("text", ["{a", "(a + b", r"\\frac{a}", "a }", r"\\unknown{a}", "x_"])
+def test_what_is_no_equation_is_refused(text: str) -> None:
+    """Something is missing, or is too much."""
+    with pytest.raises(ValueError, match=r".+"):
+        parse(text)
+
+
 def test_every_equation_of_the_methods_can_be_drawn() -> None:
     """Each kind has the parts that the page draws, and what has no parts has a text."""
-    found = [e.shown for term in TERMS for e in (*term.equations, *term.where)]
+    found = [one.shown for term in read_terms() for one in term.equations]
+    found += [one.shown for term in read_terms() for one in term.where]
 
     assert len(found) > 40
     for one in (part for shown in found for part in inside(shown)):
@@ -78,7 +75,7 @@ def test_every_equation_of_the_methods_can_be_drawn() -> None:
 
 def test_every_letter_that_is_explained_stands_in_an_equation() -> None:
     """A letter whose equation has gone would explain nothing."""
-    for term in TERMS:
+    for term in read_terms():
         there = {part for one in term.equations for part in inside(one.shown)}
         for one in term.where:
             alone = one.shown.parts if one.shown.kind == "row" and one.shown not in there else (one.shown,)
@@ -87,12 +84,12 @@ def test_every_letter_that_is_explained_stands_in_an_equation() -> None:
 
 def test_a_letter_is_said_like_an_equation() -> None:
     """What reads aloud has a name for it, too."""
-    assert letter(indexed("w", "d"), "weight").text == "w_d"
+    assert letter("w_d", "weight").text == "w_d"
 
 
 def test_two_equations_of_a_term_are_two() -> None:
     """The page tells them apart by their text."""
-    for term in TERMS:
+    for term in read_terms():
         texts = [one.text for one in term.equations]
         assert len(set(texts)) == len(texts)
 
@@ -105,7 +102,7 @@ def test_the_limits_that_are_shown_are_those_that_are_computed() -> None:
     low, high = score_limits(0.8, 0.08 / 2, 2.0)
 
     assert (round(float(low), 4), round(float(high), 4)) == (0.6044, 0.9128)
-    (term,) = [one for one in TERMS if one.name == "Interval: the same test again"]
+    (term,) = [one for one in read_terms() if one.name == "Interval: the same test again"]
     assert [one.text for one in term.equations[:2]] == [
         "low, high = (2 q + k ∓ √(k² + 4 k q (1 − q))) / (2 (1 + k))",
         "k = (t² φ) / R",

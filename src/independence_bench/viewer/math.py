@@ -1,11 +1,14 @@
-"""Equations as values: built of a few kinds of parts, and said in a line of text. The page draws them.
+"""Equations as values: read from a line of text as TeX has it, and said in words. The page draws them.
 
-A text among the parts is what it looks like: a number, a sign, a letter or the name of a function, or words where it
-has a space. Knows nothing of what the equations are about.
+    x_m  x_{m, t}  x^2  \\bar{x}  \\frac{above}{below}  \\sqrt{inside}  \\sum_{over}{what}  \\sum_{from}^{to}{what}
+
+Braces hold together what stands side by side, brackets are shown and do so, too, and words stand in quotation marks.
+Knows nothing of what the equations are about.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +16,7 @@ from typing import Literal
 SPACED = frozenset("=+−×∈≤≥∓±/…")  # signs that have a space on either side
 SIGNS = SPACED | frozenset("(),")
 OVERLINE = "\u0304"
+_TOKEN = re.compile(r"\s*(\\[a-z]+|\"[^\"]+\"|\d+(?:\.\d+)?|[^\W\d_]+|\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,60 +50,79 @@ class Letter:
     means: str
 
 
-Part = Expression | str
-
-
-def equation(*parts: Part) -> Equation:
-    """One line: *parts* side by side."""
-    shown = row(*parts)
+def equation(text: str) -> Equation:
+    """One line. Raises ValueError for a text that is none."""
+    shown = parse(text)
     return Equation(said(shown), shown)
 
 
-def letter(part: Part, means: str) -> Letter:
-    """What *part* stands for."""
-    shown = _part(part)
+def letter(text: str, means: str) -> Letter:
+    """What *text* stands for."""
+    shown = parse(text)
     return Letter(said(shown), shown, means)
 
 
-def row(*parts: Part) -> Expression:
-    """*parts* side by side."""
-    return Expression("row", "", tuple(map(_part, parts)))
+def parse(text: str) -> Expression:
+    """*text* as a value: several parts side by side are a row."""
+    return _row(_parts(_TOKEN.findall(text)[::-1], ""))  # the next token last
 
 
-def brackets(*parts: Part) -> Expression:
-    """*parts* side by side, in brackets."""
-    return row("(", *parts, ")")
+def _row(parts: tuple[Expression, ...]) -> Expression:
+    return parts[0] if len(parts) == 1 else Expression("row", "", parts)
 
 
-def fraction(above: Part, below: Part) -> Expression:
-    """*above* over *below*."""
-    return Expression("fraction", "", (_part(above), _part(below)))
+def _parts(tokens: list[str], end: str) -> tuple[Expression, ...]:
+    """Everything up to *end*, which is taken away."""
+    parts = []
+    while tokens and tokens[-1] != end:
+        parts.append(_part(tokens))
+    if end:
+        if not tokens:
+            raise ValueError(f"{end} is missing")
+        tokens.pop()
+    return tuple(parts)
 
 
-def root(inside: Part) -> Expression:
-    """The square root of *inside*."""
-    return Expression("root", "", (_part(inside),))
+def _part(tokens: list[str]) -> Expression:
+    """The next part, with what is written on its right above and below."""
+    part = _group(tokens)
+    while tokens and tokens[-1] in ("_", "^"):
+        kind: Literal["index", "power"] = "index" if tokens.pop() == "_" else "power"
+        part = Expression(kind, "", (part, _group(tokens)))
+    return part
 
 
-def squared(base: Part) -> Expression:
-    """The square of *base*."""
-    return Expression("power", "", (_part(base), _part("2")))
-
-
-def indexed(base: Part, *index: Part) -> Expression:
-    """*base* with what is written below it on its right."""
-    return Expression("index", "", (_part(base), row(*index) if len(index) > 1 else _part(index[0])))
-
-
-def mean(base: Part) -> Expression:
-    """*base* with a line above it."""
-    return Expression("mean", "", (_part(base),))
-
-
-def total(over: Part, what: Part, to: Part | None = None) -> Expression:
-    """The sum of *what* over everything that *over* says, or from there up *to*."""
-    bounds = (_part(over),) if to is None else (_part(over), _part(to))
-    return Expression("sum", "", (_part(what), *bounds))
+def _group(tokens: list[str]) -> Expression:
+    """The next part alone."""
+    if not tokens:
+        raise ValueError("something is missing at the end")
+    match token := tokens.pop():
+        case "{":
+            return _row(_parts(tokens, "}"))
+        case "(":
+            opened, closed = (Expression("sign", bracket, ()) for bracket in "()")
+            return Expression("row", "", (opened, *_parts(tokens, ")"), closed))
+        case r"\frac":
+            return Expression("fraction", "", (_group(tokens), _group(tokens)))
+        case r"\sqrt":
+            return Expression("root", "", (_group(tokens),))
+        case r"\bar":
+            return Expression("mean", "", (_group(tokens),))
+        case r"\sum":
+            bounds = []
+            while tokens and tokens[-1] in ("_", "^"):
+                tokens.pop()
+                bounds.append(_group(tokens))
+            return Expression("sum", "", (_group(tokens), *bounds))
+        case _ if token in SIGNS:
+            return Expression("sign", token, ())
+        case _ if token[0].isdigit():
+            return Expression("number", token, ())
+        case _ if token[0] == '"':
+            return Expression("words", token[1:-1], ())
+        case _ if token[0].isalpha():
+            return Expression("name", token, ())
+    raise ValueError(f"{token} cannot stand here")
 
 
 def said(one: Expression) -> str:
@@ -123,16 +146,6 @@ def said(one: Expression) -> str:
             return f"sum {bounds} of {parts[0]}"
         case _:
             return one.text
-
-
-def _part(part: Part) -> Expression:
-    if isinstance(part, Expression):
-        return part
-    if part in SIGNS:
-        return Expression("sign", part, ())
-    if part.replace(".", "", 1).isdigit():
-        return Expression("number", part, ())
-    return Expression("words" if " " in part else "name", part, ())
 
 
 def _line(parts: Sequence[Expression]) -> str:

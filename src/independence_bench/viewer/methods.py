@@ -10,7 +10,7 @@ from independence_bench.protocol.definition import Configuration, Dimension
 from independence_bench.protocol.delivery import tools
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine
-from independence_bench.viewer.glossary import TERMS, Term
+from independence_bench.viewer.glossary import Term, read_terms
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import Catalog, Edition
 
@@ -71,7 +71,7 @@ class MethodsAnswer:
 
 def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
-    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.held.editions.values()), TERMS)
+    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.held.editions.values()), read_terms())
 
 
 def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
