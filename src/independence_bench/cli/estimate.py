@@ -15,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.cli.options import Number, a_token, err, out, price_option, split, store_option
-from independence_bench.cli.run import order_options, read_order
+from independence_bench.cli.calling import price_option
+from independence_bench.cli.options import Number, err, out, split, store_option
+from independence_bench.cli.run import plan_options, read_options
 from independence_bench.engine.cost import Estimate, Forecast, added
-from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
+from independence_bench.engine.session import Limits, Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural
@@ -36,7 +37,7 @@ from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="estimate-cost")
-@order_options
+@plan_options
 @price_option
 @click.option("--resolve", is_flag=True, help="Say also what so many runs will be able to tell apart.")
 @click.option(
@@ -64,7 +65,7 @@ def command(
     between `from` and `to`.
     """
     typed["every"] |= not (typed["models"] or split(typed["listed"]) or typed["local_model"])
-    options = replace(read_order(**typed), price=a_token(price))
+    options = replace(read_options(**typed), limits=Limits(price=price))
     resolving = resolve or width is not None
     if resolving and options.experiments:
         raise WrongUse("a part of the experiments has no index, so nothing can be said of it: leave --exp out")
@@ -84,7 +85,7 @@ async def _foresee(
 ) -> tuple[Preview, Resolution | None]:
     """What the plan takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
     async with resolved(options) as (plan, clients):
-        preview = await preview_of(plan, store, clients, options.budget)
+        preview = await preview_of(plan, store, clients, options.limits.budget)
         if not resolving:
             return preview, None
         same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]

@@ -6,22 +6,26 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import click
 from rich.console import Console
 
+from independence_bench.cli.calling import (
+    approved,
+    carry_out,
+    endpoint_options,
+    limit_options,
+    print_asked,
+    say,
+    say_end,
+    to_the_end,
+)
 from independence_bench.cli.options import (
-    LEFT_AT_ONCE,
-    a_token,
     command_line,
     configuration_options,
     configurations,
-    engine_options,
     err,
     find_protocol,
-    models_file_option,
-    read_roster,
     store_option,
     stored_protocol_option,
     weighed,
@@ -29,17 +33,16 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.probe import carry_out_probe
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import carry_out, closing_lines, preview_lines, print_asked
-from independence_bench.cli.trust import gate, trust_option
+from independence_bench.cli.trust import gate
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Preview, RunOptions, judge_of, open_judge, with_local
+from independence_bench.engine.session import Limits, RunOptions, judge_of, open_judge
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME as TABLE_JUDGE
-from independence_bench.models.spec import check_url
+from independence_bench.models.spec import Roster
 from independence_bench.report.format import money
-from independence_bench.store import attempts, registry
+from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 
@@ -52,13 +55,11 @@ from independence_bench.store.database import Store, open_store
     metavar="MODEL",
     help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
 )
-@models_file_option
-@trust_option
-@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@endpoint_options
 @stored_protocol_option
 @configuration_options
 @weights_option
-@engine_options
+@limit_options
 @click.option(
     "--probe-injection",
     is_flag=True,
@@ -69,16 +70,12 @@ from independence_bench.store.database import Store, open_store
 @store_option
 def command(
     judges: tuple[str, ...],
-    models_file: Path | None,
-    local_url: str | None,
+    roster: Roster,
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
     weights: str | None,
-    parallel: int,
-    parallel_tasks: int,
-    budget: float | None,
-    price: tuple[float, float] | None,
+    limits: Limits,
     probe_injection: bool,
     as_json: bool,
     yes: bool,
@@ -92,9 +89,6 @@ def command(
     --probe-injection asks the judge about conversations of known behaviour, without and with attacks appended
     to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
     """
-    roster = read_roster(models_file)
-    if local_url:
-        roster = with_local(roster, check_url(local_url))
     if probe_injection:
         if protocol_name or variants or modes or weights:
             raise WrongUse(
@@ -103,47 +97,32 @@ def command(
         if len(judges) > 1:
             raise WrongUse("--probe-injection is about one judge: name one with -j")
         with open_store(store, typed=command_line()) as opened:
-            complete = carry_out_probe(
-                judges[0] if judges else None,
-                roster,
-                opened,
-                calls_at_once=parallel_tasks,
-                budget=budget,
-                price=a_token(price),
-                ask=not yes,
-                as_json=as_json,
-            )
-        if not complete:
-            raise SystemExit(1)
-        return
-    if as_json or yes:
+            complete = carry_out_probe(judges[0] if judges else None, roster, opened, limits, not yes, as_json)
+    elif as_json or yes:
         raise WrongUse("--json and --yes belong to --probe-injection")
-    with open_store(store, create=False, typed=command_line()) as opened:
-        protocol, files = find_protocol(protocol_name, opened)
-        protocol = weighed(protocol, weights)
-        with opened.reading() as connection:
-            subjects = tuple(registry.stored_subjects(connection).values())
-        options = RunOptions(
-            protocol=protocol,
-            files=files,
-            configurations=configurations(protocol, variants, modes),
-            subjects=subjects,
-            roster=roster,
-            judge=None,
-            again=True,
-            at_once=parallel,
-            calls_at_once=parallel_tasks,
-            budget=budget,
-            price=a_token(price),
-            allow=gate(),
-        )
-        complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
+    else:
+        with open_store(store, create=False, typed=command_line()) as opened:
+            protocol, files = find_protocol(protocol_name, opened)
+            with opened.reading() as connection:
+                subjects = tuple(registry.stored_subjects(connection).values())
+            options = RunOptions(
+                protocol=weighed(protocol, weights),
+                files=files,
+                roster=roster,
+                judge=None,
+                configurations=configurations(protocol, variants, modes),
+                subjects=subjects,
+                again=True,
+                limits=limits,
+                allow=gate(),
+            )
+            complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
         raise SystemExit(1)
 
 
 def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> bool:
-    """Have *judges* judge what is *options*, one after the other, then print their rankings; whether all was judged.
+    """Have *judges* judge, one after the other, what *options* say, then print their rankings; whether all was judged.
 
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
     that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
@@ -153,13 +132,11 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     asyncio.run(_look_up(options, judges))
     console = err()
     labels: list[str | None] = []
-    try:
-        complete = take_turns(options, judges, store, console, labels.append)
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(LEFT_AT_ONCE, soft_wrap=True)
+    complete = to_the_end(_take_turns(options, judges, store, console, labels.append), console)
+    if complete is None:
         return False
     print_asked(options, store, labels)
-    console.print("compare the judges: aib judges", soft_wrap=True)
+    say(console, "compare the judges: aib judges")
     return complete
 
 
@@ -174,47 +151,39 @@ async def _look_up(options: RunOptions, judges: Sequence[str]) -> None:
                     pass
 
 
-def take_turns(
+async def _take_turns(
     options: RunOptions, judges: Sequence[str], store: Store, console: Console, tell: Callable[[str | None], None]
 ) -> bool:
     """Each judge's turn, on what is left of the budget; whether all of them judged everything.
 
     *tell* is given the label of each that was asked.
     """
-    complete, spent = True, 0.0
-    for place, name in enumerate(judges, start=1):
-        left = None if options.budget is None else options.budget - spent
+    complete, spent, limits = True, 0.0, options.limits
+    for number, name in enumerate(judges, start=1):
+        left = None if limits.budget is None else limits.budget - spent
         of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
-        console.print(f"judge {place} of {len(judges)}: {name}{of_budget}", soft_wrap=True)
+        say(console, f"judge {number} of {len(judges)}: {name}{of_budget}")
         if left is not None and left <= 0:
-            console.print("stopped: the budget is used up. The same command goes on from here.", soft_wrap=True)
+            say(console, "stopped: the budget is used up. The same command goes on from here.")
             return False
-        report = take_turn(replace(options, judge=name, budget=left), store, console)
+        report = await _take_turn(replace(options, judge=name, limits=replace(limits, budget=left)), store, console)
+        complete = complete and report is not None and report.complete
         if report is not None:
             tell(report.judge)
-        complete = complete and report is not None and report.complete
-        spent += 0.0 if report is None else report.budget.spent
-        if report is not None and isinstance(report.stopped, Interrupted):
-            return False
+            spent += report.budget.spent
+            if isinstance(report.stopped, Interrupted):
+                return False
     return complete
 
 
-def take_turn(options: RunOptions, store: Store, console: Console) -> Report | None:
+async def _take_turn(options: RunOptions, store: Store, console: Console) -> Report | None:
     """One judge's turn, with progress on *console*; None where that judge could not be asked at all."""
     watch = Watch(console)
-
-    def approve(preview: Preview) -> bool:
-        for line in preview_lines(preview):
-            console.print(line, soft_wrap=True)
-        return True
-
     try:
-        report = asyncio.run(run(options, store, approve, watch))
+        report = await run(options, store, lambda preview: approved(preview, console, ask=False), watch)
     except (EndpointUnusable, SubjectError) as error:
-        console.print(f"not judged: {error}", soft_wrap=True)
+        say(console, f"not judged: {error}")
         return None
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
-    for line in [] if report is None else [watch.line(report, over=True), *closing_lines(report, spent)]:
-        console.print(line, soft_wrap=True)
+    if report is not None:
+        say_end(console, report, store, watch.line(report, over=True))
     return report

@@ -15,12 +15,11 @@ from rich.text import Text
 
 from independence_bench.cli.options import err, models_file_option, out, read_roster
 from independence_bench.cli.trust import gate, trust_option
-from independence_bench.engine.session import with_local
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.listing import ModelInfo
-from independence_bench.models.spec import Endpoint, check_url
+from independence_bench.models.spec import Endpoint
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 
@@ -43,10 +42,9 @@ def command(word: str | None, name: str, models_file: Path | None, local_url: st
     WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
     what --provider and models.yaml take.
     """
-    roster = read_roster(models_file)
-    if local_url:
-        roster = with_local(roster, check_url(local_url))
-        name = "local" if name == "openrouter" else name
+    roster = read_roster(models_file, local_url)
+    if local_url and name == "openrouter":
+        name = "local"
     endpoint = roster.endpoint(name)
     if name == "embedded":
         raise SubjectError("the embedded endpoint has one model; write `aib run embedded`")

@@ -2,63 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 import click
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.pool import real_clocks
+from independence_bench.cli.calling import budget_option, endpoint_options, price_option, say, say_end, to_the_end
 from independence_bench.cli.options import (
-    LEFT_AT_ONCE,
-    Number,
-    a_token,
     command_line,
     err,
     find_protocol,
-    models_file_option,
     out,
-    price_option,
-    read_roster,
     store_option,
     stored_protocol_option,
 )
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import closing_lines
-from independence_bench.cli.trust import gate, trust_option
+from independence_bench.cli.trust import gate
 from independence_bench.engine.ask_names import NameAsker, NamesRead, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import RunOptions, open_judge, with_local
+from independence_bench.engine.session import Limits, RunOptions, open_judge
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import NAME as TABLE_JUDGE
-from independence_bench.models.spec import check_url
+from independence_bench.models.spec import Roster
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import attempts
 from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="extract-names")
 @click.option("-j", "--judge", metavar="MODEL", help="Ask this model where the rule is unsure.")
-@models_file_option
-@trust_option
-@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@endpoint_options
 @stored_protocol_option
 @click.option(
     "-pt", "--parallel-tasks", type=click.IntRange(1, 4096), default=8, show_default=True, help="Calls at once."
 )
-@click.option(
-    "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
-)
+@budget_option
 @price_option
 @click.option("--json", "as_json", is_flag=True, help="Every choice as JSON.")
 @store_option
 def command(
     judge: str | None,
-    models_file: Path | None,
-    local_url: str | None,
+    roster: Roster,
     protocol_name: str | None,
     parallel_tasks: int,
     budget: float | None,
@@ -78,13 +63,8 @@ def command(
         readings = names_of(opened, protocol)
         complete = True
         if judge is not None and unsure(readings):
-            roster = read_roster(models_file)
-            if local_url:
-                roster = with_local(roster, check_url(local_url))
-            options = RunOptions(
-                protocol, files, roster, judge, calls_at_once=parallel_tasks, budget=budget, price=a_token(price),
-                allow=gate(),
-            )  # fmt: skip
+            limits = Limits(1, parallel_tasks, budget, price)
+            options = RunOptions(protocol, files, roster, judge, limits=limits, allow=gate())
             complete = ask(options, unsure(readings), opened)
             readings = names_of(opened, protocol)
     if as_json:
@@ -103,16 +83,11 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
         raise WrongUse("the embedded judge knows no names; -j takes a model")
     console = err()
     watch = Watch(console)
-    console.print(f"{plural(len(left), 'conversation')} to be read by {options.judge}", soft_wrap=True)
-    try:
-        report = asyncio.run(_ask(options, left, store, watch))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(LEFT_AT_ONCE, soft_wrap=True)
+    say(console, f"{plural(len(left), 'conversation')} to be read by {options.judge}")
+    report = to_the_end(_ask(options, left, store, watch), console)
+    if report is None:
         return False
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
-    for line in (watch.line(report, over=True), *closing_lines(report, spent)):
-        console.print(line, soft_wrap=True)
+    say_end(console, report, store, watch.line(report, over=True))
     return report.complete
 
 
@@ -120,6 +95,6 @@ async def _ask(options: RunOptions, left: list[NamesRead], store: Store, watch: 
     async with open_judge(options) as (judge, clients):
         if not isinstance(judge, ModelJudge):
             raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
-        budget = Budget(options.budget)
-        asker = NameAsker(left, judge, store, clients, budget, options.calls_at_once, real_clocks())
+        budget = Budget(options.limits.budget)
+        asker = NameAsker(left, judge, store, clients, budget, options.limits.calls_at_once, real_clocks())
         return await asker.run_watched(watch.in_one_line(asker))

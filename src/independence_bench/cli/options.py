@@ -20,7 +20,7 @@ from rich.text import Text
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.lookup import fit
-from independence_bench.models.spec import ChatModel, Roster, moved_by, read_models
+from independence_bench.models.spec import ChatModel, Roster, check_url, moved_by, read_models
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
 from independence_bench.protocol.scoring import OWN, RULES
@@ -36,6 +36,17 @@ MILLION = 1_000_000
 LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in the order in which --help lists them."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 class Number(click.FloatRange):
     """A number in a range. NaN is in none, though no comparison says so."""
 
@@ -47,17 +58,56 @@ class Number(click.FloatRange):
         return number
 
 
-LEFT_AT_ONCE = "left at once; calls in flight may have been paid. The same command goes on from here."
-
-
-def store_option(command: F) -> F:
-    """--store"""
-    return click.option(
-        "--store",
-        default=default_store,
-        metavar="PATH",
-        help="Where everything is kept: a file, or a database URL.  [default: $AIB_STORE, else aib.db]",
-    )(command)
+store_option = click.option(
+    "--store",
+    default=default_store,
+    metavar="PATH",
+    help="Where everything is kept: a file, or a database URL.  [default: $AIB_STORE, else aib.db]",
+)
+protocol_option = click.option(
+    "--protocol",
+    "protocol_name",
+    default="v2",
+    show_default=True,
+    metavar="NAME|PATH",
+    help="A shipped protocol, or the folder of your own.",
+)
+stored_protocol_option = click.option(
+    "--protocol",
+    "protocol_name",
+    metavar="NAME|PATH|HASH",
+    help="A protocol, its folder, or the hash of a stored one.  [default: the one played last]",
+)
+configuration_options = together(
+    click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]"),
+    click.option("--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"),
+)
+experiments_option = click.option(
+    "--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"
+)
+runs_option = click.option(
+    "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
+)
+again_option = click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
+models_file_option = click.option(
+    "--models-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
+)
+rules_option = click.option(
+    "--rules",
+    type=click.Choice(list(RULES)),
+    default=OWN.name,
+    show_default=True,
+    help="How marks become an index; published: as in docs/published-data.md.",
+)
+weights_option = click.option(
+    "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
+)
+jury_option = click.option(
+    "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
+)
 
 
 def command_line() -> str:
@@ -70,28 +120,6 @@ def command_line() -> str:
         elif not word.startswith("--store="):
             kept.append(word)
     return shlex.join(["aib", *kept])[:LONGEST_COMMAND]
-
-
-def protocol_option(command: F) -> F:
-    """--protocol of what is to be played"""
-    return click.option(
-        "--protocol",
-        "protocol_name",
-        default="v2",
-        show_default=True,
-        metavar="NAME|PATH",
-        help="A shipped protocol, or the folder of your own.",
-    )(command)
-
-
-def stored_protocol_option(command: F) -> F:
-    """--protocol of what is stored"""
-    return click.option(
-        "--protocol",
-        "protocol_name",
-        metavar="NAME|PATH|HASH",
-        help="A protocol, its folder, or the hash of a stored one.  [default: the one played last]",
-    )(command)
 
 
 def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
@@ -132,23 +160,6 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     return [found[one] for one in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
 
 
-def configuration_options(command: F) -> F:
-    """--variants and --modes"""
-    command = click.option(
-        "--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"
-    )(command)
-    return click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]")(
-        command
-    )
-
-
-def experiments_option(command: F) -> F:
-    """--exp"""
-    return click.option(
-        "--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"
-    )(command)
-
-
 def experiments_of(protocol: Protocol, listed: str | None) -> tuple[str, ...]:
     """The experiments that were asked for; none for all of them. Raises WrongUse for an unknown one."""
     wanted = split(listed)
@@ -159,69 +170,14 @@ def experiments_of(protocol: Protocol, listed: str | None) -> tuple[str, ...]:
     return tuple(name for name in known if name in wanted)
 
 
-def runs_option(command: F) -> F:
-    """--runs"""
-    return click.option(
-        "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
-    )(command)
+def read_roster(models_file: Path | None, local_url: str | None = None) -> Roster:
+    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes before both.
 
-
-def again_option(command: F) -> F:
-    """--again"""
-    return click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")(
-        command
-    )
-
-
-def price_option(command: F) -> F:
-    """--price; `a_token` reads it"""
-    return click.option(
-        "--price",
-        type=(Number(0), Number(0)),
-        metavar="IN OUT",
-        help="Dollars per million tokens, sent and received, of every model whose price its endpoint does not list.",
-    )(command)
-
-
-def a_token(price: tuple[float, float] | None) -> tuple[float, float] | None:
-    """What --price was given, in dollars a token."""
-    return None if price is None else (price[0] / MILLION, price[1] / MILLION)
-
-
-def engine_options(command: F) -> F:
-    """-p, -pt, --budget and --price: how much at once, and for how much"""
-    command = price_option(command)
-    command = click.option(
-        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
-    )(command)
-    command = click.option(
-        "-pt",
-        "--parallel-tasks",
-        type=click.IntRange(1, 4096),
-        default=8,
-        show_default=True,
-        help="Calls at once within one subject, at each endpoint.",
-    )(command)
-    return click.option(
-        "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
-    )(command)
-
-
-def models_file_option(command: F) -> F:
-    """--models-file"""
-    return click.option(
-        "--models-file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
-    )(command)
-
-
-def read_roster(models_file: Path | None) -> Roster:
-    """Endpoints and subjects: those built in, and those of models.yaml; `OPENROUTER_BASE_URL` goes before both."""
+    *local_url*: where the endpoint `local` is.
+    """
     listed = models_file is not None or Path(MODELS_FILE).is_file()
-    roster = read_models(models_file or Path(MODELS_FILE)) if listed else Roster()
-    return moved_by(os.environ, roster)
+    roster = moved_by(os.environ, read_models(models_file or Path(MODELS_FILE)) if listed else Roster())
+    return roster.moved("local", check_url(local_url)) if local_url else roster
 
 
 @contextmanager
@@ -276,24 +232,6 @@ def configurations(protocol: Protocol, variants: str | None, modes: str | None) 
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
-def rules_option(command: F) -> F:
-    """--rules: a name of `RULES`"""
-    return click.option(
-        "--rules",
-        type=click.Choice(list(RULES)),
-        default=OWN.name,
-        show_default=True,
-        help="How marks become an index; published: as in docs/published-data.md.",
-    )(command)
-
-
-def weights_option(command: F) -> F:
-    """--weights; `weighed` reads it"""
-    return click.option(
-        "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
-    )(command)
-
-
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
     """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
     names = [one.name for one in protocol.weightings]
@@ -301,13 +239,6 @@ def weighed(protocol: Protocol, weights: str | None) -> Protocol:
         there = f"it has {', '.join(names)}" if names else "it has its own alone: leave --weights out"
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
     return protocol.weighed(weights)
-
-
-def jury_option(command: F) -> F:
-    """--jury, beside --judge; `jurors` reads it"""
-    return click.option(
-        "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
-    )(command)
 
 
 def jurors(judge: str | None, jury: str | None) -> list[str]:

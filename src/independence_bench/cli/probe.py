@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
-from independence_bench.cli.options import LEFT_AT_ONCE, confirmed, err, out
+from independence_bench.cli.calling import approved, say_end, to_the_end
+from independence_bench.cli.options import err, out
 from independence_bench.cli.progress import Watch
-from independence_bench.cli.run import GO_AHEAD, closing_lines, preview_lines
 from independence_bench.cli.trust import gate
-from independence_bench.engine.ask_injection import Probed, probe
-from independence_bench.engine.session import Preview, RunOptions
+from independence_bench.engine.ask_injection import probe
+from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.judging.injection import talks
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import attempts
 from independence_bench.store.database import Store
 
 
@@ -25,10 +22,7 @@ def carry_out_probe(
     judge: str | None,
     roster: Roster,
     store: Store,
-    *,
-    calls_at_once: int,
-    budget: float | None,
-    price: tuple[float, float] | None,
+    limits: Limits,
     ask: bool,
     as_json: bool,
 ) -> bool:
@@ -40,42 +34,25 @@ def carry_out_probe(
     options = RunOptions(
         protocol=protocol,
         files=files,
-        configurations=protocol.configurations,
         roster=roster,
         judge=judge or protocol.judge.model,
-        calls_at_once=calls_at_once,
-        budget=budget,
-        price=price,
+        configurations=protocol.configurations,
+        limits=limits,
         allow=gate(),
     )
     console = err()
     watch = Watch(console)
 
     def approve(preview: Preview) -> bool:
-        for line in preview_lines(preview):
-            console.print(line, soft_wrap=True)
-        paid = bool(preview.forecast.calls) and preview.forecast.dollars != 0
-        return not (ask and paid) or confirmed(GO_AHEAD)
+        return approved(preview, console, ask and preview.forecast.dollars != 0)
 
-    try:
-        probed = asyncio.run(probe(options, store, approve, watch.in_one_line))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        console.print(LEFT_AT_ONCE, soft_wrap=True)
-        return False
+    probed = to_the_end(probe(options, store, approve, watch.in_one_line), console)
     if probed is None:
-        console.print("nothing was sent")
         return False
-    _say_end(probed, store, watch)
+    report = probed.report
+    say_end(console, report, store, *([watch.line(report, over=True)] if report.subjects else []))
     if as_json:
         click.echo(probe_json(probed))
     else:
         printed(out(), probe_view(probed))
-    return probed.report.complete
-
-
-def _say_end(probed: Probed, store: Store, watch: Watch) -> None:
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
-    lines = [watch.line(probed.report, over=True)] if probed.report.subjects else []
-    for line in (*lines, *closing_lines(probed.report, spent)):
-        watch.console.print(line, soft_wrap=True)
+    return report.complete

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.cli.calling import carry_out, endpoint_options, limit_options, say
 from independence_bench.cli.options import (
-    a_token,
     command_line,
     configuration_options,
     configurations,
-    engine_options,
     err,
     find_protocol,
-    models_file_option,
-    read_roster,
     runs_option,
     store_option,
     stored_protocol_option,
@@ -25,12 +21,11 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.cli.run import carry_out
-from independence_bench.cli.trust import gate, trust_option
-from independence_bench.engine.session import Preview, RunOptions, with_local
+from independence_bench.cli.trust import gate
+from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import SubjectError
 from independence_bench.escape import label_text
-from independence_bench.models.spec import ChatModel, Wish, check_url
+from independence_bench.models.spec import ChatModel, Roster, Wish
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
@@ -38,31 +33,25 @@ from independence_bench.store.database import Store, open_store
 
 @click.command(name="rerun")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@models_file_option
-@trust_option
-@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@endpoint_options
 @stored_protocol_option
 @configuration_options
 @weights_option
 @runs_option
 @click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the main judge of what is stored]")
-@engine_options
+@limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @store_option
 def command(
     subjects: tuple[str, ...],
-    models_file: Path | None,
-    local_url: str | None,
+    roster: Roster,
     protocol_name: str | None,
     variants: str | None,
     modes: str | None,
     weights: str | None,
     runs: int | None,
     judge: str | None,
-    parallel: int,
-    parallel_tasks: int,
-    budget: float | None,
-    price: tuple[float, float] | None,
+    limits: Limits,
     yes: bool,
     store: str,
 ) -> None:
@@ -73,9 +62,6 @@ def command(
     (docs/judges.md). A valid reply is never replaced: with as many runs as there are, only what is missing is asked
     for.
     """
-    roster = read_roster(models_file)
-    if local_url:
-        roster = with_local(roster, check_url(local_url))
     with open_store(store, create=False, typed=command_line()) as opened:
         protocol, files = find_protocol(protocol_name, opened)
         protocol = weighed(protocol, weights)
@@ -84,16 +70,13 @@ def command(
         options = RunOptions(
             protocol=protocol,
             files=files,
+            roster=roster,
+            judge=judge or _main_judge(opened, protocol, played),
             configurations=played,
             wishes=tuple(_wish(subject) for subject in chosen),
-            roster=roster,
             runs=runs or protocol.runs,
-            judge=judge or _main_judge(opened, protocol, played),
             again=True,
-            at_once=parallel,
-            calls_at_once=parallel_tasks,
-            budget=budget,
-            price=a_token(price),
+            limits=limits,
             allow=gate(),
             unnamed=not subjects,
         )
@@ -128,10 +111,8 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     if asked is None:
         return protocol.judge.model
     if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
-        err().print(
-            f"judge: {label_text(asked)}, the main one; {label_text(', '.join(beside))} judged too (--judge chooses)",
-            soft_wrap=True,
-        )
+        others = label_text(", ".join(beside))
+        say(err(), f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
 
 

@@ -94,9 +94,9 @@ async def run_adaptive(
     """
     group = ranked_together(options)
     async with resolved(replace(options, runs=target.most)) as (plan, clients):
-        if not approve(await preview_of(plan, store, clients, options.budget)):
+        if not approve(await preview_of(plan, store, clients, options.limits.budget)):
             return None
-        whole = Report([], Budget(options.budget), judge=plan.judge.label if plan.judge else None)
+        whole = Report([], Budget(options.limits.budget), judge=plan.judge.label if plan.judge else None)
         adaptive = AdaptiveRun(target, whole)
 
         async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:

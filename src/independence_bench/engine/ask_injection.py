@@ -121,8 +121,8 @@ async def probe(
     """
     pairs = all_pairs()
     async with open_judge(options) as (judge, clients):
-        budget = Budget(options.budget)
-        asker = InjectionAsker(judge, pairs, store, clients, budget, options.calls_at_once, real_clocks())
+        budget = Budget(options.limits.budget)
+        asker = InjectionAsker(judge, pairs, store, clients, budget, options.limits.calls_at_once, real_clocks())
         if not approve(await _preview(options, asker, store, clients)):
             return None
         report = await asker.run_watched(watch(asker))
@@ -134,7 +134,7 @@ async def _preview(options: RunOptions, asker: InjectionAsker, store: Store, cli
     """What is still to be bought: a plan without subjects, and the forecast of the judgements that are missing."""
     judge = asker.judge
     plan = RunPlan(options.protocol, options.files, options.configurations, (), 0, judge)
-    preview = await preview_of(plan, store, clients, options.budget)
+    preview = await preview_of(plan, store, clients, options.limits.budget)
     if not isinstance(judge, ModelJudge):
         return preview
     client = clients[judge.model.endpoint]

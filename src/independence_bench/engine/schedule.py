@@ -80,9 +80,9 @@ async def run(
     and stored; twice: it is left.
     """
     async with resolved(options) as (plan, clients):
-        if not approve(await preview_of(plan, store, clients, options.budget)):
+        if not approve(await preview_of(plan, store, clients, options.limits.budget)):
             return None
-        return await play_spread(plan, store, clients, Budget(options.budget), watch, spread)
+        return await play_spread(plan, store, clients, Budget(options.limits.budget), watch, spread)
 
 
 async def play_spread(

@@ -36,6 +36,16 @@ EMBEDDED = Wish(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_of
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much at once, and for how much."""
+
+    at_once: int = 4  # subjects
+    calls_at_once: int = 8  # within one subject, at each endpoint
+    budget: float | None = None  # dollars that one command may spend
+    price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """What a command line asks for, before anything is looked up."""
 
@@ -48,11 +58,8 @@ class RunOptions:
     subjects: tuple[ChatModel, ...] = ()  # resolved already: those of the store, to be judged
     runs: int = 0  # 0: judge what is stored
     again: bool = False  # what was invalid, or failed to be judged, is asked for once more
-    at_once: int = 4
-    calls_at_once: int = 8
-    budget: float | None = None
+    limits: Limits = Limits()
     experiments: tuple[str, ...] = ()  # only these; none named: all
-    price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
     allow: Allow = known_only  # asked before a key is read
     unnamed: bool = False  # nobody named these subjects: those that are not offered any more are left out, and said
 
@@ -101,8 +108,8 @@ async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str
             runs=options.runs,
             judge=judge,
             again=options.again,
-            at_once=options.at_once,
-            calls_at_once=options.calls_at_once,
+            at_once=options.limits.at_once,
+            calls_at_once=options.limits.calls_at_once,
             experiments=options.experiments,
             left_out=tuple(left_out),
         )
@@ -167,7 +174,7 @@ async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[s
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
-            client = await stack.enter_async_context(Client(endpoint, keys[name], price=options.price))
+            client = await stack.enter_async_context(Client(endpoint, keys[name], price=options.limits.price))
             await client.models()  # a dead endpoint is said here, once, and not by every call
             clients[name] = client
         yield clients
@@ -243,8 +250,3 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
         said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
     return said
-
-
-def with_local(roster: Roster, url: str) -> Roster:
-    """*roster* with the endpoint ``local`` at *url*."""
-    return roster.moved("local", url)
