@@ -13,6 +13,7 @@ import yaml
 from simulated import aib, simulating
 
 from independence_bench.models.spec import SHIPPED, ModelsFile, Roster, Wish, shipped_subjects
+from independence_bench.protocol import loader as protocols
 from independence_bench.protocol.loader import load
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import Spending
@@ -20,7 +21,7 @@ from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 
 JUDGE = ("--judge", "sim:sim/judge")
-PROTOCOLS = SHIPPED.parent / "protocols"
+PROTOCOLS = protocols.SHIPPED
 V2 = load("v2")
 CALLS = V2.replies + len(V2.scenarios)  # of one run, its judgements included
 
