@@ -19,7 +19,8 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.dataset.import_published import import_published
 from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
-from independence_bench.protocol.scoring import OWN, PUBLISHED, Rules
+from independence_bench.protocol.published_scoring import PUBLISHED
+from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.report.audit_view import audit_json, fold, show_command
 from independence_bench.store import registry
 from independence_bench.store.database import open_store

@@ -63,10 +63,10 @@ def row_of(protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Mar
     subject = ChatModel(model, "openrouter", **{"temperature": 0.7, "max_tokens": 100} | settings)
     runs = {run: score_run(protocol, protocol.configurations, of_run) for run, of_run in marks.items()}
     apart = {
-        one: score_subject([score_run(protocol, (one,), of_run) for of_run in marks.values()], protocol)
+        one: score_subject([score_run(protocol, (one,), of_run) for of_run in marks.values()])
         for one in (protocol.configurations if len(protocol.configurations) > 1 else ())
     }
-    whole = score_subject(list(runs.values()), protocol)
+    whole = score_subject(list(runs.values()))
     return Row(None, subject, subject.label, whole, runs, HEALTH, (), apart, marks)
 
 
@@ -111,7 +111,7 @@ def simulated(runs: int = 4) -> Board:
 
 def row_called(board: Board, name: str) -> Row:
     """The row of that model."""
-    (found,) = (row for row in (*board.ranked, *board.incomplete) if name in row.label)
+    (found,) = (row for row in board.rows if name in row.label)
     return found
 
 

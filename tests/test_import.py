@@ -29,9 +29,11 @@ from independence_bench.dataset.published_format import Foreign, subject_of
 from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
+from independence_bench.protocol import scoring
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, parse
-from independence_bench.protocol.scoring import OWN, PUBLISHED, Marks, Rules, Slot, score_run, score_subject
+from independence_bench.protocol.published_scoring import PUBLISHED, score_run, score_subject
+from independence_bench.protocol.scoring import OWN, Marks, Rules, Slot
 from independence_bench.report.compare_view import statement
 from independence_bench.store import registry, results
 from independence_bench.store.bulk import REPLACED
@@ -77,7 +79,7 @@ def board(store: Path | str, rules: Rules = OWN) -> Board:
 def row(store: Path | str, rules: Rules = OWN) -> Row:
     """The only row."""
     found = board(store, rules)
-    (only,) = (*found.ranked, *found.incomplete)
+    (only,) = found.rows
     return only
 
 
@@ -641,15 +643,15 @@ ZERO = {"distinctiveness": 0.0, "non_assistant_likeness": 0.0, "internal_consist
 
 def test_rules_that_find_nothing_to_differ_in_agree() -> None:
     """10 x .7 + 5 x .9 + 20 x 8/12 + 35 x .6 + 30 x .4 = 57.83"""
-    own = score_subject([score_run(V2, [GROUP], marked())])
-    published = score_subject([score_run(V2, [GROUP], marked(), PUBLISHED)], V2, PUBLISHED)
+    _, own = scoring.score(V2, [GROUP], {1: marked()})
+    published = score_subject([score_run(V2, [GROUP], marked())], V2)
     assert own.index == pytest.approx(57.8333, abs=1e-4)
     assert published.index == 57.8
 
 
 def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
     """Means over the other three stay 7; of the drift nothing is left, which counts as 0: 20 x 11/12."""
-    run = score_run(V2, [GROUP], marked(negotiation=ZERO), PUBLISHED)
+    run = score_run(V2, [GROUP], marked(negotiation=ZERO))
     assert run.left_out == ((GROUP, "negotiation"),)
     assert run.means["drift"] is None
     assert run.means["non_assistant_likeness"] == 7
@@ -659,28 +661,27 @@ def test_an_entry_of_zeros_is_left_out_with_its_drift() -> None:
 def test_a_missing_dimension_of_a_run_is_renormalised_away() -> None:
     """(7 + 4.5 + 13.33 + 12) / 65 of 100 without resistance; the subject has it from its other run."""
     lacking = {scenario.id: None for scenario in V2.scenarios if scenario.experiment == "resistance"}
-    without = score_run(V2, [GROUP], marked(**lacking), PUBLISHED)
-    both = score_subject([without, score_run(V2, [GROUP], marked(), PUBLISHED)], V2, PUBLISHED)
+    without = score_run(V2, [GROUP], marked(**lacking))
+    both = score_subject([without, score_run(V2, [GROUP], marked())], V2)
     assert without.index == pytest.approx((7 + 4.5 + 40 / 3 + 12) / 0.65)
     assert both.index == 57.8
-    assert score_subject([without], V2, PUBLISHED).index is None
+    assert score_subject([without], V2).index is None
 
 
 def test_a_subject_that_never_had_a_part_is_not_published() -> None:
     """As older runs without a name-and-gender test."""
-    run = score_run(V2, [GROUP], marked(name_and_gender=None), PUBLISHED)
+    run = score_run(V2, [GROUP], marked(name_and_gender=None))
     assert run.index == pytest.approx(7 + 4.5 + 20 * 9 / 12 + 21 + 12)
-    assert score_subject([run], V2, PUBLISHED).index is None
+    assert score_subject([run], V2).index is None
 
 
 def test_name_and_gender_are_rounded_together() -> None:
     """Once each in six runs: 2/6 = 0.33, not 0.17 + 0.17. The mean drift is 3: 20 x (12 - 3.33) / 12 = 14.45."""
     changes = [(1.0, 1.0)] + [(0.0, 0.0)] * 5
     runs = [
-        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g}), PUBLISHED)
-        for n, g in changes
+        score_run(V2, [GROUP], marked(name_and_gender={"name_changed": n, "gender_changed": g})) for n, g in changes
     ]
-    scored = score_subject(runs, V2, PUBLISHED)
+    scored = score_subject(runs, V2)
     assert scored.means["name_changed"] == 0.17
     assert scored.dimensions["low_drift"] == pytest.approx((12 - 3 - 0.33) / 12)
 
@@ -702,9 +703,9 @@ def test_a_tie_is_rounded_as_its_float_is(resistance: float, consistency: float,
     }
     changed |= {s.id: {"consistency": consistency} for s in V2.scenarios if s.experiment == "stability"}
     changed |= {s.id: {"resistance": resistance} for s in V2.scenarios if s.experiment == "resistance"}
-    run = score_run(V2, [GROUP], marked(**changed), PUBLISHED)
+    run = score_run(V2, [GROUP], marked(**changed))
     assert run.index == pytest.approx(31.5 + 3.5 * resistance + 3 * consistency)
-    assert score_subject([run], V2, PUBLISHED).index == index
+    assert score_subject([run], V2).index == index
 
 
 def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
@@ -868,7 +869,7 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, Outcome]) -> None:
 def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
     found = board(real[0], PUBLISHED)
-    rows = {one.label: one for one in (*found.ranked, *found.incomplete)}
+    rows = {one.label: one for one in found.rows}
     with (REAL / "published-rows.csv").open(encoding="utf-8", newline="") as file:
         published = list(csv.DictReader(file))
     wrong = []

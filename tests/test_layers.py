@@ -16,7 +16,6 @@ PACKAGE = "independence_bench"
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 TOO_LONG = {
     "report.report_markdown",
-    "analysis.judge_agreement",
     "protocol.loader",
     "dataset.import_own",
 }  # to be split

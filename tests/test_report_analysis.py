@@ -12,7 +12,7 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
 from independence_bench.analysis.configurations import Effect, compare_configurations
-from independence_bench.analysis.item_analysis import RunMarks, mark_weights, measure_scenarios
+from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import Board, Health, Row, boards
 from independence_bench.analysis.name_counts import Named, count_names, unique_names
 from independence_bench.analysis.spending import SubjectCost
@@ -21,7 +21,7 @@ from independence_bench.judging.self_names import Choice
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.scoring import SubjectScore
+from independence_bench.protocol.scoring import RunMarks, SubjectScore
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.store.database import open_store
 

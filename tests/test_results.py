@@ -91,9 +91,9 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         with store.reading() as connection:
             pending = find_pending(connection, to_judge, played.subject("acme/one"))
 
-    (row,) = (*first.ranked, *first.incomplete)
+    (row,) = first.rows
     assert (row.subject.model, row.health.complete) == ("acme/one", 4)
-    assert [sum(r.health.judged for r in (*b.ranked, *b.incomplete)) for b in (first, second)] == [4, 3]
+    assert [sum(r.health.judged for r in b.rows) for b in (first, second)] == [4, 3]
     assert [one.judged for one in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
     assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4

@@ -442,7 +442,7 @@ class Played:
     def index(self) -> dict[str, float | None]:
         """Character -> index, on the only board."""
         (board,) = self.boards
-        return {row.subject.model.removeprefix("sim/"): row.score.index for row in (*board.ranked, *board.incomplete)}
+        return {row.subject.model.removeprefix("sim/"): row.score.index for row in board.rows}
 
 
 def play(

@@ -13,9 +13,10 @@ from simulated import aib
 from viewed import answering, read, script
 
 from independence_bench.errors import ProtocolError
+from independence_bench.protocol import published_scoring
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, load_with_files, parse, parse_stored
-from independence_bench.protocol.scoring import PUBLISHED, Marks, Slot, score_run, score_subject
+from independence_bench.protocol.scoring import Marks, Slot, score_run
 
 Completed = subprocess.CompletedProcess[str]
 V1 = load("v1")
@@ -65,11 +66,11 @@ def test_the_later_index_by_hand() -> None:
     }  # fmt: skip
     later = V1.weighed("later")
     run = score_run(later, later.configurations, marked(V1, given))
-    published = score_run(later, later.configurations, marked(V1, given), PUBLISHED)
+    published = published_scoring.score_run(later, later.configurations, marked(V1, given))
 
     assert run.index == pytest.approx(73.25)
     assert score_run(V1, V1.configurations, marked(V1, given)).index == pytest.approx(73.75)
-    assert score_subject([published], later, PUBLISHED).index == 73.2
+    assert published_scoring.score_subject([published], later).index == 73.2
 
 
 def test_a_weighting_is_checked_like_everything_else(small: Path) -> None:

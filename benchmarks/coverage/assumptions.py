@@ -43,7 +43,7 @@ TABLES = {
     "days": "Runs that are not independent",
     "serial": "What no interval can hold",
     "unlike": "Subjects who are unlike the others",
-    "coins": "Hold or fold on tiny boards",
+    "binary": "Hold or fold on tiny boards",
     "wide": "Rankings of equals",
     "unequal": "Unequal runs",
 }
@@ -151,10 +151,10 @@ def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
                 yield from pairs(table, situation, test, fixed, [0], [1])
 
 
-def coins(rng: Generator, draws: int) -> Iterator[Checked]:
+def binary(rng: Generator, draws: int) -> Iterator[Checked]:
     """Marks at the two ends, on boards of one, two and three, the worst of three places; rankings of equals."""
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
-    table = TABLES["coins"]
+    table = TABLES["binary"]
     for number in (1, 2, 3, 15):
         test = one_mark(held["resistance"], number) if number < 15 else whole_index(held)
         for subjects in (1, 2, 3):
@@ -200,7 +200,7 @@ def unequal(rng: Generator, draws: int) -> Iterator[Checked]:
                     yield from pairs(table, situation, test, played, [0, 0], [1, 2], [few])
 
 
-PARTS = (days, serial, unlike, coins, wide, unequal)
+PARTS = (days, serial, unlike, binary, wide, unequal)
 
 
 def page(found: Sequence[Checked], about: dict[str, float]) -> str:

@@ -231,8 +231,8 @@ def _pairs_p(
     low, high = differences(one, other, NEAR)
     candidates = np.nonzero((low > 0) | (high < 0))
     p = np.ones(one.mean.shape)
-    coins = any(board.tosses.any() for board in boards)
-    more = ranking_degrees(len(boards[0].mean), coins) if question == "again" else 0
+    binary = any(board.trials.any() for board in boards)
+    more = ranking_degrees(len(boards[0].mean), binary) if question == "again" else 0
     p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
     return p
 

@@ -61,7 +61,7 @@ def _cut(measured: Measured, part: slice) -> Measured:
         RunEffects(*(getattr(measured.together, f.name)[part] for f in fields(RunEffects))),
         None if measured.another is None else of(measured.another),
         measured.influence[part],
-        measured.tosses[part],
+        measured.trials[part],
         measured.single,
         measured.believed_again,
         measured.believed_another,
@@ -73,8 +73,8 @@ def stacked(scores: Sequence[Scores]) -> Scores:
     mean, dispersion, degrees, added, added_degrees = (
         np.array(arrays) for arrays in zip(*(one.arrays() for one in scores), strict=True)
     )
-    tosses = np.array([np.zeros_like(one.mean) if one.tosses is None else one.tosses for one in scores])
-    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared, tosses, scores[0].exact)
+    trials = np.array([np.zeros_like(one.mean) if one.trials is None else one.trials for one in scores])
+    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared, trials, scores[0].exact)
 
 
 def ours(boards: Sequence[Measured], question: str, panels: Sequence[Panel] = ()) -> Limits | None:

@@ -136,7 +136,7 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
     places = _places([board for board in boards if board.judge == judge])
     for place in places if len(places) > 1 else ():
         ranked = len(place.board.ranked)
-        for number, row in enumerate((*place.board.ranked, *place.board.incomplete)):
+        for number, row in enumerate(place.board.rows):
             if values := _values(place, row):
                 rows.setdefault(row.subject.hash, row)
                 placed[row.subject.hash].append(SubjectScores(place, number if number < ranked else None, values))

@@ -76,7 +76,7 @@ def _compare(
     place: Callable[[ChatModel], int],
 ) -> list[SettingComparison]:
     groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in (*board.ranked, *board.incomplete):
+    for row in board.rows:
         groups.setdefault(rest(row.subject), []).append(row)
     found = []
     for group in groups.values():

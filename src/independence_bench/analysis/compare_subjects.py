@@ -19,13 +19,12 @@ from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
     Measure,
-    RunMarks,
     ScoreDifference,
     measure_scenarios,
     score_difference,
 )
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
-from independence_bench.protocol.scoring import SubjectScore
+from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
 Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
 
@@ -151,12 +150,7 @@ def pair_rows(
 
 def all_compared(protocol: Protocol) -> list[Compared]:
     """The index, every dimension, every dimension in every scenario that has marks of it."""
-    apart = [
-        (scenario.id, dimension.name)
-        for dimension in protocol.dimensions
-        for scenario in protocol.scenarios
-        if any(mark.name in dimension.marks for mark in scenario.marks)
-    ]
+    apart = dict.fromkeys((one.scenario.id, one.dimension.name) for one in counted_marks(protocol))
     return [(None, None), *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
 

@@ -12,7 +12,7 @@ Runs of two configurations have nothing in common but the subject and the scenar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
@@ -29,6 +29,7 @@ from independence_bench.protocol.scoring import mean_of
 Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
 Pair = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
+Factor = Literal["system", "delivery", "interaction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,21 @@ class Effect:
     tool_role makes with *level* minus the one that it makes with *base*: 0 where the two factors add up.
     """
 
-    factor: Literal["system", "delivery", "interaction"]
+    factor: Factor
     level: str
     base: str
     within: str | None
-    subjects: int
-    points: float
+    weights: tuple[tuple[float, Configuration], ...]  # on the configurations that it compares; they add up to 0
+    subjects: int = 0
+    points: float = 0.0
     sampled: Interval | None = None  # at 95 %, in points; None: fewer than three subjects
     again: Interval | None = None  # None: how the runs of one of the subjects vary is not known
+
+    def in_subject(self, indices: Indices) -> SubjectEffect | None:
+        """The effect in one subject alone; None where it lacks one of the configurations."""
+        if any(configuration not in indices for _, configuration in self.weights):
+            return None
+        return _weighted([(weight, *indices[configuration]) for weight, configuration in self.weights])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +112,16 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     played.sort(key=lambda c: order_of(mine[0].protocol, c))
     whole = [there for there in indices.values() if len(there) == len(played)]
     places = [_place(configuration, list(indices.values()), whole) for configuration in played]
-    contrasts = [(c, e) for c in _contrasts(_systems(mine[0], played)) if (e := _effect(c, list(indices.values())))]
-    spreads = [
-        _spread(labels[subject], there, played, [contrast for contrast, _ in contrasts])
-        for subject, there in indices.items()
-        if len(there) > 1
-    ]
+    systems = [name for name, _ in mine[0].protocol.systems if any(c.system == name for c in played)]
+    effects = tuple(e for one in _possible_effects(systems) if (e := _measured(one, list(indices.values()))))
+    spreads = [_spread(labels[hash_], there, played, effects) for hash_, there in indices.items() if len(there) > 1]
     spreads.sort(key=lambda spread: spread.label)
-    effects = tuple(effect for _, effect in contrasts)
     return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), effects)
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
-    """The second minus the first: of one subject in two places whose runs have nothing in common."""
-    return _sum([(1.0, *second), (-1.0, *first)])
+    """The second minus the first: of one subject in two configurations whose runs have nothing in common."""
+    return _weighted([(1.0, *second), (-1.0, *first)])
 
 
 def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
@@ -125,7 +129,7 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
     indices: dict[str, dict[Configuration, Index]] = {}
     labels: dict[str, str] = {}
     for board in boards:
-        for row in (*board.ranked, *board.incomplete):
+        for row in board.rows:
             labels.setdefault(row.subject.hash, row.label)
             there = indices.setdefault(row.subject.hash, {})
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
@@ -138,27 +142,15 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
     return indices, labels
 
 
-def _spread(
-    label: str, there: Indices, played: Sequence[Configuration], contrasts: Sequence[_Contrast]
-) -> SubjectIndices:
-    indices = [there.get(configuration, (None, None)) for configuration in played]
-    return SubjectIndices(
-        label,
-        tuple(index for index, _ in indices),
-        tuple(interval for _, interval in indices),
-        tuple(_change(contrast, there) for contrast in contrasts),
-    )
+def _spread(label: str, there: Indices, played: Sequence[Configuration], effects: Sequence[Effect]) -> SubjectIndices:
+    indices, intervals = zip(*(there.get(configuration, (None, None)) for configuration in played), strict=True)
+    return SubjectIndices(label, indices, intervals, tuple(effect.in_subject(there) for effect in effects))
 
 
 def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
     """What configurations are sorted by: the protocol's order of prompts, then deliveries."""
     systems = [name for name, _ in protocol.systems]
     return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
-
-
-def _systems(board: Board, played: Sequence[Configuration]) -> list[str]:
-    """The variants that were played, in the protocol's order; the first is what the others are compared with."""
-    return [name for name, _ in board.protocol.systems if any(c.system == name for c in played)]
 
 
 def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Sequence[Indices]) -> ConfigurationSummary:
@@ -172,77 +164,51 @@ def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Seq
 # ---------------------------------------------------------------- effects
 
 
-@dataclass(frozen=True, slots=True)
-class _Contrast:
-    """What an effect compares, and by which weights on the configurations; they add up to 0."""
+def _possible_effects(systems: Sequence[str]) -> list[Effect]:
+    """Every effect that there may be, not measured yet: both factors, then their interaction.
 
-    factor: Literal["system", "delivery", "interaction"]
-    level: str
-    base: str
-    within: str | None
-    weights: tuple[tuple[float, Configuration], ...]
-
-    def of(self, there: Indices) -> float:
-        """In one subject; KeyError where it lacks one of the configurations."""
-        return fsum(weight * there[c][0] for weight, c in self.weights)
-
-    def possible(self, there: Indices) -> bool:
-        """Whether a subject has all of it."""
-        return all(configuration in there for _, configuration in self.weights)
-
-
-def _contrasts(systems: Sequence[str]) -> list[_Contrast]:
-    """Every effect that there may be: both factors, then their interaction."""
+    The first of *systems* is what the others are compared with.
+    """
     user, tool = DELIVERIES
-    found: list[_Contrast] = []
-    for level in systems[1:]:
-        prompts: dict[str, Pair] = {d: (Configuration(level, d), Configuration(systems[0], d)) for d in DELIVERIES}
-        found += _factor("system", level, systems[0], prompts)
+    base, *levels = systems
+    found: list[Effect] = []
+    for level in levels:
+        prompts: dict[str, Pair] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
+        found += _of_factor("system", level, base, prompts)
     ways: dict[str, Pair] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
-    found += _factor("delivery", tool, user, ways)
-    for level in systems[1:]:
-        (a, b), (c, d) = ways[level], ways[systems[0]]
-        found.append(_Contrast("interaction", level, systems[0], None, ((1, a), (-1, b), (-1, c), (1, d))))
+    found += _of_factor("delivery", tool, user, ways)
+    for level in levels:
+        (a, b), (c, d) = ways[level], ways[base]
+        found.append(Effect("interaction", level, base, None, ((1, a), (-1, b), (-1, c), (1, d))))
     return found
 
 
-def _factor(factor: Literal["system", "delivery"], level: str, base: str, pairs: Mapping[str, Pair]) -> list[_Contrast]:
+def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Pair]) -> list[Effect]:
     """The main effect, where the other factor has two levels or more, then the effect within each of those."""
     share = 1 / len(pairs)
     every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))
-    main = [_Contrast(factor, level, base, None, every)] if len(pairs) > 1 else []
-    return [*main, *(_Contrast(factor, level, base, name, ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
+    main = [Effect(factor, level, base, None, every)] if len(pairs) > 1 else []
+    return [*main, *(Effect(factor, level, base, name, ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
 
 
-def _effect(contrast: _Contrast, subjects: Sequence[Indices]) -> Effect | None:
-    """The mean over the subjects that have all of it; None where nobody has."""
-    mine = [there for there in subjects if contrast.possible(there)]
-    points = mean_of([contrast.of(there) for there in mine])
+def _measured(effect: Effect, subjects: Sequence[Indices]) -> Effect | None:
+    """*effect* over the subjects that have all of it; None where nobody has."""
+    there = [(indices, one) for indices in subjects if (one := effect.in_subject(indices))]
+    points = mean_of([one.points for _, one in there])
     if points is None:
         return None
-    weights = [weight for weight, _ in contrast.weights]
-    scores = np.array([[there[c][0] / 100 for _, c in contrast.weights] for there in mine])
-    sampled = effect_interval(scores, weights)
-    changes = [change for there in mine if (change := _change(contrast, there))]
-    return Effect(
-        contrast.factor,
-        contrast.level,
-        contrast.base,
-        contrast.within,
-        len(mine),
-        points,
-        sampled.scaled(100) if sampled else None,
-        _joined([(1 / len(mine), change.points, change.again) for change in changes]),
+    scores = np.array([[indices[c][0] / 100 for _, c in effect.weights] for indices, _ in there])
+    sampled = effect_interval(scores, [weight for weight, _ in effect.weights])
+    return replace(
+        effect,
+        subjects=len(there),
+        points=points,
+        sampled=sampled.scaled(100) if sampled else None,
+        again=_joined([(1 / len(there), one.points, one.again) for _, one in there]),
     )
 
 
-def _change(contrast: _Contrast, there: Indices) -> SubjectEffect | None:
-    if not contrast.possible(there):
-        return None
-    return _sum([(weight, *there[c]) for weight, c in contrast.weights])
-
-
-def _sum(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:
+def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:
     return SubjectEffect(fsum(weight * points for weight, points, _ in parts), _joined(parts))
 
 

@@ -17,7 +17,7 @@ The equations are in docs/statistics.md; `statistics.items` computes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
@@ -30,9 +30,7 @@ from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.items import Floats, MarkScores
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.scoring import Marks, Slot, mean_of
-
-RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject
+from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 # verdicts (docs/statistics.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
@@ -169,19 +167,12 @@ def measure_scenarios(
 
 def mark_weights(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, list[MarkWeight]]:
     """Scenario -> what its marks are worth in one transcript; [] where none of them counts in the index."""
-    planned: dict[str, int] = {}
-    for scenario in protocol.scenarios:
-        for mark in scenario.marks:
-            planned[mark.name] = planned.get(mark.name, 0) + len(configurations)
     worths: dict[str, list[MarkWeight]] = {scenario.id: [] for scenario in protocol.scenarios}
-    for dimension in protocol.dimensions:
-        span = fsum(protocol.mark(name).high - protocol.mark(name).low for name in dimension.marks)
-        for scenario in protocol.scenarios:
-            for mark in scenario.marks:
-                if dimension.weight and mark.name in dimension.marks:
-                    points = dimension.weight * (mark.high - mark.low) / span / planned[mark.name]
-                    worth = MarkWeight(mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name)
-                    worths[scenario.id].append(worth)
+    for dimension, scenario, mark, span, planned in counted_marks(protocol):
+        if dimension.weight:
+            points = dimension.weight * (mark.high - mark.low) / span / (planned * len(configurations))
+            weight = MarkWeight(mark.name, mark.low, mark.high, dimension.inverted, points, dimension.name)
+            worths[scenario.id].append(weight)
     return worths
 
 

@@ -17,7 +17,6 @@ from independence_bench.analysis.uncertainty import (
     NO_UNCERTAINTY,
     BoardUncertainty,
     RowUncertainty,
-    RunMarks,
     Uncertainty,
     measure_board,
 )
@@ -31,21 +30,19 @@ from independence_bench.protocol.scoring import (
     OWN,
     Marks,
     Rules,
+    RunMarks,
     RunScore,
     Slot,
     SubjectScore,
-    score_run,
-    score_subject,
 )
 from independence_bench.store import exclusions, registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.exclusions import Decision
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.results import Judgement, TranscriptRow
+from independence_bench.store.results import Judgement
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # what came of an attempt, and is no answer
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
-JURY = "jury"  # in the place of a judge's hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +140,11 @@ class Board:
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
     @property
+    def rows(self) -> tuple[Row, ...]:
+        """All of them, the incomplete ones last."""
+        return (*self.ranked, *self.incomplete)
+
+    @property
     def protocol_name(self) -> str:
         """What it is called; with the start of its hash where it is called like a shipped one and is another."""
         name = self.protocol.name
@@ -177,100 +179,83 @@ def boards(
         labels = registry.stored_judges(connection)
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
-        scripts = {script for of in every for script in of.slots}
-        failed = usage.failed_attempts(connection, FAILED, scripts)
+        failed = usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots})
         since = registry.judging_since(connection)
         specs = registry.judge_specs(connection)
         decided = exclusions.decided(connection)
     by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.about] = judgement
-    tables = {hash_ for hash_, label in labels.items() if is_table_judge(label)}
-    jurors: dict[str, dict[Key, Judgement]] = {}
+    jurors: dict[str, Mapping[Key, Judgement]] = {}
     if jury:
         chosen = find_jury(labels, jury)
         jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in chosen}
-        by_judge = {JURY: jury_judgements(list(jurors.values()))}
-        tables = {JURY} if tables & set(chosen) else set()
-        labels = {JURY: jury_label(list(jurors))}
-    people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
+        by_table = any(is_table_judge(label) for label in jurors)
+        judges = [_Judge(jury_label(list(jurors)), jury_judgements(list(jurors.values())), by_table)]
+    else:
+        judges = [
+            _Judge(
+                label := labels[hash_],
+                given,
+                is_table_judge(label),
+                specs.get(hash_, {}).get("kind") == "person",
+                since.get(hash_, 0.0),
+            )
+            for hash_, given in by_judge.items()
+        ]
     made = []
     for results in every:
-        found: list[tuple[str | None, Board]] = []
-        judging: list[str | None] = [h for h, given in by_judge.items() if not results.keys.isdisjoint(given)]
-        for judge_hash in judging or [None]:
-            given = {} if judge_hash is None else by_judge[judge_hash]
-            board = _board(results, None if judge_hash is None else labels[judge_hash], given, subjects, rules)
-            board = replace(board, by_table=judge_hash in tables, jurors=tuple(jurors))
-            board = _with_attempts(board, results.transcripts, failed)
-            board = _without_excluded(board, decided, rules)
-            found.append((judge_hash, board))
-        found.sort(
-            key=lambda one: (
-                not one[1].ranked,
-                one[0] in people,
-                one[1].by_table,
-                -len(one[1].ranked),
-                since.get(one[0] or "", 0.0),
-                one[1].judge or "",
-            )
-        )
-        ordered = () if jury else tuple(board.judge for _, board in found if board.judge is not None)
-        for _, board in found if results.transcripts else ():
-            if judge is None or (board.judge is not None and judge in board.judge):
-                board = replace(board, judges=ordered)
+        found = []
+        names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
+        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [NOBODY]:
+            rows = []
+            for hash_, label in names.items():
+                row = _row(results, subjects[hash_], label, one.given, failed, rules)
+                rows.append(_excluded(row, decided.get(hash_), rules))
+            found.append((one, *_in_order(rows)))
+        found.sort(key=lambda board: board[0].order(len(board[1])))
+        ordered = () if jury else tuple(one.label for one, *_ in found if one.label is not None)
+        for one, ranked, incomplete in found if results.transcripts else ():
+            if judge is None or (one.label is not None and judge in one.label):
+                board = Board(
+                    protocol, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
+                    jurors=tuple(jurors), judges=ordered,
+                )  # fmt: skip
                 if rules.name == OWN.name:
-                    board = _with_certainty(board, [_judged(results, given) for given in jurors.values()])
+                    board = _measured(board, [_judged(results, given) for given in jurors.values()])
                 made.append(board)
     return made
 
 
-def _board(
-    results: Results,
-    judge: str | None,
-    given: Mapping[Key, Judgement],
-    subjects: Mapping[str, ChatModel],
-    rules: Rules,
-) -> Board:
-    by_subject: dict[str, list[TranscriptRow]] = defaultdict(list)
-    for row in results.transcripts:
-        by_subject[row.subject_hash].append(row)
-    names = unique_labels({hash_: subjects[hash_] for hash_ in by_subject})
-    rows = [_row(results, subjects[hash_], names[hash_], mine, given, rules) for hash_, mine in by_subject.items()]
-    complete = sorted(
-        (row for row in rows if row.score.index is not None),
-        key=lambda row: (-(row.score.index or 0.0), row.label),
-    )
-    ranked = [_with_rank(row, complete) for row in complete]
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """A judge or a jury whose boards are made."""
+
+    label: str | None
+    given: Mapping[Key, Judgement]
+    by_table: bool = False
+    is_person: bool = False
+    since: float = 0.0  # when it judged first, in seconds since 1970
+
+    def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
+        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""
+        return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
+
+
+NOBODY = _Judge(None, {})
+
+
+def _in_order(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """(the ranked, the best first, equal indices sharing a rank; the incomplete)."""
+    ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
+    indices = [row.score.index for row in ordered if row.score.index is not None]
+    ranks = {index: 1 + sum(other > index for other in indices) for index in indices}
+    ranked = [replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None]
     incomplete = sorted((row for row in rows if row.score.index is None), key=lambda row: row.label)
-    return Board(results.protocol, results.configurations, judge, False, tuple(ranked), tuple(incomplete), rules.name)
+    return tuple(ranked), tuple(incomplete)
 
 
-def _with_attempts(board: Board, transcripts: Sequence[TranscriptRow], failed: Mapping[str, int]) -> Board:
-    """The board with how many attempts at each subject's replies have failed."""
-    counts: Counter[str] = Counter()
-    for one in transcripts:
-        counts[one.subject_hash] += failed.get(one.id, 0)
-
-    def told(row: Row) -> Row:
-        return replace(row, health=replace(row.health, failed=counts[row.subject.hash]))
-
-    return replace(board, ranked=tuple(map(told, board.ranked)), incomplete=tuple(map(told, board.incomplete)))
-
-
-def _without_excluded(board: Board, decided: Mapping[str, Decision], rules: Rules) -> Board:
-    """Without the scores of who is excluded: by a person, or by our own rules."""
-    told = [_placed(row, decided.get(row.subject.hash), rules) for row in (*board.ranked, *board.incomplete)]
-    left = [row for row in told if row.score.index is not None]
-    out = [row for row in told if row.score.index is None]
-    return replace(
-        board,
-        ranked=tuple(_with_rank(row, left) for row in left),
-        incomplete=tuple(sorted(out, key=lambda row: row.label)),
-    )
-
-
-def _placed(row: Row, decision: Decision | None, rules: Rules) -> Row:
+def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     """The row, without its scores where it is excluded. A person's word comes before the rule.
 
     The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
@@ -289,11 +274,9 @@ def _placed(row: Row, decision: Decision | None, rules: Rules) -> Row:
 
 
 def _without_scores(row: Row, why: str) -> Row:
-    score = SubjectScore(
-        row.score.runs, dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions), None, None
-    )
-    missing = (why, *row.missing)
-    return replace(row, rank=None, score=score, runs={}, by_configuration={}, missing=missing, excluded=why)
+    nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)
+    score = SubjectScore(row.score.runs, *nothing, index=None, deviation=None)
+    return replace(row, score=score, runs={}, by_configuration={}, missing=(why, *row.missing), excluded=why)
 
 
 def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[int, dict[Slot, Marks]]]:
@@ -306,7 +289,7 @@ def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[
     return found
 
 
-def _with_certainty(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
+def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
     """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash -> its marks."""
     rows = board.ranked
     marks = [row.marks for row in rows]
@@ -322,28 +305,24 @@ def _with_certainty(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) ->
     return replace(board, ranked=tuple(sure), sureness=sureness, sureness_by_configuration=by_configuration)
 
 
-def _with_rank(row: Row, rows: Sequence[Row]) -> Row:
-    """Equal indices share a rank."""
-    better = sum((other.score.index or 0.0) > (row.score.index or 0.0) for other in rows)
-    return replace(row, rank=better + 1)
-
-
 def _row(
     results: Results,
     subject: ChatModel,
     label: str,
-    transcripts: Sequence[TranscriptRow],
     given: Mapping[Key, Judgement],
+    attempts: Mapping[str, int],
     rules: Rules,
 ) -> Row:
+    """*attempts*: transcript's id -> how many at its replies have failed."""
     protocol, group = results.protocol, results.configurations
+    transcripts = results.by_subject[subject.hash]
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     failed = 0
     for row in transcripts:
         for slot in results.slots[row.script_hash]:
             judgement = given.get((row.heard_hash, results.rubrics[slot[1]]))
-            if row.state == "invalid" and not (rules.lenient and judgement and judgement.reason is None):
+            if row.state == "invalid" and not (rules.partial and judgement and judgement.reason is None):
                 states[row.run][slot] = f"invalid ({row.reason})"
             elif judgement is None:
                 states[row.run][slot] = "not judged"
@@ -353,42 +332,36 @@ def _row(
             else:
                 states[row.run][slot] = "judged"
                 marks[row.run][slot] = judgement.marks
-    runs = {run: score_run(protocol, group, marks[run], rules) for run in sorted(states)}
+    runs, whole = rules.score(protocol, group, {run: marks[run] for run in sorted(states)})
+    # a run without marks in one configuration of a pool counts as missing there
+    pool = group if len(group) > 1 else ()
     missing = []
     for run, score in runs.items():
         why = Counter(_why(states[run], slot) for slot in score.missing)
         missing += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
-    health = Health(
-        transcripts=len(runs) * len(group) * len(protocol.scenarios),
-        complete=sum(row.state == "complete" for row in transcripts),
-        invalid=sum(row.state == "invalid" for row in transcripts),
-        judged=sum(len(of_run) for of_run in marks.values()),
-        judge_failed=failed,
-        replies=sum(row.replies for row in transcripts),
-        cut_off=sum(row.cut_off for row in transcripts),
-        plain_text=sum(row.plain_text for row in transcripts),
-        reasoned=sum(row.reasoned for row in transcripts),
+    return Row(
+        rank=None,
+        subject=subject,
+        label=label,
+        score=whole,
+        runs=runs,
+        health=Health(
+            transcripts=len(runs) * len(group) * len(protocol.scenarios),
+            complete=sum(row.state == "complete" for row in transcripts),
+            invalid=sum(row.state == "invalid" for row in transcripts),
+            judged=sum(len(of_run) for of_run in marks.values()),
+            judge_failed=failed,
+            replies=sum(row.replies for row in transcripts),
+            cut_off=sum(row.cut_off for row in transcripts),
+            plain_text=sum(row.plain_text for row in transcripts),
+            reasoned=sum(row.reasoned for row in transcripts),
+            failed=sum(attempts.get(row.id, 0) for row in transcripts),
+        ),
+        missing=tuple(missing),
+        by_configuration={one: rules.score(protocol, (one,), {run: marks[run] for run in runs})[1] for one in pool},
+        marks=marks,
+        made=run_times((row.run, row.finished_at) for row in transcripts),
     )
-    whole = score_subject(list(runs.values()), protocol, rules)
-    if rules.lenient and whole.index is None:  # what is left of its runs is no index either
-        runs = {run: replace(score, index=None) for run, score in runs.items()}
-    apart = _apart(protocol, group, marks, list(runs), rules)
-    made = run_times((row.run, row.finished_at) for row in transcripts)
-    return Row(None, subject, label, whole, runs, health, tuple(missing), apart, marks, made=made)
-
-
-def _apart(
-    protocol: Protocol,
-    group: Sequence[Configuration],
-    marks: Mapping[int, Mapping[Slot, Marks]],
-    runs: Sequence[int],
-    rules: Rules,
-) -> dict[Configuration, SubjectScore]:
-    """Each configuration of a pool by itself; empty where there is only one. A run without marks counts as missing."""
-    if len(group) == 1:
-        return {}
-    of_run = {one: [score_run(protocol, (one,), marks.get(run, {}), rules) for run in runs] for one in group}
-    return {one: score_subject(scores, protocol, rules) for one, scores in of_run.items()}
 
 
 def _why(states: Mapping[Slot, str], slot: Slot) -> str:

@@ -19,8 +19,8 @@ from sqlalchemy import Connection
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import Results, judgements_of, results_of
-from independence_bench.analysis.spending import CAME, NOT_BOUGHT
-from independence_bench.analysis.statistics.composite_components import Composite, composite_components
+from independence_bench.analysis.spending import NOT_BOUGHT, answer_dollars
+from independence_bench.analysis.statistics.composite_components import composite_components
 from independence_bench.analysis.statistics.d_study import (
     Coefficients,
     Option,
@@ -39,8 +39,8 @@ from independence_bench.analysis.statistics.variance_components import (
 )
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
-from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.store import registry, usage
+from independence_bench.protocol.scoring import Marks, Slot, mean_of, sum_of
+from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 
 TARGET = 0.8
@@ -213,33 +213,20 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     """A mark over the scenarios that give it."""
     dimension = next((d for d in study.protocol.dimensions if mark.name in d.marks), None)
     inverted = dimension is not None and dimension.inverted
-    worth = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
+    weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
-    shares = _shares({scenario: [worth] for scenario in given_by}, study)
-    components = variance_components(shares)
-
-    def now(estimates: Mapping[str, float | None]) -> Coefficients | None:
-        sources = sources_of(estimates)
-        return coefficients(sources, [len(given_by)], study.runs, study.judges) if sources else None
-
-    sources = sources_of(components.estimates)
-    return ReliabilityRow(
-        title=mark.name.replace("_", " "),
-        points=None,
-        counts=dimension is not None and dimension.weight > 0,
-        scenarios=len(given_by),
-        components=components,
-        played=now(components.estimates),
-        error=jackknife([found.relative if (found := now(one)) else None for one in components.left_out]),
-        more=_more(sources, [len(given_by)], study),
-    )
+    components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
+    sources, *left_out = (sources_of(one) for one in (components.estimates, *components.left_out))
+    counts = dimension is not None and dimension.weight > 0
+    title = mark.name.replace("_", " ")
+    return _row(title, None, counts, len(given_by), components, [len(given_by)], sources, left_out, study)
 
 
 def _of_points(
     title: str, experiments: Sequence[str], points: Mapping[str, float], study: _Study
 ) -> tuple[ReliabilityRow, Sources | None]:
     """The points of some experiments together, each of them a stratum."""
-    worths = mark_weights(study.protocol, study.configurations)
+    weights = mark_weights(study.protocol, study.configurations)
     strata = {
         scenario.id: number
         for number, name in enumerate(experiments)
@@ -247,34 +234,40 @@ def _of_points(
         if points[scenario.id]
     }
     to_be_had = [points[name] for name in strata]
-    shares = _shares({name: worths[name] for name in strata}, study)
-
-    def now(found: Composite) -> Coefficients | None:
-        sources = sources_of(found.estimates, found.by_stratum)
-        return coefficients(sources, [1] * len(experiments), study.runs, study.judges) if sources else None
-
+    shares = _shares({name: weights[name] for name in strata}, study)
     whole = composite_components(shares, to_be_had, list(strata.values()))
-    sources = sources_of(whole.estimates, whole.by_stratum)
-    noise = ReliabilityRow(
+    components = Components(whole.estimates, tuple(one.estimates for one in whole.left_out))
+    sources, *left_out = (sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out))
+    scenarios = [1] * len(experiments)
+    row = _row(title, fsum(to_be_had), True, len(strata), components, scenarios, sources, left_out, study)
+    return row, sources
+
+
+def _row(
+    title: str,
+    points: float | None,
+    counts: bool,
+    number: int,
+    components: Components,
+    scenarios: Sequence[int],
+    sources: Sources | None,
+    left_out: Sequence[Sources | None],
+    study: _Study,
+) -> ReliabilityRow:
+    """*scenarios*: of each stratum, as often as in *sources*; *left_out*: sources without each subject."""
+
+    def relative(one: Sources | None, times: int, runs: int) -> float | None:
+        return coefficients(one, [times * n for n in scenarios], runs, study.judges).relative if one else None
+
+    return ReliabilityRow(
         title=title,
-        points=fsum(to_be_had),
-        counts=True,
-        scenarios=len(strata),
-        components=Components(whole.estimates, tuple(one.estimates for one in whole.left_out)),
-        played=now(whole),
-        error=jackknife([found.relative if (found := now(one)) else None for one in whole.left_out]),
-        more=_more(sources, [1] * len(experiments), study),
-    )
-    return noise, sources
-
-
-def _more(sources: Sources | None, scenarios: Sequence[int], study: _Study) -> tuple[float | None, ...]:
-    """E rho^2 of every design, under as many judges as there are."""
-    if sources is None:
-        return (None,) * len(study.designs)
-    return tuple(
-        coefficients(sources, [times * number for number in scenarios], runs, study.judges).relative
-        for times, runs in study.designs
+        points=points,
+        counts=counts,
+        scenarios=number,
+        components=components,
+        played=coefficients(sources, scenarios, study.runs, study.judges) if sources else None,
+        error=jackknife([relative(one, 1, study.runs) for one in left_out]),
+        more=tuple(relative(sources, times, runs) for times, runs in study.designs),
     )
 
 
@@ -320,26 +313,27 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, St
         mine = _scenarios(protocol, experiment.name)
         names = {scenario.id for scenario in mine}
         played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
+        of_one = sum_of([judged.get(scenario.id) for scenario in mine])
         prices[experiment.name] = StratumPrice(
             replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
             judgements=asked * len(configurations) * len(mine),
-            reply_dollars=_sum([dollars.get(script) for script in played]),
-            judgement_dollars=_times(len(configurations), _sum([judged.get(scenario.id) for scenario in mine])),
+            reply_dollars=sum_of([dollars.get(script) for script in played]),
+            judgement_dollars=None if of_one is None else len(configurations) * of_one,
         )
     return prices
 
 
-def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float]:
+def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float | None]:
     """Script hash -> mean dollars of one conversation of the ranked subjects."""
     ranked = {row.subject.hash for row in boards[0].ranked}
-    costs = usage.answer_costs(connection, "reply", CAME)
+    costs = answer_dollars(connection, "reply")
     keys = stored_results.reply_keys(connection, results.slots)
     paid: dict[str, list[float]] = defaultdict(list)
     for played in results.transcripts:
-        cost = _sum([costs.get(key) for key in keys[played.id]])
+        cost = sum_of([costs.get(key) for key in keys[played.id]])
         if played.subject_hash in ranked and cost is not None:
             paid[played.script_hash].append(cost)
-    return {script: fsum(one) / len(one) for script, one in paid.items()}
+    return {script: mean_of(one) for script, one in paid.items()}
 
 
 def _judgement_dollars(
@@ -353,7 +347,7 @@ def _judgement_dollars(
     specs = registry.judge_specs(connection)
     judges = [labels[board.judge] for board in boards if board.judge in labels]
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
-    costs = usage.answer_costs(connection, "judgement", CAME)
+    costs = answer_dollars(connection, "judgement")
     paid: dict[tuple[str, str], list[float]] = defaultdict(list)
     for judgement in judgements_of(connection, [results]):
         cost = costs.get(judgement.key)
@@ -361,18 +355,7 @@ def _judgement_dollars(
             paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
     found = {}
     for scenario in results.protocol.scenarios:
-        given = [paid.get((judge, results.rubrics[scenario.id])) for judge in models]
-        means = [fsum(one) / len(one) for one in given if one]
-        if judges and len(means) == len(models):
-            found[scenario.id] = fsum(means) / len(judges)
+        total = sum_of([mean_of(paid[judge, results.rubrics[scenario.id]]) for judge in models])
+        if judges and total is not None:
+            found[scenario.id] = total / len(judges)
     return found, len(models) / len(judges) if judges else 1.0
-
-
-def _sum(parts: Sequence[float | None]) -> float | None:
-    """None where one of them is not known."""
-    known = [part for part in parts if part is not None]
-    return fsum(known) if len(known) == len(parts) else None
-
-
-def _times(number: int, value: float | None) -> float | None:
-    return None if value is None else number * value

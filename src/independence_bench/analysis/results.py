@@ -17,7 +17,7 @@ ranks: what a subject said counts whether or not it is ranked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -65,12 +65,17 @@ class Results:
         return frozenset(one.key for one in self.conversations)
 
     @cached_property
+    def by_subject(self) -> Mapping[str, Sequence[TranscriptRow]]:
+        """Subject's hash -> its transcripts; without subjects that have none."""
+        found: dict[str, list[TranscriptRow]] = defaultdict(list)
+        for row in self.transcripts:
+            found[row.subject_hash].append(row)
+        return found
+
+    @property
     def runs(self) -> Mapping[str, tuple[int, ...]]:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
-        found: dict[str, dict[int, None]] = defaultdict(dict)
-        for row in self.transcripts:
-            found[row.subject_hash][row.run] = None
-        return {subject: tuple(sorted(runs)) for subject, runs in found.items()}
+        return {subject: tuple(sorted({row.run for row in rows})) for subject, rows in self.by_subject.items()}
 
     def _placed(self) -> Iterator[Conversation]:
         scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}

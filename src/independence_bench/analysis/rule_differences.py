@@ -29,14 +29,10 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
     In the order of the other boards; rows that neither ranks are no difference. Boards are paired by configuration
     and judge. [] where nothing differs.
     """
-    ours = {
-        (board.configurations, board.judge, row.subject.hash): row
-        for board in own
-        for row in (*board.ranked, *board.incomplete)
-    }
+    ours = {(board.configurations, board.judge, row.subject.hash): row for board in own for row in board.rows}
     found = []
     for board in other:
-        for row in (*board.ranked, *board.incomplete):
+        for row in board.rows:
             mine = ours[board.configurations, board.judge, row.subject.hash]
             if _shown(mine) != _shown(row):
                 why = tuple(_reasons(mine, row, board.rules))

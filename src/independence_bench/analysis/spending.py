@@ -10,12 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import Literal
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
@@ -90,8 +91,14 @@ def _in_all(
     by_scenario: Sequence[Sequence[Sequence[Try]]], times: int, amount: Callable[[Sequence[Try]], float | None]
 ) -> float | None:
     means = [mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario]
-    known = [mean for mean in means if mean is not None]
-    return times * fsum(known) if known and len(known) == len(means) else None
+    total = sum_of(means)
+    return None if total is None or not means else times * total
+
+
+def answer_dollars(connection: Connection, kind: Literal["reply", "judgement"]) -> dict[str, float]:
+    """Key of a call -> dollars of all its attempts; without those of which `dollars_of` knows none."""
+    known = {key: dollars_of([tries]) for key, tries in _by_key(usage.tries(connection, kind)).items()}
+    return {key: dollars for key, dollars in known.items() if dollars is not None}
 
 
 def _dollars(tries: Sequence[Try]) -> float | None:

@@ -23,9 +23,8 @@ from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
-from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
-RunMarks = Mapping[int, Mapping[Slot, Marks]]  # run -> slot -> marks, of one subject by one judge or jury
 INDEX = "index"  # beside the names of dimensions
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
 # many degrees are taken off there, also by measurement.
@@ -226,14 +225,14 @@ def measure_scenarios(
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
     shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
     found: dict[tuple[str, str], Measure] = {}
-    for row, dimension in enumerate(protocol.dimensions):
-        for scenario in protocol.scenarios:
-            if subjects and any(mark.name in dimension.marks for mark in scenario.marks):
-                columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
-                weights = np.full((1, len(columns)), 1 / len(columns))
-                design = Design(weights, np.zeros(len(columns), dtype=np.intp))
-                measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
-                found[dimension.name, scenario.id] = Measure(measured, None, 1.0)
+    rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
+    for dimension, scenario, *_ in counted_marks(protocol) if subjects else ():
+        name, row = dimension.name, rows[dimension.name]
+        if (name, scenario.id) not in found:
+            columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
+            design = Design(np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp))
+            measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
+            found[name, scenario.id] = Measure(measured, None, 1.0)
     return found
 
 
@@ -265,18 +264,11 @@ def score_differences(
 def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:
     """INDEX, then every dimension -> how the marks of one run, its transcripts in order, make up that score."""
     number = len(protocol.scenarios)
-    planned = {
-        name: sum(any(mark.name == name for mark in s.marks) for s in protocol.scenarios)
-        for d in protocol.dimensions
-        for name in d.marks
-    }
-    inside = np.zeros((len(protocol.dimensions), number))
-    for row, dimension in enumerate(protocol.dimensions):
-        span = _span(protocol, dimension.marks)
-        for column, scenario in enumerate(protocol.scenarios):
-            for mark in scenario.marks:
-                if mark.name in dimension.marks:
-                    inside[row, column] += (mark.high - mark.low) / span / planned[mark.name]
+    rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
+    columns = {scenario.id: column for column, scenario in enumerate(protocol.scenarios)}
+    inside = np.zeros((len(rows), number))
+    for dimension, scenario, mark, span, planned in counted_marks(protocol):
+        inside[rows[dimension.name], columns[scenario.id]] += (mark.high - mark.low) / span / planned
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
@@ -310,10 +302,6 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
                 else:
                     shares[at, row, column] = np.nan
     return shares
-
-
-def _span(protocol: Protocol, names: Sequence[str]) -> float:
-    return sum(protocol.mark(name).high - protocol.mark(name).low for name in names)
 
 
 def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:

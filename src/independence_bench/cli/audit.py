@@ -17,7 +17,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.scoring import RULES
+from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.audit_view import audit_json, audit_view
 from independence_bench.report.terminal import printed
 

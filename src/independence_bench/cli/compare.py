@@ -28,7 +28,7 @@ from independence_bench.cli.options import (
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
-from independence_bench.protocol.scoring import RULES
+from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.terminal import printed
 
@@ -96,7 +96,7 @@ def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     wrong: WrongUse | None = None
     fitting = []
     for board in found:
-        rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
+        rows = {row.subject.hash: row for row in board.rows}
         labels = {hash_: row.label for hash_, row in rows.items()}
         try:
             fitting.append((board, rows[fit(labels, a)], rows[fit(labels, b)]))
@@ -132,7 +132,7 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
     """
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
     for board in found:
-        rows = {row.label: row for row in (*board.ranked, *board.incomplete)}
+        rows = {row.label: row for row in board.rows}
         groups: list[SettingComparison] = WAYS[by](board, {})
         pairs: list[tuple[Row, Row]] = []
         for group in groups:

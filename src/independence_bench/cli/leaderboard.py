@@ -20,7 +20,8 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.protocol.scoring import OWN, RULES
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json
 from independence_bench.report.board_view import board_view, differences_view
 from independence_bench.report.configurations_view import configurations_view

@@ -23,7 +23,8 @@ from independence_bench.lookup import fit
 from independence_bench.models.spec import ChatModel, Roster, check_url, moved_by, read_models
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
-from independence_bench.protocol.scoring import OWN, RULES
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.scoring import OWN
 from independence_bench.store import exclusions, registry
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.store.exclusions import Decision

@@ -23,7 +23,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.scoring import RULES
+from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.contents_json import contents_json
 from independence_bench.report.report_markdown import moment, report_markdown

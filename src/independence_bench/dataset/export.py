@@ -132,7 +132,7 @@ def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
         except ProtocolError:
             continue
         for board in boards(store, protocol):
-            for row in (*board.ranked, *board.incomplete):
+            for row in board.rows:
                 yield _score(board, row)
 
 

@@ -145,7 +145,7 @@ def begun_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, i
     begun: dict[str, int] = {}
     for board in found:
         if set(board.configurations) == set(group):
-            for row in (*board.ranked, *board.incomplete):
+            for row in board.rows:
                 begun[row.subject.hash] = max(begun.get(row.subject.hash, 0), *row.runs, 0)
     return begun
 
@@ -156,7 +156,7 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     begun = begun_runs(found, group)
     label = plan.judge.label if plan.judge else None
     board = next((one for one in found if one.judge == label), None)
-    rows = {} if board is None else {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
+    rows = {} if board is None else {row.subject.hash: row for row in board.rows}
     without = {
         one.hash: SubjectStatus(one, INCOMPLETE, begun.get(one.hash, 0), rows.get(one.hash)) for one in plan.subjects
     }

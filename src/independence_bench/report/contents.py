@@ -19,7 +19,7 @@ from independence_bench.analysis.compare_settings import (
     price_indices,
 )
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.item_analysis import ItemAnalysis, RunMarks, measure_board
+from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.name_counts import NameCount, Named, ScenarioNames, count_by_scenario, count_names
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
@@ -27,6 +27,7 @@ from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import RunMarks
 from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
@@ -100,7 +101,7 @@ def read_contents(
         raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
-    rows = (*main.ranked, *main.incomplete)
+    rows = main.rows
     with store.reading() as connection:
         marks = _marks(main)
         spent = subject_costs(connection, main)
@@ -129,7 +130,7 @@ def read_contents(
 
 
 def _judge(board: Board) -> JudgeFacts:
-    rows = (*board.ranked, *board.incomplete)
+    rows = board.rows
     judged, failed = (
         sum(counts) for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
     )
@@ -137,7 +138,7 @@ def _judge(board: Board) -> JudgeFacts:
 
 
 def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
-    rows = {row.subject.hash: row for row in (*board.ranked, *board.incomplete)}
+    rows = {row.subject.hash: row for row in board.rows}
     mine = [r for r in readings if r.subject_hash in rows and r.configuration in board.configurations]
     chosen = [Named(rows[r.subject_hash].label, r.run, name, r.scenario) for r in mine for name in r.picks]
     states = Counter(r.first.name_state for r in mine)
@@ -150,7 +151,7 @@ def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
 
 def _marks(board: Board) -> dict[str, RunMarks]:
     """Subject hash -> the marks behind its row; {} in it where nothing is judged."""
-    rows = (*board.ranked, *board.incomplete)
+    rows = board.rows
     return {row.subject.hash: {run: row.marks.get(run, {}) for run in row.runs} for row in rows}
 
 

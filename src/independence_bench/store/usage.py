@@ -48,26 +48,6 @@ def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> list[T
     return [Try(*row) for row in connection.execute(wanted)]
 
 
-def answer_costs(connection: Connection, kind: str, answered: Collection[str]) -> dict[str, float]:
-    """Key of a call -> dollars of all its attempts that have ended; without calls with an answer of unknown price.
-
-    *kind*: reply, or judgement, which has the key of its call. *answered*: the outcomes of attempts that brought one.
-    """
-    wanted = (
-        select(attempts.c.call_key, attempts.c.outcome, attempts.c.cost)
-        .join(calls, calls.c.key == attempts.c.call_key)
-        .where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
-        .order_by(attempts.c.id)
-    )
-    costs: dict[str, float] = {}
-    unknown = set()
-    for key, outcome, cost in connection.execute(wanted):
-        costs[key] = costs.get(key, 0.0) + (cost or 0.0)
-        if cost is None and outcome in answered:
-            unknown.add(key)
-    return {key: cost for key, cost in costs.items() if key not in unknown}
-
-
 @dataclass(frozen=True, slots=True)
 class Used:
     """Tokens that one reply took, all its attempts together; the mean of several, where it says so."""

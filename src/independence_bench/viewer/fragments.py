@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from independence_bench import __version__
 from independence_bench.analysis.item_analysis import MarkWeight
-from independence_bench.analysis.judge_agreement import family_of
+from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Ask, Mark, Protocol, Says
 from independence_bench.protocol.definition import Scenario as Played

@@ -25,7 +25,8 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.scoring import OWN, RULES
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store

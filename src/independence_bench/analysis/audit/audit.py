@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from independence_bench.analysis.audit.catalog import CHECKS, Check
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.analysis.audit.evidence import AuditEvidence, gather, rows_of
+from independence_bench.analysis.audit.evidence import AuditEvidence, gather
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import OWN, Rules, score_subject
+from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.store.database import Store
 
 
@@ -99,15 +99,16 @@ def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[
         for place in places:
             if place.configuration in board.configurations and place.judge in (None, board.judge):
                 touched[place.subject] |= {place.run} if place.run is not None else set()
-        for row in rows_of(board):
+        for row in board.rows:
             if runs := touched.get(row.subject.hash):
                 yield _effect(evidence, board, row, runs)
 
 
 def _effect(evidence: AuditEvidence, board: Board, row: Row, touched: set[int]) -> IndexChange:
-    lenient = evidence.rules.lenient
-    rest = [score for run, score in row.runs.items() if run not in touched and (lenient or score.index is not None)]
-    without = score_subject(rest, board.protocol, evidence.rules).index if rest else None
+    rules = evidence.rules
+    left = [run for run, score in row.runs.items() if run not in touched and (rules.partial or score.index is not None)]
+    rest = {run: row.marks.get(run, {}) for run in left}
+    without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None
     return IndexChange(
         row.label,
         board.judge,

@@ -10,12 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies, rows_of
+from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.judging.output import within
+from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words
-from independence_bench.protocol.scoring import PUBLISHED, Marks, score_run, score_subject
+from independence_bench.protocol.published_scoring import is_left_out
+from independence_bench.protocol.scoring import Marks
 from independence_bench.store.results import Judgement
 
 _OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `verdict` words it
@@ -47,7 +49,7 @@ def _at(told: AuditedConversation, detail: str, judge: str | None = None) -> Occ
 
 
 def _everywhere(detail: str) -> Occurrence:
-    return Occurrence("", "", None, None, "", "", None, detail)
+    return _subject_wide("", "", detail)
 
 
 # ---------------------------------------------------------------- what does not follow from its records
@@ -60,28 +62,22 @@ def contradictions(evidence: AuditEvidence) -> Occurrences:
 
 def damaged(evidence: AuditEvidence) -> Occurrences:
     """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
-    left = dict(evidence.bodies.damaged)
+    said = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
+    seen = set()
     for told in evidence.told:
-        for key in told.keys:
-            if key in evidence.bodies.damaged:
-                left.pop(key, None)
-                yield _at(told, f"{evidence.bodies.damaged[key]} cannot be read back")
-        for judgement in evidence.of(told):
-            if judgement.key in evidence.bodies.damaged:
-                left.pop(judgement.key, None)
-                yield _at(
-                    told,
-                    f"{evidence.bodies.damaged[judgement.key]} cannot be read back",
-                    evidence.judges[judgement.judge_hash],
-                )
-    yield from (_everywhere(f"{what} cannot be read back: call {key[:16]}") for key, what in sorted(left.items()))
+        judged = [(one.key, evidence.judges[one.judge_hash]) for one in evidence.of(told)]
+        for key, judge in (*((key, None) for key in told.keys), *judged):
+            if key in said:
+                seen.add(key)
+                yield _at(told, said[key], judge)
+    yield from (_everywhere(f"{said[key]}: call {key[:16]}") for key in sorted(said.keys() - seen))
 
 
 def other_indices(evidence: AuditEvidence) -> Occurrences:
     """Rows whose index is another one when it is made of the marks as they were read again."""
     told = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
     for board in evidence.boards:
-        for row in rows_of(board):
+        for row in board.rows:
             if row.score.index is None:
                 continue
             again = {
@@ -89,8 +85,7 @@ def other_indices(evidence: AuditEvidence) -> Occurrences:
                       for slot, marks in row.marks.get(run, {}).items()}
                 for run in row.runs
             }  # fmt: skip
-            scores = [score_run(board.protocol, board.configurations, again[run], evidence.rules) for run in row.runs]
-            index = score_subject(scores, board.protocol, evidence.rules).index
+            index = evidence.rules.score(board.protocol, board.configurations, again)[1].index
             if index is None or abs(index - row.score.index) > TINY:
                 shown = "none" if index is None else f"{index:.2f}"
                 yield _of(row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}")
@@ -113,10 +108,7 @@ def other_marks(evidence: AuditEvidence) -> Occurrences:
 
 def other_words(evidence: AuditEvidence) -> Occurrences:
     """Replies whose words are not those in their raw bodies."""
-    for told in evidence.told:
-        for key, line in told.replies:
-            if key in evidence.bodies.otherwise:
-                yield _at(told, f"{line.name}: {evidence.bodies.otherwise[key]}")
+    yield from _replies(evidence, lambda _, key, __: evidence.bodies.otherwise.get(key))
 
 
 def outside_scale(evidence: AuditEvidence) -> Occurrences:
@@ -137,6 +129,14 @@ def _judged(evidence: AuditEvidence, wrong: Callable[[Judgement, AuditedConversa
         for judgement in evidence.of(told):
             if (detail := wrong(judgement, told)) is not None:
                 yield _at(told, detail, evidence.judges[judgement.judge_hash])
+
+
+def _replies(evidence: AuditEvidence, wrong: Callable[[AuditedConversation, str, Line], str | None]) -> Occurrences:
+    """The replies, by conversation, key and line, of which *wrong* says what is wrong."""
+    for told in evidence.told:
+        for key, line in told.replies:
+            if (detail := wrong(told, key, line)) is not None:
+                yield _at(told, f"{line.name}: {detail}")
 
 
 # ---------------------------------------------------------------- what the model was not shown, or should not have been
@@ -182,16 +182,14 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
     """Replies in whose history stands a reply that the script asks for later."""
     for told in evidence.told:
         asks = told.scenario.asks
-        texts = {line.name: line.text for _, line in told.replies}
+        texts = {line.name: line.text.strip() for _, line in told.replies}
         for key, line in told.replies:
-            if line.name not in asks:
-                continue
-            there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
-            turn = asks.index(line.name)
-            earlier = {texts[name].strip() for name in asks[:turn] if name in texts}
-            later = [n for n in asks[turn + 1 :] if texts.get(n, "").strip() in there - earlier - {""}]
-            if later:
-                yield _at(told, f"{line.name} was asked with {', '.join(later)} in its history")
+            if line.name in asks:
+                turn = asks.index(line.name)
+                there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
+                there -= {"", *(texts.get(name, "") for name in asks[:turn])}
+                if later := [name for name in asks[turn + 1 :] if texts.get(name, "") in there]:
+                    yield _at(told, f"{line.name} was asked with {', '.join(later)} in its history")
 
 
 # ---------------------------------------------------------------- replies
@@ -255,7 +253,7 @@ def missing(evidence: AuditEvidence) -> Occurrences:
     planned = {
         (row.subject.hash, run, configuration, scenario.id): row.label
         for board in evidence.boards
-        for row in rows_of(board)
+        for row in board.rows
         for run in sorted(row.runs or played[row.subject.hash])
         for configuration in board.configurations
         for scenario in evidence.protocol.scenarios
@@ -313,12 +311,12 @@ def excluded(evidence: AuditEvidence) -> Occurrences:
 
 def broken_pins(evidence: AuditEvidence) -> Occurrences:
     """Replies that were served by somebody else than the provider that the subject is pinned to."""
-    for told in evidence.told:
-        pin = told.subject.provider
-        for key, line in told.replies if pin else ():
-            served = evidence.bodies.served.get(key)
-            if pin and served and not _is_provider(served, pin):
-                yield _at(told, f"{line.name}: pinned to {pin}, served by {served}")
+
+    def wrong(told: AuditedConversation, key: str, _: Line) -> str | None:
+        pin, served = told.subject.provider, evidence.bodies.served.get(key)
+        return f"pinned to {pin}, served by {served}" if pin and served and not _is_provider(served, pin) else None
+
+    yield from _replies(evidence, wrong)
 
 
 def _is_provider(served: str, pin: str) -> bool:
@@ -333,51 +331,55 @@ def _letters(text: str) -> str:
 
 def unproven_pins(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are pinned to a provider and of whose replies none says who served it."""
-    pinned: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
-    for told in evidence.told:
-        if told.subject.provider:
-            pinned[told.row.subject_hash, told.label].append(told)
-    for (subject, label), several in pinned.items():
+    for subject, several in _by_subject(evidence, lambda told: bool(told.subject.provider)):
         if not any(key in evidence.bodies.served for told in several for key in told.keys):
             pin = several[0].subject.provider
-            yield Occurrence(subject, label, None, None, "", "", None, f"pinned to {pin}; no reply says who served it")
+            yield _subject_wide(*subject, f"pinned to {pin}; no reply says who served it")
 
 
 def mixed_judges(evidence: AuditEvidence) -> Occurrences:
     """Subjects whose marks come from several judges, none of which judged everything."""
-    by_subject: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
-    for told in evidence.told:
-        if told.row.state == "complete":
-            by_subject[told.row.subject_hash, told.label].append(told)
-    for (subject, label), several in by_subject.items():
+    for subject, several in _by_subject(evidence, lambda told: told.row.state == "complete"):
         judged = [{one.judge_hash for one in evidence.of(told)} for told in several]
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
-            yield Occurrence(subject, label, None, None, "", "", None, f"judged in parts by {names}")
+            yield _subject_wide(*subject, f"judged in parts by {names}")
+
+
+def _by_subject(
+    evidence: AuditEvidence, wanted: Callable[[AuditedConversation], bool]
+) -> Iterable[tuple[tuple[str, str], list[AuditedConversation]]]:
+    """((subject's hash, its label), its conversations that are *wanted*)."""
+    found: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
+    for told in filter(wanted, evidence.told):
+        found[told.row.subject_hash, told.label].append(told)
+    return found.items()
 
 
 def all_zero(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark."""
     yield from _judged(
         evidence,
-        lambda one, told: "every identity mark is 0" if one.reason is None and PUBLISHED.leave_out(one.marks) else None,
+        lambda one, told: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None,
     )
 
 
 def judged_twice(evidence: AuditEvidence) -> Occurrences:
     """The same words judged twice by one judge, with other marks; the first ones count."""
-    for told in evidence.told:
-        for judgement in evidence.marked(told):
-            others = evidence.bodies.again.get(judgement.key, ())
-            if any(other != judgement.marks for other in others):
-                yield _at(
-                    told,
-                    "the second judgement of the same words gave other marks",
-                    evidence.judges[judgement.judge_hash],
-                )
+
+    def wrong(one: Judgement, _: AuditedConversation) -> str | None:
+        others = evidence.bodies.again.get(one.key, ()) if one.reason is None else ()
+        differ = any(other != one.marks for other in others)
+        return "the second judgement of the same words gave other marks" if differ else None
+
+    yield from _judged(evidence, wrong)
 
 
 def _of(row: Row, board: Board, detail: str) -> Occurrence:
     where = board.configurations[0] if len(board.configurations) == 1 else None
     return Occurrence(row.subject.hash, row.label, None, where, "", "", board.judge, detail)
+
+
+def _subject_wide(subject: str, label: str, detail: str) -> Occurrence:
+    return Occurrence(subject, label, None, None, "", "", None, detail)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import NoVerdict
@@ -120,7 +120,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
 
 def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
-    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in rows_of(board)}
+    rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[Conversation]] = defaultdict(list)
     for one in (one for results in every for one in results.conversations):
         counted[one.row.id].append(one)
@@ -131,11 +131,6 @@ def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Result
             yield AuditedConversation(
                 about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric
             )
-
-
-def rows_of(board: Board) -> tuple[Row, ...]:
-    """All rows of a ranking, the incomplete ones last."""
-    return (*board.ranked, *board.incomplete)
 
 
 # ---------------------------------------------------------------- replies

@@ -39,7 +39,7 @@ LIKE_SUBJECTS = 2.0
 # What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
 # have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
 BELIEVED_AGAIN = 0.5
-BELIEVED_OF_COINS = 1.0  # the same where all marks on the board are at the two ends: then it is no belief
+BELIEVED_OF_BINARY = 1.0  # the same where all marks on the board are at the two ends: then it is no belief
 BELIEVED_ANOTHER = 0.6
 BELIEVED_ROOM = 0.1
 DEGREES_ANOTHER = 4.0  # at least so many: a subject with two scenarios leans on the others, too
@@ -93,8 +93,8 @@ class Measured:
     run_effects: RunEffects  # and whether its conversations are independent
     another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
     influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
-    tosses: Floats  # [subjects]: so many equal coins its score is worth; 0: its marks are not at two ends
-    single: bool  # whether the score is made of a single conversation, so that it is a coin and nothing else
+    trials: Floats  # [subjects]: as many Bernoulli trials as its score is worth; 0: not all marks are at an end
+    single: bool  # whether the score is made of a single conversation, so that its dispersion is exact
     believed_again: float  # dispersions of this design that are believed beforehand
     believed_another: float
 
@@ -121,7 +121,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
     influence = _influence(design, means)
-    coins = _two_valued(design, shares)
+    binary = _two_valued(design, shares)
     return Measured(
         mean=mean,
         runs=runs,
@@ -129,15 +129,15 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         run_effects=run_effects(said),
         another=_over_scenarios(design, mean, influence),
         influence=influence,
-        tosses=runs / parts.sum() if coins else np.zeros_like(runs),
+        trials=runs / parts.sum() if binary else np.zeros_like(runs),
         single=np.count_nonzero(parts) == 1,
-        believed_again=(BELIEVED_OF_COINS if coins else BELIEVED_AGAIN) * float(np.square(weights.sum(axis=0)).sum()),
+        believed_again=(BELIEVED_OF_BINARY if binary else BELIEVED_AGAIN) * float(np.square(weights.sum(axis=0)).sum()),
         believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
     )
 
 
 def _two_valued(design: Design, shares: Sequence[Floats]) -> bool:
-    """Whether every conversation gave all of its points or none, in all runs of all subjects, as a coin does."""
+    """Whether every conversation gave all of its points or none, in all runs of all subjects."""
     whole = design.weights.sum(axis=0)
     for one in shares:
         said = np.einsum("dk,rdk->rk", design.weights, one)
@@ -250,11 +250,11 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
     behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
-    tosses = measured.tosses / measured.runs * runs
-    exact = (tosses > 0) & measured.single  # coins, of which nothing has to be measured
+    trials = measured.trials / measured.runs * runs
+    exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
     dispersion = np.where(exact, 1.0, drawn.dispersion * (1 + excess))
     scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, behind))
-    return replace(scores, tosses=tosses, exact=bool(exact.any()))
+    return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
 def for_ranking(measured: Measured, scores: Scores) -> Scores:

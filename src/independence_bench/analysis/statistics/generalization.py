@@ -87,7 +87,7 @@ def ranking_p(
     p_again = None
     if again is not None:
         one, other = (for_ranking(measured, side) for side in again)
-        more = ranking_degrees(len(measured.mean), bool(measured.tosses.any()))
+        more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
         p_again = p_values(*pairs_with_judges(one, other, noise, first, second), more)
     p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
     if p_again is not None and p_another is not None:

@@ -4,9 +4,9 @@ A score is in [0, 1] and its variance is taken to be
 
     var = dispersion x mean x (1 - mean)
 
-as for a proportion, with a *dispersion* that is measured (`dispersion.py`): 1/n would be n coin tosses. Near an end
-scores vary little, and they vary towards the other end only; an interval built on this knows that, where a symmetric
-one promises points beyond 100 or, at the end itself, nothing at all. Every function takes numbers or arrays of them.
+as for a proportion, with a *dispersion* that is measured (`dispersion.py`): 1/n would be n Bernoulli trials. Near an
+end scores vary little, and towards the other end only; an interval built on this knows that, where a symmetric one
+promises points beyond 100 or, at the end itself, nothing at all. Every function takes numbers or arrays of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.analysis.statistics.two_point import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
+from independence_bench.analysis.statistics.exact_binomial import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
 
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -81,8 +81,8 @@ class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
     *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
-    the other side of it has the very same one, so that its degrees count once. *tosses*: so many equal coins the
-    mean is worth; 0, or None for all: marks are not at two ends. *exact*: it is the share of these coins, nothing else.
+    the other side of it has the very same one, so that its degrees count once. *trials*: as many Bernoulli
+    trials as the mean is worth; 0, or None for all: marks are not at two ends. *exact*: it is their share.
     """
 
     mean: Floats  # [0, 1]
@@ -91,14 +91,14 @@ class Scores:
     added: Floats  # a variance on top, which the ends do not know of: that of judges; 0: none
     added_degrees: Floats
     shared: bool = False
-    tosses: Floats | None = None
+    trials: Floats | None = None
     exact: bool = False
 
     def at(self, which: npt.NDArray[np.intp]) -> Scores:
         """Those of these numbers, in their order."""
         mean, dispersion, degrees, added, added_degrees = (array[which] for array in self.arrays())
-        tosses = None if self.tosses is None else self.tosses[which]
-        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared, tosses, self.exact)
+        trials = None if self.trials is None else self.trials[which]
+        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared, trials, self.exact)
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """What every score has, in the order of its fields."""
@@ -115,10 +115,10 @@ def joined(parts: Sequence[Scores]) -> Scores:
     mean, dispersion, degrees, added, added_degrees = (
         np.concatenate(arrays) for arrays in zip(*(part.arrays() for part in parts), strict=True)
     )
-    tosses = [np.zeros_like(part.mean) if part.tosses is None else part.tosses for part in parts]
-    if any(part.exact for part in parts):  # who is none of those has no coins, where others are exact
-        tosses = [one if part.exact else np.zeros_like(one) for part, one in zip(parts, tosses, strict=True)]
-    every = np.concatenate(tosses)
+    trials = [np.zeros_like(part.mean) if part.trials is None else part.trials for part in parts]
+    if any(part.exact for part in parts):  # where some are exact, the trials of the others do not count
+        trials = [one if part.exact else np.zeros_like(one) for part, one in zip(parts, trials, strict=True)]
+    every = np.concatenate(trials)
     return Scores(
         mean, dispersion, degrees, added, added_degrees, parts[0].shared, every, any(part.exact for part in parts)
     )
@@ -157,8 +157,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 
     1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
     *more* degrees than the interval's are given to the tail; below 0 so many are taken off, and one is left at least.
-    Of two coins it is the exact one (`two_point.py`), which is smaller: joined limits are wider than they need be. Of
-    scores that are worth few coins it is no smaller than that.
+    Of two exact shares it is the exact one (`exact_binomial.py`), which is smaller: joined limits are wider than they
+    need be. Of scores that are worth few trials it is no smaller than that.
     """
     gap = first.mean - second.mean
     inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
@@ -169,22 +169,22 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
         inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
     behind = _shared_degrees(first, second)
     p = np.where(gap == 0, 1.0, t_tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
-    return _exact_where_coins(p, first, second)
+    return _exact_where_binary(p, first, second)
 
 
-def _exact_where_coins(p: Floats, first: Scores, second: Scores) -> Floats:
-    """*p*, and that of the exact test where both sides are coins and nothing is added to them."""
-    if first.tosses is None or second.tosses is None:
+def _exact_where_binary(p: Floats, first: Scores, second: Scores) -> Floats:
+    """*p*, and that of the exact test where both sides are trials and nothing is added to them."""
+    if first.trials is None or second.trials is None:
         return p
     plain = (first.added == 0) & (second.added == 0)
     exact = first.exact and second.exact
-    both = (first.tosses > 0) & (second.tosses > 0)
-    few = (first.tosses + 1) * (second.tosses + 1) <= (MOST_TABLES if exact else FEW_TABLES)
+    both = (first.trials > 0) & (second.trials > 0)
+    few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
     found = p.copy()
     for at in map(tuple, np.argwhere(plain & both & few & (first.mean != second.mean))):
-        n, m = (max(round(float(side[at])), 1) for side in (first.tosses, second.tosses))
-        of_coins = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
-        found[at] = of_coins if exact else max(of_coins, p[at])
+        n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
+        of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
+        found[at] = of_binary if exact else max(of_binary, p[at])
     return found
 
 
@@ -207,10 +207,10 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
     """How far the limits are below and above, and the square of what the variance on top reaches."""
     low, high = score_limits(scores.mean, scores.dispersion, critical)
-    if scores.exact and scores.tosses is not None and (coins := scores.tosses > 0).any():
-        outside = t_tail(np.broadcast_to(critical, scores.mean.shape)[coins], NORMAL)
+    if scores.exact and scores.trials is not None and (binary := scores.trials > 0).any():
+        outside = t_tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
         low, high = low.copy(), high.copy()
-        low[coins], high[coins] = exact_limits(scores.mean[coins], scores.tosses[coins], outside)
+        low[binary], high[binary] = exact_limits(scores.mean[binary], scores.trials[binary], outside)
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
 
 

@@ -22,9 +22,9 @@ Bools = npt.NDArray[np.bool_]
 RANKING_DEGREES = 20
 
 
-def ranking_degrees(number: int, coins: bool) -> int:
-    """How many degrees are added for a ranking of *number* subjects; none where their marks are those of *coins*."""
-    return 0 if coins else min(RANKING_DEGREES, number)
+def ranking_degrees(number: int, binary: bool) -> int:
+    """How many degrees are added for a ranking of *number* subjects; none where their marks are *binary*."""
+    return 0 if binary else min(RANKING_DEGREES, number)
 
 
 @dataclass(frozen=True, slots=True)

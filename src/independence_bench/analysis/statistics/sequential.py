@@ -106,7 +106,7 @@ def look_at_ranking(
         (then.at(first), then.at(second)),
         (ahead.at(first), now.at(second)),
         (now.at(first), ahead.at(second)),
-        more=ranking_degrees(number, bool(measured.tosses.any())),
+        more=ranking_degrees(number, bool(measured.trials.any())),
     )
     apart, in_reach = holm(p_now, level), holm(p_then, level)
     open_ = ~apart & in_reach & (playing[first] | playing[second])

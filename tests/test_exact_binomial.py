@@ -1,4 +1,4 @@
-"""Shares of coin tosses: published limits, an exact test by hand and by every chance, boards of one conversation."""
+"""Binomial shares: published limits, an exact test by hand and by every chance; boards of one conversation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scipy.stats import barnard_exact, binom, binomtest
 
 from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_AGAIN,
-    BELIEVED_OF_COINS,
+    BELIEVED_OF_BINARY,
     Design,
     measure,
     pairs_again,
     scores_again,
 )
+from independence_bench.analysis.statistics.exact_binomial import exact_limits, unconditional_p
 from independence_bench.analysis.statistics.intervals import intervals, p_values
-from independence_bench.analysis.statistics.two_point import exact_limits, unconditional_p
 
 ONE = Design(np.array([[1.0]]), np.array([0]))
 PAIR = np.array([0]), np.array([1])
@@ -37,19 +37,19 @@ def test_limits_of_81_in_263_are_the_published_ones() -> None:
     assert (float(low[0]), float(high[0])) == (pytest.approx(0.2527, abs=5e-5), pytest.approx(0.3676, abs=5e-5))
 
 
-def test_limits_of_two_heads_in_two_worked_by_hand() -> None:
+def test_limits_of_two_successes_in_two_worked_by_hand() -> None:
     """p^2 = 0.025 at p = 0.1581; the upper limit is 1."""
     low, high = exact_limits(np.array([1.0]), np.array([2.0]), np.array([0.05]))
 
     assert (float(low[0]), float(high[0])) == (pytest.approx(np.sqrt(0.025)), 1.0)
 
 
-@pytest.mark.parametrize("tosses", [1, 2, 3, 5, 12])
-def test_exact_limits_are_scipys(tosses: int) -> None:
-    """For every number of heads."""
-    for heads in range(tosses + 1):
-        low, high = exact_limits(np.array([heads / tosses]), np.array([float(tosses)]), np.array([0.05]))
-        theirs = binomtest(heads, tosses).proportion_ci()
+@pytest.mark.parametrize("trials", [1, 2, 3, 5, 12])
+def test_exact_limits_are_scipys(trials: int) -> None:
+    """For every number of successes."""
+    for successes in range(trials + 1):
+        low, high = exact_limits(np.array([successes / trials]), np.array([float(trials)]), np.array([0.05]))
+        theirs = binomtest(successes, trials).proportion_ci()
         assert (float(low[0]), float(high[0])) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
 
 
@@ -60,40 +60,44 @@ def test_two_of_two_against_none_of_two_is_an_eighth() -> None:
     assert unconditional_p(1, 2, 1, 2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("tosses", "other"), [(2, 3), (5, 5), (4, 9)])
-def test_the_exact_test_is_the_largest_of_every_chance(tosses: int, other: int) -> None:
+@pytest.mark.parametrize(("trials", "other"), [(2, 3), (5, 5), (4, 9)])
+def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) -> None:
     """Tables that lie as far apart by SciPy's pooled statistic, and their probability at each of 1,000 chances.
 
     SciPy's own p is found by a search that stops at lower hills now and then, so ours is never smaller.
     """
-    tables = list(product(range(tosses + 1), range(other + 1)))
+    tables = list(product(range(trials + 1), range(other + 1)))
     statistic = {}
-    for heads, other_heads in tables:
-        share = (heads + other_heads) / (tosses + other)
-        error = np.sqrt(share * (1 - share) * (1 / tosses + 1 / other))
-        statistic[heads, other_heads] = abs(heads / tosses - other_heads / other) / error if error else 0.0
+    for successes, other_successes in tables:
+        share = (successes + other_successes) / (trials + other)
+        error = np.sqrt(share * (1 - share) * (1 / trials + 1 / other))
+        statistic[successes, other_successes] = (
+            abs(successes / trials - other_successes / other) / error if error else 0.0
+        )
     chances = np.linspace(0, 1, 1001)
-    for heads, other_heads in [(0, other), (tosses, 1), (tosses - 1, 0), (1, other // 2)]:
-        far = [table for table in tables if statistic[table] >= statistic[heads, other_heads] - 1e-9]
-        largest = sum(binom.pmf(x, tosses, chances) * binom.pmf(y, other, chances) for x, y in far).max()
-        theirs = barnard_exact([[heads, other_heads], [tosses - heads, other - other_heads]], pooled=True).pvalue
+    for successes, other_successes in [(0, other), (trials, 1), (trials - 1, 0), (1, other // 2)]:
+        far = [table for table in tables if statistic[table] >= statistic[successes, other_successes] - 1e-9]
+        largest = sum(binom.pmf(x, trials, chances) * binom.pmf(y, other, chances) for x, y in far).max()
+        theirs = barnard_exact(
+            [[successes, other_successes], [trials - successes, other - other_successes]], pooled=True
+        ).pvalue
 
-        ours = unconditional_p(heads, tosses, other_heads, other)
+        ours = unconditional_p(successes, trials, other_successes, other)
         assert ours == pytest.approx(largest, abs=2e-5)
         assert ours >= theirs - 1e-6
 
 
-@pytest.mark.parametrize("tosses", [2, 3])
-def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(tosses: int) -> None:
+@pytest.mark.parametrize("trials", [2, 3])
+def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: int) -> None:
     """Every outcome weighed with its probability, exactly: at least 95 % for each of 99 chances."""
     held = np.zeros(99)
     chances = np.arange(1, 100) / 100
-    for heads in range(tosses + 1):
-        scores = scores_again(measure(ONE, [runs(*[1.0] * heads, *[0.0] * (tosses - heads))]))
+    for successes in range(trials + 1):
+        scores = scores_again(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))]))
         assert scores is not None
         low, high = intervals(scores)
         inside = (low[0] <= chances) & (chances <= high[0])
-        held += inside * comb(tosses, heads) * chances**heads * (1 - chances) ** (tosses - heads)
+        held += inside * comb(trials, successes) * chances**successes * (1 - chances) ** (trials - successes)
 
     assert held.min() >= 0.95 - 1e-9
 
@@ -107,21 +111,21 @@ def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
     assert p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
 
 
-def test_marks_at_the_two_ends_are_believed_to_vary_as_coins_do() -> None:
-    """One mark between the ends, anywhere on the board, and they are no coins."""
+def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
+    """One mark between the ends, anywhere on the board, and they are no trials."""
     ends = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])[:, None]
     between = np.array([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]])[:, None]
 
-    assert measure(THREE, [ends]).believed_again == pytest.approx(BELIEVED_OF_COINS / 3)
+    assert measure(THREE, [ends]).believed_again == pytest.approx(BELIEVED_OF_BINARY / 3)
     assert measure(THREE, [ends, between]).believed_again == pytest.approx(BELIEVED_AGAIN / 3)
-    assert measure(THREE, [ends, between]).tosses.tolist() == [0, 0]
-    assert measure(THREE, [ends]).tosses.tolist() == [pytest.approx(6)]
-    assert measure(ONE, [runs(1.0, 0.0), runs(1.0)]).tosses.tolist() == [2, 1]
-    assert measure(ONE, [runs(1.0, 0.5), runs(1.0)]).tosses.tolist() == [0, 0]
+    assert measure(THREE, [ends, between]).trials.tolist() == [0, 0]
+    assert measure(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
+    assert measure(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
+    assert measure(ONE, [runs(1.0, 0.5), runs(1.0)]).trials.tolist() == [0, 0]
 
 
 @pytest.mark.torture
-def test_two_equal_subjects_of_few_coins_are_seldom_told_apart() -> None:
+def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
     """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5 %."""
     outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
     wrong = 0
@@ -136,7 +140,7 @@ def test_two_equal_subjects_of_few_coins_are_seldom_told_apart() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize(("scenarios", "number"), [(2, 2), (2, 3), (3, 2)])
 def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> None:
-    """Two subjects, 500 boards, every scenario a coin with a chance of its own: 93 % and more."""
+    """Two subjects, 500 boards, every scenario a trial with a chance of its own: 93 % and more."""
     rng = np.random.default_rng(21)
     design = Design(np.full((1, scenarios), 1 / scenarios), np.arange(scenarios))
     held = []

@@ -1,0 +1,130 @@
+"""The indices that several judges give the same subjects: who is lenient, and who to its own kind. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.paired import FEWEST_ELSEWHERE, effect_interval, lone_interval
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.scoring import mean_of
+
+Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
+VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one model on OpenRouter
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """One subject under each judge."""
+
+    label: str
+    indices: tuple[float | None, ...]  # in the judges' order
+    mean: float | None  # over the judges that have an index for most subjects; None where one of them lacks this one
+    spread: float | None  # the highest minus the lowest of the same
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPreference:
+    """What a judge gives its own kind, beside what the others give the same subjects."""
+
+    judge: str  # label
+    whom: Literal["itself", "its family"]
+    family: str | None  # vendor
+    subjects: int
+    own: float  # mean index
+    others: float
+    elsewhere: float | None  # own minus others, over the subjects that are not of its family
+    elsewhere_subjects: int
+    interval: Interval | None  # 95 %, of the preference, over subjects like these; None: `unsaid` says why
+
+    @property
+    def difference(self) -> float:
+        """What it gives more than the others do, in points of the index."""
+        return self.own - self.others
+
+    @property
+    def preference(self) -> float | None:
+        """What it gives its own kind more than it gives anybody more; None where there is nobody else."""
+        return None if self.elsewhere is None else self.difference - self.elsewhere
+
+    @property
+    def unsaid(self) -> str | None:
+        """Why the preference has no interval."""
+        if self.interval is not None:
+            return None
+        if self.elsewhere_subjects < FEWEST_ELSEWHERE:
+            return f"{self.elsewhere_subjects} other subjects, and it takes {FEWEST_ELSEWHERE}"
+        return "all other subjects are given exactly the same"
+
+
+def judging_half(counts: Mapping[str, int], of: int) -> list[str]:
+    """The judges that have at least half of what there is; a judge that has just begun would empty every comparison."""
+    return [judge for judge, count in counts.items() if count and 2 * count >= of]
+
+
+def subject_rows(indices: Indices, judges: Sequence[str], labels: Mapping[str, str]) -> tuple[SubjectRow, ...]:
+    """Every subject that a judge has an index for, the highest mean first; *labels* of subjects by hash."""
+    panel, rows = _panel(indices, judges), []
+    for subject in {subject: None for of in indices.values() for subject in of}:
+        given = {judge: indices.get(judge, {}).get(subject) for judge in judges}
+        there = [index for judge in panel if (index := given[judge]) is not None]
+        whole = len(there) == len(panel) > 1
+        spread = max(there) - min(there) if whole else None
+        rows.append(SubjectRow(labels[subject], tuple(given.values()), mean_of(there) if whole else None, spread))
+    return tuple(sorted(rows, key=lambda row: (-(row.mean if row.mean is not None else -1.0), row.label)))
+
+
+def beside_others(judge: str, indices: Indices, judges: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Subject -> (this judge's index, the mean of the others'), where it and all others that rank most have one."""
+    others = [other for other in _panel(indices, judges) if other != judge]
+    found = {}
+    for subject, index in indices.get(judge, {}).items():
+        mean = mean_of([indices[other].get(subject) for other in others])
+        if mean is not None:
+            found[subject] = (index, mean)
+    return found
+
+
+def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None, Interval | None]:
+    """The mean of one judge's indices minus the others', and its interval over subjects like these."""
+    pairs = list(compared.values())
+    sampled = effect_interval(np.array(pairs).reshape(-1, 2) / 100, (1.0, -1.0))
+    return mean_of([own - others for own, others in pairs]), sampled.scaled(100) if sampled else None
+
+
+def self_preferences(
+    label: str, model: str, compared: Mapping[str, tuple[float, float]], subjects: Mapping[str, ChatModel]
+) -> Iterator[SelfPreference]:
+    """What the judge *model* gives itself, and its family without itself; *compared* as by `beside_others`."""
+    family = family_of(model)
+    itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
+    kin = [s for s in compared if s not in itself and family is not None and family_of(subjects[s].model) == family]
+    apart = {subject: own - others for subject, (own, others) in compared.items()}
+    rest = [difference for subject, difference in apart.items() if subject not in itself and subject not in kin]
+    chosen: Literal["itself", "its family"]
+    for chosen, mine in (("itself", itself), ("its family", kin)):
+        own, others = mean_of([compared[s][0] for s in mine]), mean_of([compared[s][1] for s in mine])
+        if own is not None and others is not None:
+            interval = lone_interval([apart[s] for s in mine], rest)
+            yield SelfPreference(label, chosen, family, len(mine), own, others, mean_of(rest), len(rest), interval)
+
+
+def base_model(model: str) -> str:
+    """A model's id without the way it is served: a judge behind `:free` is the same model."""
+    name, _, variant = model.lower().rpartition(":")
+    return name if variant in VARIANTS else model.lower()
+
+
+def family_of(model: str) -> str | None:
+    """The vendor in front of a model's id; None where there is none."""
+    vendor, slash, _ = model.lower().partition("/")
+    return vendor if slash and vendor else None
+
+
+def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:
+    every = {subject for of in indices.values() for subject in of}
+    return judging_half({judge: len(indices.get(judge, {})) for judge in judges}, len(every))

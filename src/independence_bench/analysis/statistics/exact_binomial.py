@@ -1,0 +1,96 @@
+"""Shares of Bernoulli trials, exactly: their limits, and whether two of them differ. Pure functions on numbers.
+
+A single conversation that is marked at one end of its scale or the other is a Bernoulli trial in each run. Nothing
+about it has to be measured but its share, and with two or three trials no approximation is near enough.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+MOST_TABLES = 2500  # of two shares together: beyond, the limits are near enough
+FEW_TABLES = 600  # up to so many, about 24 trials each, several conversations are held to what chance could do
+_HALVINGS = 50
+_GRID = 200  # chances that are tried, and as many again around the best one
+_SAME = 1e-9
+
+
+def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
+    """The chances at which so many successes or more, or so few or fewer, occur in *outside*/2 of all series.
+
+    C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >= 1 were successes;
+    *outside* in [0, 1] is 1 less the level. Arrays of one shape; limits are in [0, 1].
+    """
+    successes = np.rint(share * trials)
+    low = np.where(successes > 0, _chance(successes, trials, outside / 2), 0.0)
+    # failures are successes of the complement
+    high = np.where(successes < trials, 1 - _chance(trials - successes, trials, outside / 2), 1.0)
+    return np.minimum(low, share), np.maximum(high, share)
+
+
+def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
+    """The success probability at which *successes* or more of *trials* have the probability *wanted*; 0 for none.
+
+    All of them and one of them have a formula, which is most of what is asked for; the others by halving.
+    """
+    found = np.where(
+        successes == trials, wanted ** (1 / trials), np.where(successes == 1, 1 - (1 - wanted) ** (1 / trials), 0)
+    )
+    between = (successes > 1) & (successes < trials)
+    if between.any():
+        successes, trials, wanted = successes[between], trials[between], np.broadcast_to(wanted, found.shape)[between]
+        below, above = np.zeros_like(successes), np.ones_like(successes)
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            less = _at_least(successes, trials, middle) < wanted
+            below, above = np.where(less, middle, below), np.where(less, above, middle)
+        found[between] = below
+    return found
+
+
+def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
+    """The probability of *successes* or more of *trials*."""
+    total = np.zeros_like(successes)
+    for number in np.unique(trials):
+        at = trials == number
+        n = int(number)
+        k = np.arange(n + 1)
+        ways = np.array([float(comb(n, one)) for one in range(n + 1)])
+        p = chance[at][:, None]
+        terms = ways * p**k * (1 - p) ** (n - k)
+        total[at] = np.where(k >= successes[at][:, None], terms, 0.0).sum(axis=1)
+    return total
+
+
+@lru_cache(maxsize=65536)
+def unconditional_p(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
+    """How often two equal binomial shares differ so much or more: the largest probability over their chance.
+
+    G. A. Barnard's unconditional test (Biometrika 34, 1947, 123-138), tables ordered by the pooled score statistic, on
+    both sides. 2 of 2 against 0 of 2 has 2 x p^2 (1 - p)^2, at most 1/8.
+    """
+    x, y = np.arange(trials + 1)[:, None], np.arange(other_trials + 1)[None, :]
+    pooled = (x + y) / (trials + other_trials)
+    spread = pooled * (1 - pooled)
+    apart = np.square(x / trials - y / other_trials) / np.where(spread > 0, spread, 1.0)
+    extreme = apart >= apart[successes, other_successes] - _SAME
+    every = trials + other_trials
+    ways = np.zeros(every + 1)  # of each number of successes in both
+    for i, j in zip(*np.nonzero(extreme), strict=True):
+        ways[i + j] += float(comb(trials, int(i)) * comb(other_trials, int(j)))
+    k = np.arange(every + 1)
+
+    def largest(low: float, high: float) -> tuple[float, float]:
+        chances = np.linspace(low, high, _GRID + 1)[:, None]
+        found = (ways * chances**k * (1 - chances) ** (every - k)).sum(axis=1)
+        best = int(found.argmax())
+        return float(found[best]), float(chances[best, 0])
+
+    p, at = largest(0.0, 0.5)  # above one half it is symmetric
+    nearer, _ = largest(max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0))
+    return min(max(p, nearer), 1.0)

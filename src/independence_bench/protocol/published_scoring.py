@@ -1,0 +1,149 @@
+"""Marks -> index by the rules that published numbers were made by (docs/published-data.md). Pure functions on numbers.
+
+Unlike our own (`scoring`), they
+
+- count marks though others are missing or their transcript is invalid: a dimension that is missing in a run is left
+  out of its index, and a part of one counts as the low end of its scale;
+- leave out a transcript that has all identity marks, each 0, with everything else that it was given;
+- round means in a run and over runs, and make the index of the latter. What is added up is added as floats are, in
+  order, so that `round` gives what it gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import fsum
+
+from independence_bench.protocol.definition import Configuration, Dimension, Protocol
+from independence_bench.protocol.scoring import (
+    OWN,
+    Marks,
+    Rules,
+    RunMarks,
+    RunScore,
+    Scored,
+    Slot,
+    SubjectScore,
+    deviation_of,
+    planned_slots,
+    rescale_sum,
+    scale_ends,
+)
+
+IDENTITY = ("distinctiveness", "non_assistant_likeness", "internal_consistency")
+DECIMALS, INDEX_DECIMALS = 2, 1  # of means, of an index
+Means = Mapping[str, float | None]
+
+
+def is_left_out(marks: Marks) -> bool:
+    """Whether a transcript with these *marks* does not count."""
+    return all(marks.get(name) == 0 for name in IDENTITY)
+
+
+def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
+    """Score every run in *marks*, at least one, and all of them together; where there is no index, no run has one."""
+    runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
+    whole = score_subject(list(runs.values()), protocol)
+    if whole.index is None:
+        runs = {run: replace(one, index=None) for run, one in runs.items()}
+    return runs, whole
+
+
+PUBLISHED = Rules("published", score, partial=True)
+RULES = {rules.name: rules for rules in (OWN, PUBLISHED)}
+
+
+def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]) -> RunScore:
+    """Score one run, pooling *configurations*; *marks* has what was judged, by slot."""
+    left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
+    means: dict[str, float | None] = {}
+    missing: dict[Slot, None] = {}
+    for name, slots in planned_slots(protocol, configurations).items():
+        there = {slot: marks[slot][name] for slot in slots if name in marks.get(slot, {})}
+        missing.update(dict.fromkeys(slot for slot in slots if slot not in there))
+        means[name] = _mean([mark for slot, mark in there.items() if slot not in left_out])
+    sums = {d.name: _sum_of_means(d, [means], protocol) for d in protocol.dimensions}
+    return RunScore(means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out)
+
+
+def score_subject(runs: Sequence[RunScore], protocol: Protocol) -> SubjectScore:
+    """The index of the rounded means over *runs*; None where a part of it is missing in every run."""
+    by_run = [run.means for run in runs]
+    sums = {d.name: _sum_of_means(d, by_run, protocol) for d in protocol.dimensions}
+    needed = [part for d in protocol.dimensions if d.weight for part in _parts(d, protocol)]
+    index = None
+    if all(any(_whole(means, part) for means in by_run) for part in needed):
+        index = _index(protocol, sums)
+    return SubjectScore(
+        runs=len(runs),
+        means={name: _mean([mean for means in by_run if (mean := means[name]) is not None]) for name in runs[0].means},
+        dimensions=_rescaled(sums, protocol),
+        index=None if index is None else round(index, INDEX_DECIMALS),
+        deviation=deviation_of([run.index for run in runs]),
+    )
+
+
+def _sum_of_means(dimension: Dimension, runs: Sequence[Means], protocol: Protocol) -> float | None:
+    """The means of a dimension's marks over *runs*, added up on the marks' scales; None where nothing is there."""
+    total, lacking = [], []
+    for part in _parts(dimension, protocol):
+        mean = _mean([fsum(there) for means in runs if (there := _whole(means, part))])
+        if mean is None:
+            lacking += [protocol.mark(name).low for name in part]
+        else:
+            total.append(mean)
+    return fsum((*total, *lacking)) if total else None
+
+
+def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
+    return {
+        d.name: None if (added := sums[d.name]) is None else rescale_sum(d, added, protocol)
+        for d in protocol.dimensions
+    }
+
+
+def _parts(dimension: Dimension, protocol: Protocol) -> list[tuple[str, ...]]:
+    """The dimension's marks; those that are only given together, by the same scenarios, are one part."""
+    parts: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name in dimension.marks:
+        given_by = tuple(s.id for s in protocol.scenarios if any(mark.name == name for mark in s.marks))
+        parts[given_by] = (*parts.get(given_by, ()), name)
+    return list(parts.values())
+
+
+def _whole(means: Means, part: Sequence[str]) -> list[float]:
+    """The means of all marks of *part*; nothing where one is missing."""
+    there = [mean for name in part if (mean := means[name]) is not None]
+    return there if len(there) == len(part) else []
+
+
+def _index(protocol: Protocol, sums: Means) -> float | None:
+    """The weighted mean of what is there, with every step in floats as the published numbers took it.
+
+    Which step comes first decides what a tie is rounded to: 84.45 is a sum a hair below or above it.
+    """
+    there = [(d, added) for d in protocol.dimensions if d.weight and (added := sums[d.name]) is not None]
+    if not there:
+        return None
+    points = _sum(_percent(d, added, protocol) * (d.weight / 100) for d, added in there)
+    return points / _sum(d.weight / 100 for d, _ in there)
+
+
+def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
+    """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round twice."""
+    low, high = scale_ends(dimension, protocol)
+    far, span = high - added if dimension.inverted else added - low, high - low
+    return far / span * 100 if 100 % span else far * (100 / span)
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return round(_sum(numbers) / len(numbers), DECIMALS) if numbers else None
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """One after the other, each sum rounded to a float; `sum` does so only before Python 3.12."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
