@@ -21,7 +21,7 @@ from scripted import completion
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.injection.attacks import CONTROL, Attack, best_marks, families, fitted
-from independence_bench.judging.injection.talks import known_conversations
+from independence_bench.judging.injection.conversations import known_conversations
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
 from independence_bench.models.messages import Completion
@@ -422,7 +422,7 @@ def test_no_addition_says_what_the_simulated_judge_listens_for() -> None:
         assert not any(phrase in attack.text for phrase in (*HOLDS, *YIELDS))
 
 
-def test_known_talks_show_what_they_are_said_to_show() -> None:
+def test_known_conversations_show_what_they_are_said_to_show() -> None:
     """By the simulated judge's rule: giving in, neither, holding; in as many words as a reply has."""
     assert len({known.scenario for known in known_conversations()}) == 3
     for known in known_conversations():

@@ -31,8 +31,8 @@ from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed
 from independence_bench.engine.run import Report
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.injection.attacks import CONTROL, families
+from independence_bench.judging.injection.conversations import known_conversations
 from independence_bench.judging.injection.pairs import AttackPair, AttackSummary, ProbeFindings, all_pairs, findings
-from independence_bench.judging.injection.talks import known_conversations
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import judge_request, rubric_hash
 from independence_bench.models.client import Client
@@ -327,7 +327,7 @@ def test_a_pair_differs_in_the_addition_alone() -> None:
         assert pair.attacked.rubric_hash == pair.plain.rubric_hash
 
 
-def test_the_shipped_protocol_has_what_the_talks_need() -> None:
+def test_the_shipped_protocol_has_what_the_conversations_need() -> None:
     """Every pair once, in as many families as there are."""
     assert len({pair.title for pair in PAIRS}) == len(PAIRS) == 9 * sum(len(f.attacks) for f in families())
     assert len({pair.attacked.key("") for pair in PAIRS}) == len(PAIRS)

@@ -20,15 +20,8 @@ import numpy as np
 from independence_bench.analysis.compare_subjects import Compared, all_compared, values_of
 from independence_bench.analysis.configurations import Index, change_between, order_of
 from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again
-from independence_bench.analysis.statistics.intervals import (
-    Interval,
-    Scores,
-    intervals,
-    joined,
-    p_values,
-    smallest_seen,
-)
 from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.uncertainty import (
     INDEX,
@@ -68,7 +61,7 @@ class ConfigurationScores:
         return bool(measures) and measures[INDEX].measured.run_effects.beyond
 
     @cached_property
-    def scores(self) -> Mapping[Compared, Scores]:
+    def scores(self) -> Mapping[Compared, intervals.Scores]:
         """Of the board's ranked rows, in their order, what an interval needs; {} where nothing says how sure they are.
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
@@ -78,7 +71,7 @@ class ConfigurationScores:
             return {}
         marks = [row.marks for row in board.ranked]
         alone = measure_scenarios(board.protocol, (self.configuration,), marks)
-        found: dict[Compared, Scores] = {}
+        found: dict[Compared, intervals.Scores] = {}
         for scenario, dimension in all_compared(board.protocol):
             name = dimension or INDEX
             measure = sureness.measures[name] if scenario is None else alone[name, scenario]
@@ -153,7 +146,7 @@ def configuration_differences(first: SubjectScores, second: SubjectScores) -> Co
     every = list(first.place.scores)
     one, other = _column(first.place, every, first.number), _column(second.place, every, second.number)
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
-    columns = (smallest_seen(other, one).tolist(), p_values(other, one, more).tolist())
+    columns = (intervals.smallest_seen(other, one).tolist(), intervals.p_values(other, one, more).tolist())
     found = {}
     for compared, before, after, seen, p in zip(every, _indices(one), _indices(other), *columns, strict=True):
         change = change_between(before, after)
@@ -172,14 +165,14 @@ def _values(place: ConfigurationScores, row: Row) -> dict[Compared, float]:
     return values_of(place.board.protocol, (place.configuration,), score, row.marks)
 
 
-def _column(place: ConfigurationScores, every: Sequence[Compared], number: int) -> Scores:
+def _column(place: ConfigurationScores, every: Sequence[Compared], number: int) -> intervals.Scores:
     """Of one subject: all of *every*, one after the other."""
     at = np.array([number])
-    return joined([place.scores[one].at(at) for one in every])
+    return intervals.joined([place.scores[one].at(at) for one in every])
 
 
-def _indices(scores: Scores) -> list[Index]:
+def _indices(scores: intervals.Scores) -> list[Index]:
     """Each with its interval, in [0, 100]."""
-    low, high = intervals(scores)
+    low, high = intervals.intervals(scores)
     ends = zip(scores.mean.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [(100 * mean, Interval(a, b).scaled(100)) for mean, a, b in ends]
+    return [(100 * mean, intervals.Interval(a, b).scaled(100)) for mean, a, b in ends]

@@ -11,7 +11,7 @@ Runs of two configurations have nothing in common but the subject and the scenar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
@@ -30,6 +30,7 @@ Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the s
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
 Pair = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
 Factor = Literal["system", "delivery", "interaction"]
+Weights = tuple[tuple[float, Configuration], ...]  # on the configurations that an effect compares; they add up to 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +56,10 @@ class Effect:
     level: str
     base: str
     within: str | None
-    weights: tuple[tuple[float, Configuration], ...]  # on the configurations that it compares; they add up to 0
     subjects: int = 0
     points: float = 0.0
     sampled: Interval | None = None  # at 95 %, in points; None: fewer than three subjects
     again: Interval | None = None  # None: how the runs of one of the subjects vary is not known
-
-    def in_subject(self, indices: Indices) -> SubjectEffect | None:
-        """The effect in one subject alone; None where it lacks one of the configurations."""
-        if any(configuration not in indices for _, configuration in self.weights):
-            return None
-        return _weighted([(weight, *indices[configuration]) for weight, configuration in self.weights])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +107,13 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     whole = [there for there in indices.values() if len(there) == len(played)]
     places = [_place(configuration, list(indices.values()), whole) for configuration in played]
     systems = [name for name, _ in mine[0].protocol.systems if any(c.system == name for c in played)]
-    effects = tuple(e for one in _possible_effects(systems) if (e := _measured(one, list(indices.values()))))
-    spreads = [_spread(labels[hash_], there, played, effects) for hash_, there in indices.items() if len(there) > 1]
+    measured = [(_measured(*one, list(indices.values())), one[1]) for one in _possible_effects(systems)]
+    effects = {effect: weights for effect, weights in measured if effect is not None}
+    spreads = [
+        _spread(labels[hash_], there, played, effects.values()) for hash_, there in indices.items() if len(there) > 1
+    ]
     spreads.sort(key=lambda spread: spread.label)
-    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), effects)
+    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
@@ -142,9 +139,9 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
     return indices, labels
 
 
-def _spread(label: str, there: Indices, played: Sequence[Configuration], effects: Sequence[Effect]) -> SubjectIndices:
+def _spread(label: str, there: Indices, played: Sequence[Configuration], effects: Iterable[Weights]) -> SubjectIndices:
     indices, intervals = zip(*(there.get(configuration, (None, None)) for configuration in played), strict=True)
-    return SubjectIndices(label, indices, intervals, tuple(effect.in_subject(there) for effect in effects))
+    return SubjectIndices(label, indices, intervals, tuple(_in_subject(weights, there) for weights in effects))
 
 
 def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
@@ -164,14 +161,14 @@ def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Seq
 # ---------------------------------------------------------------- effects
 
 
-def _possible_effects(systems: Sequence[str]) -> list[Effect]:
+def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
     """Every effect that there may be, not measured yet: both factors, then their interaction.
 
     The first of *systems* is what the others are compared with.
     """
     user, tool = DELIVERIES
     base, *levels = systems
-    found: list[Effect] = []
+    found: list[tuple[Effect, Weights]] = []
     for level in levels:
         prompts: dict[str, Pair] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
         found += _of_factor("system", level, base, prompts)
@@ -179,26 +176,26 @@ def _possible_effects(systems: Sequence[str]) -> list[Effect]:
     found += _of_factor("delivery", tool, user, ways)
     for level in levels:
         (a, b), (c, d) = ways[level], ways[base]
-        found.append(Effect("interaction", level, base, None, ((1, a), (-1, b), (-1, c), (1, d))))
+        found.append((Effect("interaction", level, base, None), ((1, a), (-1, b), (-1, c), (1, d))))
     return found
 
 
-def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Pair]) -> list[Effect]:
+def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Pair]) -> list[tuple[Effect, Weights]]:
     """The main effect, where the other factor has two levels or more, then the effect within each of those."""
     share = 1 / len(pairs)
     every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))
-    main = [Effect(factor, level, base, None, every)] if len(pairs) > 1 else []
-    return [*main, *(Effect(factor, level, base, name, ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
+    main = [(Effect(factor, level, base, None), every)] if len(pairs) > 1 else []
+    return [*main, *((Effect(factor, level, base, name), ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
 
 
-def _measured(effect: Effect, subjects: Sequence[Indices]) -> Effect | None:
+def _measured(effect: Effect, weights: Weights, subjects: Sequence[Indices]) -> Effect | None:
     """*effect* over the subjects that have all of it; None where nobody has."""
-    there = [(indices, one) for indices in subjects if (one := effect.in_subject(indices))]
+    there = [(indices, one) for indices in subjects if (one := _in_subject(weights, indices))]
     points = mean_of([one.points for _, one in there])
     if points is None:
         return None
-    scores = np.array([[indices[c][0] / 100 for _, c in effect.weights] for indices, _ in there])
-    sampled = effect_interval(scores, [weight for weight, _ in effect.weights])
+    scores = np.array([[indices[c][0] / 100 for _, c in weights] for indices, _ in there])
+    sampled = effect_interval(scores, [weight for weight, _ in weights])
     return replace(
         effect,
         subjects=len(there),
@@ -206,6 +203,13 @@ def _measured(effect: Effect, subjects: Sequence[Indices]) -> Effect | None:
         sampled=sampled.scaled(100) if sampled else None,
         again=_joined([(1 / len(there), one.points, one.again) for _, one in there]),
     )
+
+
+def _in_subject(weights: Weights, indices: Indices) -> SubjectEffect | None:
+    """The effect in one subject alone; None where it lacks one of the configurations."""
+    if any(configuration not in indices for _, configuration in weights):
+        return None
+    return _weighted([(weight, *indices[configuration]) for weight, configuration in weights])
 
 
 def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:

@@ -20,17 +20,8 @@ from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import Results, judgements_of, results_of
 from independence_bench.analysis.spending import NOT_BOUGHT, answer_dollars
+from independence_bench.analysis.statistics import d_study
 from independence_bench.analysis.statistics.composite_components import composite_components
-from independence_bench.analysis.statistics.d_study import (
-    Coefficients,
-    Option,
-    Sources,
-    StratumPrice,
-    cheapest,
-    coefficients,
-    option,
-    sources_of,
-)
 from independence_bench.analysis.statistics.variance_components import (
     Components,
     Floats,
@@ -60,7 +51,7 @@ class ReliabilityRow:
     counts: bool  # in the index
     scenarios: int
     components: Components
-    played: Coefficients | None  # as it was played: all of the scenarios, the usual runs, these judges
+    played: d_study.Coefficients | None  # as it was played: all of the scenarios, the usual runs, these judges
     error: float | None  # standard error of its E rho^2, for other subjects
     more: tuple[float | None, ...]  # E rho^2 of every design in `Reliability.designs`
 
@@ -81,8 +72,8 @@ class Reliability:
     index: ReliabilityRow
     spread: float | None  # points: standard deviation of the subjects' indices
     target: float
-    played: Option | None  # what a subject takes now
-    options: tuple[Option, ...]  # that reach the target, the cheapest first; empty: none does
+    played: d_study.Option | None  # what a subject takes now
+    options: tuple[d_study.Option, ...]  # that reach the target, the cheapest first; empty: none does
 
 
 # ---------------------------------------------------------------- whose boards
@@ -122,7 +113,7 @@ class _Study:
 
 
 def measure_reliability(
-    boards: Sequence[Board], prices: Mapping[str, StratumPrice], target: float = TARGET
+    boards: Sequence[Board], prices: Mapping[str, d_study.StratumPrice], target: float = TARGET
 ) -> Reliability:
     """The reliability of what *boards* rank: of one configuration, one for each judge, at least one.
 
@@ -152,8 +143,8 @@ def measure_reliability(
         index=index,
         spread=_spread([of_subject[0].score.index or 0.0 for of_subject in rows]),
         target=target,
-        played=option(sources, known, [1] * len(names), usual, len(boards)) if sources else None,
-        options=tuple(cheapest(sources, known, target)) if sources else (),
+        played=d_study.option(sources, known, [1] * len(names), usual, len(boards)) if sources else None,
+        options=tuple(d_study.cheapest(sources, known, target)) if sources else (),
     )
 
 
@@ -216,7 +207,7 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
     components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
-    sources, *left_out = (sources_of(one) for one in (components.estimates, *components.left_out))
+    sources, *left_out = (d_study.sources_of(one) for one in (components.estimates, *components.left_out))
     counts = dimension is not None and dimension.weight > 0
     title = mark.name.replace("_", " ")
     return _row(title, None, counts, len(given_by), components, [len(given_by)], sources, left_out, study)
@@ -224,7 +215,7 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
 
 def _of_points(
     title: str, experiments: Sequence[str], points: Mapping[str, float], study: _Study
-) -> tuple[ReliabilityRow, Sources | None]:
+) -> tuple[ReliabilityRow, d_study.Sources | None]:
     """The points of some experiments together, each of them a stratum."""
     weights = mark_weights(study.protocol, study.configurations)
     strata = {
@@ -237,7 +228,7 @@ def _of_points(
     shares = _shares({name: weights[name] for name in strata}, study)
     whole = composite_components(shares, to_be_had, list(strata.values()))
     components = Components(whole.estimates, tuple(one.estimates for one in whole.left_out))
-    sources, *left_out = (sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out))
+    sources, *left_out = (d_study.sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out))
     scenarios = [1] * len(experiments)
     row = _row(title, fsum(to_be_had), True, len(strata), components, scenarios, sources, left_out, study)
     return row, sources
@@ -250,14 +241,14 @@ def _row(
     number: int,
     components: Components,
     scenarios: Sequence[int],
-    sources: Sources | None,
-    left_out: Sequence[Sources | None],
+    sources: d_study.Sources | None,
+    left_out: Sequence[d_study.Sources | None],
     study: _Study,
 ) -> ReliabilityRow:
     """*scenarios*: of each stratum, as often as in *sources*; *left_out*: sources without each subject."""
 
-    def relative(one: Sources | None, times: int, runs: int) -> float | None:
-        return coefficients(one, [times * n for n in scenarios], runs, study.judges).relative if one else None
+    def relative(one: d_study.Sources | None, times: int, runs: int) -> float | None:
+        return d_study.coefficients(one, [times * n for n in scenarios], runs, study.judges).relative if one else None
 
     return ReliabilityRow(
         title=title,
@@ -265,7 +256,7 @@ def _row(
         counts=counts,
         scenarios=number,
         components=components,
-        played=coefficients(sources, scenarios, study.runs, study.judges) if sources else None,
+        played=d_study.coefficients(sources, scenarios, study.runs, study.judges) if sources else None,
         error=jackknife([relative(one, 1, study.runs) for one in left_out]),
         more=tuple(relative(sources, times, runs) for times, runs in study.designs),
     )
@@ -298,7 +289,7 @@ def _mean_share(worths: Sequence[MarkWeight], slots: Sequence[Slot], marks: Mapp
 # ---------------------------------------------------------------- prices
 
 
-def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, StratumPrice]:
+def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_study.StratumPrice]:
     """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
 
     Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
@@ -314,7 +305,7 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, St
         names = {scenario.id for scenario in mine}
         played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
         of_one = sum_of([judged.get(scenario.id) for scenario in mine])
-        prices[experiment.name] = StratumPrice(
+        prices[experiment.name] = d_study.StratumPrice(
             replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
             judgements=asked * len(configurations) * len(mine),
             reply_dollars=sum_of([dollars.get(script) for script in played]),

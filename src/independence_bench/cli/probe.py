@@ -10,7 +10,7 @@ from independence_bench.cli.progress import Watch
 from independence_bench.cli.trust import gate
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.session import Limits, Preview, RunOptions
-from independence_bench.judging.injection import talks
+from independence_bench.judging.injection import conversations
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.injection_view import probe_json, probe_view
@@ -30,7 +30,7 @@ def carry_out_probe(
 
     *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
     """
-    protocol, files = load_with_files(talks.PROTOCOL)
+    protocol, files = load_with_files(conversations.PROTOCOL)
     options = RunOptions(
         protocol=protocol,
         files=files,

@@ -15,33 +15,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 
+from independence_bench.protocol import scoring
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
-from independence_bench.protocol.scoring import (
-    OWN,
-    Marks,
-    Rules,
-    RunMarks,
-    RunScore,
-    Scored,
-    Slot,
-    SubjectScore,
-    deviation_of,
-    planned_slots,
-    rescale_sum,
-    scale_ends,
-)
 
 IDENTITY = ("distinctiveness", "non_assistant_likeness", "internal_consistency")
 DECIMALS, INDEX_DECIMALS = 2, 1  # of means, of an index
 Means = Mapping[str, float | None]
 
 
-def is_left_out(marks: Marks) -> bool:
+def is_left_out(marks: scoring.Marks) -> bool:
     """Whether a transcript with these *marks* does not count."""
     return all(marks.get(name) == 0 for name in IDENTITY)
 
 
-def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
+def score(protocol: Protocol, configurations: Sequence[Configuration], marks: scoring.RunMarks) -> scoring.Scored:
     """Score every run in *marks*, at least one, and all of them together; where there is no index, no run has one."""
     runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
     whole = score_subject(list(runs.values()), protocol)
@@ -50,24 +37,26 @@ def score(protocol: Protocol, configurations: Sequence[Configuration], marks: Ru
     return runs, whole
 
 
-PUBLISHED = Rules("published", score, partial=True)
-RULES = {rules.name: rules for rules in (OWN, PUBLISHED)}
+PUBLISHED = scoring.Rules("published", score, partial=True)
+RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
-def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]) -> RunScore:
+def score_run(
+    protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[scoring.Slot, scoring.Marks]
+) -> scoring.RunScore:
     """Score one run, pooling *configurations*; *marks* has what was judged, by slot."""
     left_out = tuple(slot for slot, given in marks.items() if is_left_out(given))
     means: dict[str, float | None] = {}
-    missing: dict[Slot, None] = {}
-    for name, slots in planned_slots(protocol, configurations).items():
+    missing: dict[scoring.Slot, None] = {}
+    for name, slots in scoring.planned_slots(protocol, configurations).items():
         there = {slot: marks[slot][name] for slot in slots if name in marks.get(slot, {})}
         missing.update(dict.fromkeys(slot for slot in slots if slot not in there))
         means[name] = _mean([mark for slot, mark in there.items() if slot not in left_out])
     sums = {d.name: _sum_of_means(d, [means], protocol) for d in protocol.dimensions}
-    return RunScore(means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out)
+    return scoring.RunScore(means, _rescaled(sums, protocol), _index(protocol, sums), tuple(missing), left_out)
 
 
-def score_subject(runs: Sequence[RunScore], protocol: Protocol) -> SubjectScore:
+def score_subject(runs: Sequence[scoring.RunScore], protocol: Protocol) -> scoring.SubjectScore:
     """The index of the rounded means over *runs*; None where a part of it is missing in every run."""
     by_run = [run.means for run in runs]
     sums = {d.name: _sum_of_means(d, by_run, protocol) for d in protocol.dimensions}
@@ -75,12 +64,12 @@ def score_subject(runs: Sequence[RunScore], protocol: Protocol) -> SubjectScore:
     index = None
     if all(any(_whole(means, part) for means in by_run) for part in needed):
         index = _index(protocol, sums)
-    return SubjectScore(
+    return scoring.SubjectScore(
         runs=len(runs),
         means={name: _mean([mean for means in by_run if (mean := means[name]) is not None]) for name in runs[0].means},
         dimensions=_rescaled(sums, protocol),
         index=None if index is None else round(index, INDEX_DECIMALS),
-        deviation=deviation_of([run.index for run in runs]),
+        deviation=scoring.deviation_of([run.index for run in runs]),
     )
 
 
@@ -98,7 +87,7 @@ def _sum_of_means(dimension: Dimension, runs: Sequence[Means], protocol: Protoco
 
 def _rescaled(sums: Means, protocol: Protocol) -> dict[str, float | None]:
     return {
-        d.name: None if (added := sums[d.name]) is None else rescale_sum(d, added, protocol)
+        d.name: None if (added := sums[d.name]) is None else scoring.rescale_sum(d, added, protocol)
         for d in protocol.dimensions
     }
 
@@ -132,7 +121,7 @@ def _index(protocol: Protocol, sums: Means) -> float | None:
 
 def _percent(dimension: Dimension, added: float, protocol: Protocol) -> float:
     """A dimension in [0, 100]: 8.94 of 10 is 8.94 x 10, not 8.94 / 10 x 100, which floats round twice."""
-    low, high = scale_ends(dimension, protocol)
+    low, high = scoring.scale_ends(dimension, protocol)
     far, span = high - added if dimension.inverted else added - low, high - low
     return far / span * 100 if 100 % span else far * (100 / span)
 

@@ -86,7 +86,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audit:
         protocol,
         rules.name,
         tuple(findings),
-        len(evidence.told),
+        len(evidence.conversations),
         evidence.bodies.replies,
         evidence.bodies.verdicts,
         sum(len(board.ranked) for board in evidence.boards),

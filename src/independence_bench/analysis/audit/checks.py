@@ -20,7 +20,7 @@ from independence_bench.protocol.published_scoring import is_left_out
 from independence_bench.protocol.scoring import Marks
 from independence_bench.store.results import Judgement
 
-_OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `verdict` words it
+_OUTSIDE = re.compile(r", not a (?:whole )?number from ")  # as `judging.output` words it
 TINY = 1e-9  # points of an index: what two sums of the same numbers may differ in
 
 
@@ -41,10 +41,10 @@ class Occurrence:
 Occurrences = Iterator[Occurrence]
 
 
-def _at(told: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
-    about = told.row
+def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
+    about = played.row
     return Occurrence(
-        about.subject_hash, told.label, about.run, told.configuration, told.scenario.id, about.id, judge, detail
+        about.subject_hash, played.label, about.run, played.configuration, played.scenario.id, about.id, judge, detail
     )
 
 
@@ -64,24 +64,24 @@ def damaged(evidence: AuditEvidence) -> Occurrences:
     """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
     said = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
-    for told in evidence.told:
-        judged = [(one.key, evidence.judges[one.judge_hash]) for one in evidence.of(told)]
-        for key, judge in (*((key, None) for key in told.keys), *judged):
+    for played in evidence.conversations:
+        judged = [(one.key, evidence.judges[one.judge_hash]) for one in evidence.of(played)]
+        for key, judge in (*((key, None) for key in played.keys), *judged):
             if key in said:
                 seen.add(key)
-                yield _at(told, said[key], judge)
+                yield _at(played, said[key], judge)
     yield from (_everywhere(f"{said[key]}: call {key[:16]}") for key in sorted(said.keys() - seen))
 
 
 def other_indices(evidence: AuditEvidence) -> Occurrences:
     """Rows whose index is another one when it is made of the marks as they were read again."""
-    told = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
+    there = _by_slot(evidence)
     for board in evidence.boards:
         for row in board.rows:
             if row.score.index is None:
                 continue
             again = {
-                run: {slot: _read_again(evidence, board, told.get((row.subject.hash, run, *slot)), marks)
+                run: {slot: _read_again(evidence, board, there.get((row.subject.hash, run, *slot)), marks)
                       for slot, marks in row.marks.get(run, {}).items()}
                 for run in row.runs
             }  # fmt: skip
@@ -91,9 +91,9 @@ def other_indices(evidence: AuditEvidence) -> Occurrences:
                 yield _of(row, board, f"shown as {row.score.index:.2f}, from the raw replies {shown}")
 
 
-def _read_again(evidence: AuditEvidence, board: Board, told: AuditedConversation | None, marks: Marks) -> Marks:
+def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks) -> Marks:
     """The marks of one conversation as its judge's raw reply has them; those that are stored where there is none."""
-    for judgement in evidence.of(told) if told else ():
+    for judgement in evidence.of(played) if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
             if judgement.key in evidence.bodies.marks:
                 return evidence.bodies.marks[judgement.key]
@@ -114,10 +114,10 @@ def other_words(evidence: AuditEvidence) -> Occurrences:
 def outside_scale(evidence: AuditEvidence) -> Occurrences:
     """Marks outside their scale: counted, or thrown away with the judgement that they are in."""
 
-    def wrong(judgement: Judgement, told: AuditedConversation) -> str | None:
+    def wrong(judgement: Judgement, played: AuditedConversation) -> str | None:
         if judgement.reason is not None:
             return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
-        scales = {mark.name: mark for mark in told.scenario.marks}
+        scales = {mark.name: mark for mark in played.scenario.marks}
         outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
         return f"counted: {', '.join(outside)}" if outside else None
 
@@ -125,18 +125,18 @@ def outside_scale(evidence: AuditEvidence) -> Occurrences:
 
 
 def _judged(evidence: AuditEvidence, wrong: Callable[[Judgement, AuditedConversation], str | None]) -> Occurrences:
-    for told in evidence.told:
-        for judgement in evidence.of(told):
-            if (detail := wrong(judgement, told)) is not None:
-                yield _at(told, detail, evidence.judges[judgement.judge_hash])
+    for played in evidence.conversations:
+        for judgement in evidence.of(played):
+            if (detail := wrong(judgement, played)) is not None:
+                yield _at(played, detail, evidence.judges[judgement.judge_hash])
 
 
 def _replies(evidence: AuditEvidence, wrong: Callable[[AuditedConversation, str, Line], str | None]) -> Occurrences:
     """The replies, by conversation, key and line, of which *wrong* says what is wrong."""
-    for told in evidence.told:
-        for key, line in told.replies:
-            if (detail := wrong(told, key, line)) is not None:
-                yield _at(told, f"{line.name}: {detail}")
+    for played in evidence.conversations:
+        for key, line in played.replies:
+            if (detail := wrong(played, key, line)) is not None:
+                yield _at(played, f"{line.name}: {detail}")
 
 
 # ---------------------------------------------------------------- what the model was not shown, or should not have been
@@ -144,31 +144,31 @@ def _replies(evidence: AuditEvidence, wrong: Callable[[AuditedConversation, str,
 
 def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose later turns answer another reply than the one that is on record for it."""
-    for told in evidence.told:
+    for played in evidence.conversations:
         before = ""
-        said: list[str] = [evidence.protocol.tool_role.greeting] if told.row.delivery == "tool_role" else []
-        keys = {line.name: key for key, line in told.replies}
-        for line in told.transcript.lines:
+        said: list[str] = [evidence.protocol.tool_role.greeting] if played.row.delivery == "tool_role" else []
+        keys = {line.name: key for key, line in played.replies}
+        for line in played.transcript.lines:
             if line.speaker == "human":
                 before = line.text
                 continue
             key = keys.get(line.name)
-            if key and (detail := _other_reply(evidence, told, key, line.text, before, said)):
-                yield _at(told, f"{line.name}: {detail}")
+            if key and (detail := _other_reply(evidence, played, key, line.text, before, said)):
+                yield _at(played, f"{line.name}: {detail}")
             said.append(line.text)
 
 
 def _other_reply(
-    evidence: AuditEvidence, told: AuditedConversation, key: str, text: str, before: str, said: list[str]
+    evidence: AuditEvidence, played: AuditedConversation, key: str, text: str, before: str, said: list[str]
 ) -> str | None:
     bodies = evidence.bodies
     others = bodies.replaced.get(key, [])
     if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
-        others = [*others, *loose_replies(bodies, told, before)]
+        others = [*others, *loose_replies(bodies, played, before)]
     if any(other.strip() != text.strip() for other in others):
         return "its own record says other words than the later turns answer"
     history = bodies.histories.get(key)
-    if history is not None and _bare(history) != _bare(said) and told.row.state == "complete":
+    if history is not None and _bare(history) != _bare(said) and played.row.state == "complete":
         return "it was asked with other replies in its history than the conversation has"
     return None
 
@@ -180,16 +180,16 @@ def _bare(texts: Iterable[str]) -> str:
 
 def known_futures(evidence: AuditEvidence) -> Occurrences:
     """Replies in whose history stands a reply that the script asks for later."""
-    for told in evidence.told:
-        asks = told.scenario.asks
-        texts = {line.name: line.text.strip() for _, line in told.replies}
-        for key, line in told.replies:
+    for played in evidence.conversations:
+        asks = played.scenario.asks
+        texts = {line.name: line.text.strip() for _, line in played.replies}
+        for key, line in played.replies:
             if line.name in asks:
                 turn = asks.index(line.name)
                 there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
                 there -= {"", *(texts.get(name, "") for name in asks[:turn])}
                 if later := [name for name in asks[turn + 1 :] if texts.get(name, "") in there]:
-                    yield _at(told, f"{line.name} was asked with {', '.join(later)} in its history")
+                    yield _at(played, f"{line.name} was asked with {', '.join(later)} in its history")
 
 
 # ---------------------------------------------------------------- replies
@@ -197,48 +197,48 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
 
 def judged_debris(evidence: AuditEvidence) -> Occurrences:
     """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
-    for told in evidence.told:
-        if not evidence.marked(told):
+    for played in evidence.conversations:
+        if not evidence.marked(played):
             continue
-        empty = [(line.name, line.text) for _, line in told.replies if not is_words(line.text)]
+        empty = [(line.name, line.text) for _, line in played.replies if not is_words(line.text)]
         for name, text in empty:
             said = f"“{text.strip()[:20]}”" if text.strip() else "empty"
-            yield _at(told, f"{name} is {said}, judged")
-        name, _, reason = (told.row.reason or "").partition(": ")
-        if name in told.scenario.asks and name not in dict(empty):
-            yield _at(told, f"{name}: {reason}, judged")
+            yield _at(played, f"{name} is {said}, judged")
+        name, _, reason = (played.row.reason or "").partition(": ")
+        if name in played.scenario.asks and name not in dict(empty):
+            yield _at(played, f"{name}: {reason}, judged")
 
 
 def cut_off(evidence: AuditEvidence) -> Occurrences:
     """Conversations that count and have replies that the token limit cut off."""
-    for told in evidence.told:
-        if told.row.cut_off and told.row.state == "complete":
-            yield _at(told, f"{told.row.cut_off} of {told.row.replies} replies cut off")
+    for played in evidence.conversations:
+        if played.row.cut_off and played.row.state == "complete":
+            yield _at(played, f"{played.row.cut_off} of {played.row.replies} replies cut off")
 
 
 def thrown_away(evidence: AuditEvidence) -> Occurrences:
     """Rejected replies that are answers by our rules, however short."""
-    for told in evidence.told:
-        for key in told.keys:
+    for played in evidence.conversations:
+        for key in played.keys:
             if key in evidence.bodies.thrown_away:
-                yield _at(told, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer")
+                yield _at(played, f"“{evidence.bodies.thrown_away[key][:60]}” was rejected as no answer")
 
 
 def unrecorded(evidence: AuditEvidence) -> Occurrences:
     """Replies and judgements without a raw body: they stand in the store, and nothing shows that they came so."""
-    for told in evidence.told:
-        for key, line in told.replies:
+    for played in evidence.conversations:
+        for key, line in played.replies:
             if key in evidence.bodies.silent:
-                yield _at(told, f"{line.name} has no record of its own")
+                yield _at(played, f"{line.name} has no record of its own")
     yield from _judged(evidence, lambda one, _: "no raw reply" if one.key in evidence.bodies.silent else None)
 
 
 def invalid(evidence: AuditEvidence) -> Occurrences:
     """Whole conversations that our rules do not count."""
-    for told in evidence.told:
-        if told.row.state == "invalid" and not told.lacking:
-            judged = ", judged all the same" if evidence.marked(told) else ""
-            yield _at(told, f"{told.row.reason}{judged}")
+    for played in evidence.conversations:
+        if played.row.state == "invalid" and not played.lacking:
+            judged = ", judged all the same" if evidence.marked(played) else ""
+            yield _at(played, f"{played.row.reason}{judged}")
 
 
 # ---------------------------------------------------------------- what is missing
@@ -246,25 +246,32 @@ def invalid(evidence: AuditEvidence) -> Occurrences:
 
 def missing(evidence: AuditEvidence) -> Occurrences:
     """Conversations that a run should have and that are not there, or not to their end."""
-    there = {(one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.told}
-    played: dict[str, set[int]] = defaultdict(set)
-    for one in evidence.told:
-        played[one.row.subject_hash].add(one.row.run)
+    there = _by_slot(evidence)
+    runs: dict[str, set[int]] = defaultdict(set)
+    for one in evidence.conversations:
+        runs[one.row.subject_hash].add(one.row.run)
     planned = {
         (row.subject.hash, run, configuration, scenario.id): row.label
         for board in evidence.boards
         for row in board.rows
-        for run in sorted(row.runs or played[row.subject.hash])
+        for run in sorted(row.runs or runs[row.subject.hash])
         for configuration in board.configurations
         for scenario in evidence.protocol.scenarios
     }
-    for place, label in planned.items():
-        told = there.get(place)
-        if told is None:
-            subject, run, configuration, scenario_id = place
+    for slot, label in planned.items():
+        played = there.get(slot)
+        if played is None:
+            subject, run, configuration, scenario_id = slot
             yield Occurrence(subject, label, run, configuration, scenario_id, "", None, "not played")
-        elif told.lacking:
-            yield _at(told, f"without its end: {', '.join(told.lacking)}")
+        elif played.lacking:
+            yield _at(played, f"without its end: {', '.join(played.lacking)}")
+
+
+def _by_slot(evidence: AuditEvidence) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
+    """Subject's hash, run, configuration and scenario -> conversation."""
+    return {
+        (one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.conversations
+    }
 
 
 def not_judged(evidence: AuditEvidence) -> Occurrences:
@@ -279,12 +286,12 @@ def judge_failed(evidence: AuditEvidence) -> Occurrences:
 
 def _without_marks(evidence: AuditEvidence, why: Callable[[Judgement | None], str | None]) -> Occurrences:
     for board in evidence.boards:
-        for told in evidence.told:
-            if told.configuration not in board.configurations or told.row.state != "complete":
+        for played in evidence.conversations:
+            if played.configuration not in board.configurations or played.row.state != "complete":
                 continue
-            mine = (one for one in evidence.of(told) if evidence.judges[one.judge_hash] == board.judge)
+            mine = (one for one in evidence.of(played) if evidence.judges[one.judge_hash] == board.judge)
             if (reason := why(next(mine, None))) is not None:
-                yield _at(told, reason, board.judge)
+                yield _at(played, reason, board.judge)
 
 
 # ---------------------------------------------------------------- rows
@@ -300,20 +307,20 @@ def runs_of_one(evidence: AuditEvidence) -> Occurrences:
 
 def excluded(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are excluded from the ranking, whoever judged them."""
-    told: dict[tuple[str, tuple[Configuration, ...]], Occurrence] = {}
+    found: dict[tuple[str, tuple[Configuration, ...]], Occurrence] = {}
     for board in evidence.boards:
         for row in board.incomplete:
             if row.excluded is not None:
                 place = _of(row, board, row.excluded)
-                told.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
-    yield from told.values()
+                found.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
+    yield from found.values()
 
 
 def broken_pins(evidence: AuditEvidence) -> Occurrences:
     """Replies that were served by somebody else than the provider that the subject is pinned to."""
 
-    def wrong(told: AuditedConversation, key: str, _: Line) -> str | None:
-        pin, served = told.subject.provider, evidence.bodies.served.get(key)
+    def wrong(played: AuditedConversation, key: str, _: Line) -> str | None:
+        pin, served = played.subject.provider, evidence.bodies.served.get(key)
         return f"pinned to {pin}, served by {served}" if pin and served and not _is_provider(served, pin) else None
 
     yield from _replies(evidence, wrong)
@@ -331,16 +338,16 @@ def _letters(text: str) -> str:
 
 def unproven_pins(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are pinned to a provider and of whose replies none says who served it."""
-    for subject, several in _by_subject(evidence, lambda told: bool(told.subject.provider)):
-        if not any(key in evidence.bodies.served for told in several for key in told.keys):
+    for subject, several in _by_subject(evidence, lambda played: bool(played.subject.provider)):
+        if not any(key in evidence.bodies.served for played in several for key in played.keys):
             pin = several[0].subject.provider
             yield _subject_wide(*subject, f"pinned to {pin}; no reply says who served it")
 
 
 def mixed_judges(evidence: AuditEvidence) -> Occurrences:
     """Subjects whose marks come from several judges, none of which judged everything."""
-    for subject, several in _by_subject(evidence, lambda told: told.row.state == "complete"):
-        judged = [{one.judge_hash for one in evidence.of(told)} for told in several]
+    for subject, several in _by_subject(evidence, lambda played: played.row.state == "complete"):
+        judged = [{one.judge_hash for one in evidence.of(played)} for played in several]
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
@@ -352,8 +359,8 @@ def _by_subject(
 ) -> Iterable[tuple[tuple[str, str], list[AuditedConversation]]]:
     """((subject's hash, its label), its conversations that are *wanted*)."""
     found: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
-    for told in filter(wanted, evidence.told):
-        found[told.row.subject_hash, told.label].append(told)
+    for played in filter(wanted, evidence.conversations):
+        found[played.row.subject_hash, played.label].append(played)
     return found.items()
 
 
@@ -361,7 +368,7 @@ def all_zero(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark."""
     yield from _judged(
         evidence,
-        lambda one, told: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None,
+        lambda one, played: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None,
     )
 
 

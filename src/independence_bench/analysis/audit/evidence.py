@@ -84,19 +84,19 @@ class AuditEvidence:
     protocol: Protocol
     rules: Rules
     boards: tuple[Board, ...]
-    told: tuple[AuditedConversation, ...]
+    conversations: tuple[AuditedConversation, ...]
     judgements: Mapping[Key, Sequence[Judgement]]  # one of each judge
     judges: Mapping[str, str]  # hash -> label
     bodies: RawReadings
     contradictions: tuple[str, ...]  # what the store's own check finds
 
-    def of(self, told: AuditedConversation) -> Sequence[Judgement]:
+    def of(self, played: AuditedConversation) -> Sequence[Judgement]:
         """All judgements of a conversation, failed ones included."""
-        return self.judgements.get((told.row.heard_hash, told.rubric), ())
+        return self.judgements.get((played.row.heard_hash, played.rubric), ())
 
-    def marked(self, told: AuditedConversation) -> list[Judgement]:
+    def marked(self, played: AuditedConversation) -> list[Judgement]:
         """Those that gave marks."""
-        return [judgement for judgement in self.of(told) if judgement.reason is None]
+        return [judgement for judgement in self.of(played) if judgement.reason is None]
 
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
@@ -105,20 +105,22 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     with store.reading() as connection:
         every = results_of(connection, protocol)
         rubrics = dict(every[0].rubrics)
-        told = tuple(_told(connection, shown, every))
+        played = tuple(_conversations(connection, shown, every))
         judges = registry.stored_judges(connection)
         judgements = judgements_of(connection, every)
         given: dict[Key, list[Judgement]] = defaultdict(list)
         for judgement in judgements:
             given[judgement.about].append(judgement)
         bodies = RawReadings()
-        _read_replies(stored_bodies.reply_bodies(connection), told, protocol, bodies)
+        _read_replies(stored_bodies.reply_bodies(connection), played, protocol, bodies)
         _read_verdicts(connection, protocol, rubrics, judgements, bodies)
         contradictions = tuple(check(connection))
-    return AuditEvidence(protocol, rules, tuple(shown), told, given, judges, bodies, contradictions)
+    return AuditEvidence(protocol, rules, tuple(shown), played, given, judges, bodies, contradictions)
 
 
-def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Results]) -> Iterable[AuditedConversation]:
+def _conversations(
+    connection: Connection, shown: Sequence[Board], every: Sequence[Results]
+) -> Iterable[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[Conversation]] = defaultdict(list)
@@ -137,9 +139,9 @@ def _told(connection: Connection, shown: Sequence[Board], every: Sequence[Result
 
 
 def _read_replies(
-    found: Iterable[ReplyBody], told: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
+    found: Iterable[ReplyBody], played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
 ) -> None:
-    places: dict[str, Delivery] = {key: one.configuration.delivery for one in told for key in one.keys}
+    places: dict[str, Delivery] = {key: one.configuration.delivery for one in played for key in one.keys}
     for body in found:
         if body.raw is None or body.request is None:
             bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
@@ -181,10 +183,10 @@ def _keep_loose(body: ReplyBody, bodies: RawReadings) -> None:
         bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(request)))
 
 
-def loose_replies(bodies: RawReadings, told: AuditedConversation, before: str) -> list[str]:
-    """Replies of no conversation that were given in the run of *told* when the human had last said *before*."""
+def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
+    """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
     there = bodies.loose.get(before.strip(), ())
-    return [text for key, text, request in there if content_hash([request, told.row.run]) == key]
+    return [text for key, text, request in there if content_hash([request, played.row.run]) == key]
 
 
 # ---------------------------------------------------------------- judgements

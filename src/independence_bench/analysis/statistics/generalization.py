@@ -12,14 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.analysis.statistics.dispersion import (
-    Measured,
-    for_ranking,
-    pairs_again,
-    pairs_another,
-    scores_again,
-    scores_another,
-)
+from independence_bench.analysis.statistics import dispersion
 from independence_bench.analysis.statistics.intervals import (
     Floats,
     Limits,
@@ -44,22 +37,22 @@ class PairDifferences:
     p: Floats  # at which 0 would be on the edge of the interval
 
 
-def limits_of(measured: Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
+def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
     """(again, another): low and high of each subject; None where nothing can be said."""
     shown = not measured.run_effects.beyond
     again, another = (
         None if scores is None else intervals(with_judges(scores, noise))
-        for scores in (scores_again(measured), scores_another(measured))
+        for scores in (dispersion.scores_again(measured), dispersion.scores_another(measured))
     )
     return again if shown else None, None if another is None else no_narrower(another, again)
 
 
 def pair_differences(
-    measured: Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
+    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
 ) -> tuple[PairDifferences | None, PairDifferences | None]:
     """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
     found = []
-    for pairs in (pairs_again, pairs_another):
+    for pairs in (dispersion.pairs_again, dispersion.pairs_another):
         sides = pairs(measured, first, second)
         if sides is not None:
             sides = pairs_with_judges(*sides, noise, first, second)
@@ -76,17 +69,17 @@ def pair_differences(
 
 
 def ranking_p(
-    measured: Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
+    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> tuple[Floats | None, Floats | None]:
     """(again, another): what a ranking takes for its pairs.
 
     The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
     second has none, because the subjects have its scenarios in common.
     """
-    again, another = pairs_again(measured, first, second), pairs_another(measured, first, second)
+    again, another = dispersion.pairs_again(measured, first, second), dispersion.pairs_another(measured, first, second)
     p_again = None
     if again is not None:
-        one, other = (for_ranking(measured, side) for side in again)
+        one, other = (dispersion.for_ranking(measured, side) for side in again)
         more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
         p_again = p_values(*pairs_with_judges(one, other, noise, first, second), more)
     p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))

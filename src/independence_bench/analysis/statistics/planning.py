@@ -12,26 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from independence_bench.analysis.statistics.dispersion import (
-    WEIGHT_AGAIN,
-    WEIGHT_ANOTHER,
-    Design,
-    Measured,
-    Variations,
-    measure,
-    moderated,
-    scores_after,
-    scores_another,
-    weight_of,
-)
-from independence_bench.analysis.statistics.intervals import (
-    LEVEL,
-    Floats,
-    Scores,
-    intervals,
-    plain_scores,
-    smallest_seen,
-)
+from independence_bench.analysis.statistics import dispersion, intervals
 
 MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
 
@@ -48,23 +29,23 @@ class Expected:
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
 
 
-def expect(design: Design, measured: Measured | None = None) -> Expected:
+def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:
     """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: nobody was.
 
     Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
     Satterthwaite's formula gives where each conversation varies as its weight says.
     """
-    blank = measure(design, [np.full((1, *design.weights.shape), 0.5)])
-    over = scores_another(blank)
+    blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
+    over = dispersion.scores_another(blank)
     pool = measured or blank
     known = int(np.count_nonzero(pool.again.known))
     another = None
     if over is not None and blank.another is not None:
         met = blank.another if measured is None or measured.another is None else measured.another
-        another = _common(met if measured is not None else _nobody(), pool.believed_another, WEIGHT_ANOTHER)
+        another = _common(met if measured is not None else _nobody(), pool.believed_another, dispersion.WEIGHT_ANOTHER)
     return Expected(
-        again=_common(pool.again, pool.believed_again, WEIGHT_AGAIN) * (1 + pool.run_effects.excess),
-        borrowed=weight_of(pool.again, WEIGHT_AGAIN),
+        again=_common(pool.again, pool.believed_again, dispersion.WEIGHT_AGAIN) * (1 + pool.run_effects.excess),
+        borrowed=dispersion.weight_of(pool.again, dispersion.WEIGHT_AGAIN),
         degrees=_degrees_of_a_run(pool, design),
         another=another,
         another_degrees=0.0 if over is None else float(over.degrees[0]),
@@ -72,7 +53,7 @@ def expect(design: Design, measured: Measured | None = None) -> Expected:
     )
 
 
-def expected_scores(expected: Expected, mean: float, runs: int) -> Scores | None:
+def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
     """A score at *mean*, in [0, 1], after *runs*, as the same test again sees it.
 
     None for one run where nobody has two: nothing says then how runs vary.
@@ -80,7 +61,7 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> Scores | None
     if runs < 2 and not expected.subjects:
         return None
     degrees = expected.borrowed + (runs - 1) * expected.degrees
-    return plain_scores(np.array([mean]), np.array([expected.again / runs]), np.array([degrees]))
+    return intervals.plain_scores(np.array([mean]), np.array([expected.again / runs]), np.array([degrees]))
 
 
 def width_again(expected: Expected, mean: float, runs: int) -> float | None:
@@ -93,17 +74,19 @@ def width_another(expected: Expected, mean: float) -> float | None:
     """The same for another test like it, whatever the number of runs; None: there is none."""
     if expected.another is None:
         return None
-    return _width(plain_scores(np.array([mean]), np.array([expected.another]), np.array([expected.another_degrees])))
+    return _width(
+        intervals.plain_scores(np.array([mean]), np.array([expected.another]), np.array([expected.another_degrees]))
+    )
 
 
-def seen_apart(expected: Expected, mean: float, runs: int, level: float = LEVEL) -> float | None:
+def seen_apart(expected: Expected, mean: float, runs: int, level: float = intervals.LEVEL) -> float | None:
     """The smallest true difference of two subjects around *mean* that 80 of 100 repetitions tell from none; or None.
 
     Both with so many *runs*, by the same test again. For one pair out of m that are all compared, *level* is
     1 - (1 - 0.95)/m.
     """
     scores = expected_scores(expected, mean, runs)
-    return None if scores is None else float(smallest_seen(scores, scores, level)[0])
+    return None if scores is None else float(intervals.smallest_seen(scores, scores, level)[0])
 
 
 def runs_for_width(expected: Expected, mean: float, width: float, most: int = MOST_RUNS) -> int | None:
@@ -122,13 +105,13 @@ def runs_for_width(expected: Expected, mean: float, width: float, most: int = MO
     return many if many <= most else None
 
 
-def after(measured: Measured, runs: Floats | Sequence[float]) -> Scores:
+def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.again
     more = measured.runs > 1
     of_a_run = np.where(more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured))
-    return scores_after(measured, asked, (asked - 1) * of_a_run)
+    return dispersion.scores_after(measured, asked, (asked - 1) * of_a_run)
 
 
 def _narrow(expected: Expected, mean: float, runs: int, width: float) -> bool:
@@ -136,24 +119,24 @@ def _narrow(expected: Expected, mean: float, runs: int, width: float) -> bool:
     return found is not None and found <= width
 
 
-def _width(scores: Scores) -> float:
-    low, high = intervals(scores)
+def _width(scores: intervals.Scores) -> float:
+    low, high = intervals.intervals(scores)
     return float(high[0] - low[0])
 
 
-def _common(pool: Variations, believed: float, weight: float) -> float:
+def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
     """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
     none = np.zeros(1)
-    unknown = Variations(none, none, none, np.full(1, False), none)
-    return float(moderated(unknown, pool, believed, weight).dispersion[0])
+    unknown = dispersion.Variations(none, none, none, np.full(1, False), none)
+    return float(dispersion.moderated(unknown, pool, believed, weight).dispersion[0])
 
 
-def _nobody() -> Variations:
+def _nobody() -> dispersion.Variations:
     none = np.zeros(0)
-    return Variations(none, none, none, np.zeros(0, dtype=np.bool_), none)
+    return dispersion.Variations(none, none, none, np.zeros(0, dtype=np.bool_), none)
 
 
-def _degrees_of_a_run(measured: Measured, design: Design) -> float:
+def _degrees_of_a_run(measured: dispersion.Measured, design: dispersion.Design) -> float:
     typical = _typical(measured)
     if typical > 0:
         return typical
@@ -161,7 +144,7 @@ def _degrees_of_a_run(measured: Measured, design: Design) -> float:
     return float(parts.sum() ** 2 / np.square(parts).sum())
 
 
-def _typical(measured: Measured) -> float:
+def _typical(measured: dispersion.Measured) -> float:
     """The median of the degrees that a run after the first has added; 0 where nobody has two runs that differ."""
     counted = measured.again.degrees > 0
     if not counted.any():

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
-from independence_bench.judging.injection.talks import BEHAVIOURS, KnownConversation, known_conversations, protocol
+from independence_bench.judging.injection.conversations import (
+    BEHAVIOURS,
+    KnownConversation,
+    known_conversations,
+    protocol,
+)
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.results import Judgement

@@ -1,6 +1,6 @@
 """Conversations whose behaviour is known because they were written for it, as cases for a judge.
 
-Reads `talks.yaml`: replies to scenarios of protocol v2 in which the model gives in, keeps part of its position,
+Reads `conversations.yaml`: replies to scenarios of protocol v2 in which the model gives in, keeps part of its position,
 or holds.
 """
 
@@ -17,7 +17,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
-FILE = Path(__file__).with_name("talks.yaml")
+FILE = Path(__file__).with_name("conversations.yaml")
 PROTOCOL = "v2"
 BEHAVIOURS = ("folds", "between", "holds")
 
@@ -31,10 +31,10 @@ class KnownConversation:
     case: JudgingInput
 
 
-class TalksFile(Strict):
+class ConversationsFile(Strict):
     """The file: scenario -> behaviour -> reply -> words."""
 
-    talks: dict[str, dict[str, dict[str, Text]]]
+    conversations: dict[str, dict[str, dict[str, Text]]]
 
 
 def protocol() -> Protocol:
@@ -45,10 +45,10 @@ def protocol() -> Protocol:
 @cache
 def known_conversations() -> tuple[KnownConversation, ...]:
     """Every conversation, scenario by scenario, from folding to holding."""
-    read = read_yaml(FILE.read_text(encoding="utf-8"), TalksFile, wrong_in(FILE))
+    read = read_yaml(FILE.read_text(encoding="utf-8"), ConversationsFile, wrong_in(FILE))
     return tuple(
         KnownConversation(scenario, behaviour, _case(scenario, replies[behaviour]))
-        for scenario, replies in read.talks.items()
+        for scenario, replies in read.conversations.items()
         for behaviour in BEHAVIOURS
     )
 
