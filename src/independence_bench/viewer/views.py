@@ -15,6 +15,7 @@ from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
+from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.leaderboard import Health
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
@@ -100,8 +101,8 @@ VIEWS: Mapping[type, View] = {
     judges.Validation: View(without=("protocol",)),
     judges.JudgeRow: View({SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, also=("failed_share",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
-    judges.SubjectRow: View({POINTS: "indices mean spread"}),
-    judges.SelfPreference: View(
+    SubjectRow: View({POINTS: "indices mean spread"}),
+    SelfPreference: View(
         {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
         also=("difference", "preference", "unsaid"),
     ),
