@@ -56,9 +56,11 @@ ALWAYS: tuple[Norm, ...] = (
 # and only where calls are made: when they were, how long they took
 OF_CALLS: tuple[Norm, ...] = (
     (re.compile(rb"^.* so far(?:, .*)?\n", re.MULTILINE), b""),  # progress, a line every ten seconds
-    (re.compile(rb'"(\w+_at|seconds)": *[0-9.e+-]+'), rb'"\1": TIME'),
+    (re.compile(rb'"(\w+_at|seconds|span_hours)": *[0-9.e+-]+'), rb'"\1": TIME'),
     (re.compile(rb"\b(?:\d+ h |\d+ min )*\d+(?:\.\d+)? (?:s|min|h)(?= *$)", re.MULTILINE), b"DURATION"),
     (re.compile(rb"\b20\d\d-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"), b"DATE"),
+    (re.compile(rb"gen-sim-\d+"), b"gen-sim-N"),  # the endpoint counts what it is asked
+    (re.compile(rb", \w+ and (\d+) more: "), rb", SCENARIO and \1 more: "),  # the first of them that failed
     (re.compile(rb"cleared-[0-9a-f-]+"), b"cleared-KEY"),  # drawn anew at each `aib clear`
 )
 # Beside these: of a site only api/ is compared, since the rest is the page, which is built from web/.
@@ -140,7 +142,8 @@ def play(program: Checkout, work: Path) -> Answer:
                     said |= {f"{command}: {part}": content for part, content in done.items()}
     export = {str(path.relative_to(work)): path.read_bytes() for path in work.glob("results/*")}
     parts = normal(said | export, calls=True)  # which draws some keys anew, by which rows are sorted
-    return {n: b"".join(sorted(c.splitlines(True))) if n.endswith(".jsonl") else c for n, c in parts.items()}
+    unsorted = (".jsonl", "stderr")  # failures are told as they come
+    return {n: b"".join(sorted(c.splitlines(True))) if n.endswith(unsorted) else c for n, c in parts.items()}
 
 
 def published(before: Checkout, work: Path, wanted: str = "") -> None:
