@@ -29,6 +29,7 @@ const server = (what: keyof typeof PORTS) => ({
 const project = (name: keyof typeof PORTS, files: RegExp) => ({
   name,
   testMatch: files,
+  ...(name === "static" ? { grepInvert: /@page-only/ } : {}),
   use: { baseURL: AT[name] },
 });
 
@@ -38,7 +39,8 @@ export default defineConfig({
   workers: 2,
   forbidOnly: true,
   retries: 0,
-  timeout: 60_000,
+  timeout: 120_000, // a busy machine is slow, not wrong
+  expect: { timeout: 20_000 },
   reporter: [["list"]],
   use: {
     launchOptions: {

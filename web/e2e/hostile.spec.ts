@@ -127,7 +127,6 @@ for (const view of ["table", "forest", "heat"]) {
 test("what was said, noted, thought, judged, sent and refused: every conversation of the worst subject", async ({
   page,
 }) => {
-  test.setTimeout(150_000);
   const { subject } = await board(page);
   for (const [place, entry] of subject.transcripts.entries()) {
     const told = await answer<Transcript>(page, `transcripts/${entry.id}.json`);
@@ -151,7 +150,6 @@ test("what was said, noted, thought, judged, sent and refused: every conversatio
 });
 
 test("every payload as a subject of its own: its page, and one conversation", async ({ page }) => {
-  test.setTimeout(170_000);
   const there = await board(page);
   for (const row of there.board.rows.filter((_, place) => place % 3 === 0)) {
     await open(page, `/subject/${row.subject.id}`);
@@ -161,7 +159,6 @@ test("every payload as a subject of its own: its page, and one conversation", as
 });
 
 test("all other pages", async ({ page }) => {
-  test.setTimeout(120_000);
   const { board: there } = await board(page);
   const picked = there.rows
     .slice(0, 2)

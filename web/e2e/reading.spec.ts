@@ -1,5 +1,5 @@
 import type { Board, Index, Subject, Transcript } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, settled, test } from "./watch";
+import { answer, expect, expectNoSideways, open, PAGE_ONLY, settled, test } from "./watch";
 
 /** The same on the real server and on the frozen site: the same shapes, the same page. */
 async function first(page: Parameters<typeof open>[0]) {
@@ -32,29 +32,33 @@ test("from the leaderboard to one marked phrase, by clicking", async ({ page }) 
   expect((await page.locator("[data-found]").allTextContents()).join("")).toBe(words);
 });
 
-test("the leaderboard can be sorted, searched and filtered, and the address carries it", async ({ page }) => {
-  await open(page, "/");
-  const subjects = page.locator("tbody th[scope=row]");
-  const before = await subjects.allTextContents();
-  expect(before.length).toBeGreaterThan(4);
-  await page.getByRole("button", { name: "Low drift" }).click();
-  await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
-  await page.getByRole("button", { name: "Low drift" }).click();
-  await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
-  expect(page.url()).toContain("sort=low_drift");
-  await page.getByLabel("Find a subject").fill("bending");
-  await expect(subjects).toHaveCount(2);
-  await page.getByLabel("Vendor").selectOption({ label: "birch" });
-  await page.getByRole("button", { name: "Forest plot" }).click();
-  await page.getByRole("button", { name: "another like it" }).click();
-  const link = page.url();
-  await page.goto("about:blank");
-  await page.goto(link);
-  await expect(subjects).toHaveCount(2);
-  await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
-  await expect(page.getByRole("button", { name: "another like it" })).toHaveAttribute("aria-pressed", "true");
-  await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
-});
+test(
+  "the leaderboard can be sorted, searched and filtered, and the address carries it",
+  PAGE_ONLY,
+  async ({ page }) => {
+    await open(page, "/");
+    const subjects = page.locator("tbody th[scope=row]");
+    const before = await subjects.allTextContents();
+    expect(before.length).toBeGreaterThan(4);
+    await page.getByRole("button", { name: "Low drift" }).click();
+    await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
+    await page.getByRole("button", { name: "Low drift" }).click();
+    await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
+    expect(page.url()).toContain("sort=low_drift");
+    await page.getByLabel("Find a subject").fill("bending");
+    await expect(subjects).toHaveCount(2);
+    await page.getByLabel("Vendor").selectOption({ label: "birch" });
+    await page.getByRole("button", { name: "Forest plot" }).click();
+    await page.getByRole("button", { name: "another like it" }).click();
+    const link = page.url();
+    await page.goto("about:blank");
+    await page.goto(link);
+    await expect(subjects).toHaveCount(2);
+    await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
+    await expect(page.getByRole("button", { name: "another like it" })).toHaveAttribute("aria-pressed", "true");
+    await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
+  },
+);
 
 test("another judge's ranking is chosen, and is another one", async ({ page }) => {
   const { index } = await first(page);
@@ -69,7 +73,7 @@ test("another judge's ranking is chosen, and is another one", async ({ page }) =
   expect(page.url()).toContain("board=");
 });
 
-test("incomplete subjects stand apart, with what is missing", async ({ page }) => {
+test("incomplete subjects stand apart, with what is missing", PAGE_ONLY, async ({ page }) => {
   await open(page, "/");
   const apart = page.getByRole("region", { name: "Not ranked" });
   await expect(apart.getByText("cedar/breaking")).toBeVisible();
@@ -93,7 +97,7 @@ test("two subjects are picked and compared, and a row shows both answers", async
   expect(page.url()).toMatch(/scenario=/);
 });
 
-test("the keyboard leads through runs, subjects and scenarios", async ({ page }) => {
+test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async ({ page }) => {
   const { board } = await first(page);
   const id = board.rows[1]?.subject.id ?? "";
   const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
@@ -147,7 +151,7 @@ test("a conversation shows what was heard, and folds away what was not", async (
   ]);
 });
 
-test("the embedded judge's phrases are marked where they stand", async ({ page }) => {
+test("the embedded judge's phrases are marked where they stand", PAGE_ONLY, async ({ page }) => {
   const { board } = await first(page);
   const subject = await answer<Subject>(
     page,
@@ -176,7 +180,7 @@ test("one scenario over all subjects, best first; and every other page", async (
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });
 
-test("equations are drawn as mathematics, say what they are, and scroll by themselves", async ({ page }) => {
+test("equations are drawn as mathematics, say what they are, and scroll by themselves", PAGE_ONLY, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, "/methods");
   const numbers = page.getByRole("region", { name: "The numbers" });
@@ -242,7 +246,7 @@ test("a link to something that is not there says so, and what to do", async ({ p
   await expect(page.getByRole("alert")).toContainText("This is not in the store.");
 });
 
-test("nothing is wider than a phone", async ({ page }) => {
+test("nothing is wider than a phone", PAGE_ONLY, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   const { board } = await first(page);
   const id = board.rows[0]?.subject.id ?? "";

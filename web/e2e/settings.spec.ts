@@ -1,6 +1,5 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Board, SubjectSettings, Index } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, settled, test } from "./watch";
+import { answer, expect, expectNoSideways, open, PAGE_ONLY, settled, test, violations } from "./watch";
 
 /** One subject in two configurations, on the real server and on the frozen site. */
 async function compared(page: Parameters<typeof open>[0]) {
@@ -51,7 +50,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await expect(flipped.getByRole("article")).toHaveCount(2);
 });
 
-test("every choice of a comparison is in the address, and a step back undoes it", async ({ page }) => {
+test("every choice of a comparison is in the address, and a step back undoes it", PAGE_ONLY, async ({ page }) => {
   const { board } = await compared(page);
   await open(page, "/compare?view=settings");
   await expect(page.getByRole("region", { name: "Prompt and delivery" })).toBeVisible();
@@ -84,46 +83,45 @@ test("every choice of a comparison is in the address, and a step back undoes it"
   await expect(page.getByText("It is in one configuration only.")).toBeVisible();
 });
 
-test("a comparison of settings is worked by the keyboard alone, and is no wider than a phone", async ({ page }) => {
-  await page.setViewportSize({ width: 390, height: 844 });
-  const { who } = await compared(page);
-  await open(page, `/compare?view=settings&subject=${who?.subject ?? ""}`);
-  await expectNoSideways(page);
-  const row = page.getByRole("region", { name: "Where it flipped" }).getByRole("button").first();
-  await row.focus();
-  await page.keyboard.press("Enter");
-  await expect(row).toHaveAttribute("aria-expanded", "true");
-  await settled(page);
-  await expectNoSideways(page);
-  await page.keyboard.press("Enter");
-  await expect(row).toHaveAttribute("aria-expanded", "false");
-  await open(page, `/subject/${who?.subject ?? ""}`);
-  await expectNoSideways(page);
-});
+test(
+  "a comparison of settings is worked by the keyboard alone, and is no wider than a phone",
+  PAGE_ONLY,
+  async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    const { who } = await compared(page);
+    await open(page, `/compare?view=settings&subject=${who?.subject ?? ""}`);
+    await expectNoSideways(page);
+    const row = page.getByRole("region", { name: "Where it flipped" }).getByRole("button").first();
+    await row.focus();
+    await page.keyboard.press("Enter");
+    await expect(row).toHaveAttribute("aria-expanded", "true");
+    await settled(page);
+    await expectNoSideways(page);
+    await page.keyboard.press("Enter");
+    await expect(row).toHaveAttribute("aria-expanded", "false");
+    await open(page, `/subject/${who?.subject ?? ""}`);
+    await expectNoSideways(page);
+  },
+);
 
 for (const [scheme, width] of [
   ["light", 390],
   ["dark", 1280],
 ] as const) {
-  test(`axe finds nothing in a comparison of settings, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 900 });
-    const { who } = await compared(page);
-    for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
-      await open(page, hash);
-      const row = page.getByRole("region", { name: "Where it flipped" }).getByRole("button").first();
-      if (hash.startsWith("/compare")) await row.click();
-      await settled(page);
-      const { violations } = await new AxeBuilder({ page })
-        .setLegacyMode(true) // in this page; the other mode opens a second one
-        .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"])
-        .analyze();
-      expect
-        .soft(
-          violations.map((one) => `${one.id}: ${String(one.nodes[0]?.target)}`),
-          hash,
-        )
-        .toEqual([]);
-    }
-  });
+  test(
+    `axe finds nothing in a comparison of settings, ${scheme}, ${String(width)} pixels`,
+    PAGE_ONLY,
+    async ({ page }) => {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 900 });
+      const { who } = await compared(page);
+      for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
+        await open(page, hash);
+        const row = page.getByRole("region", { name: "Where it flipped" }).getByRole("button").first();
+        if (hash.startsWith("/compare")) await row.click();
+        await settled(page);
+        expect.soft(await violations(page), hash).toEqual([]);
+      }
+    },
+  );
 }

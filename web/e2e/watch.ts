@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test as plain, type BrowserContext, type Page } from "@playwright/test";
+import axe from "axe-core";
 
 /** What must not happen on any page, however it was reached. */
 export interface Watched {
@@ -53,6 +54,9 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
 
 export { expect };
 
+/** Marks what the page does by itself, whoever serves it: tested against the live server, not again on the static site. */
+export const PAGE_ONLY = { tag: "@page-only" };
+
 /** The address that `aib view` has printed, with its token; undefined where a static site is served. */
 export function printed(project: string): string | undefined {
   return /http:\S+token=\S+/.exec(readFileSync(`e2e/.store/${project}.log`, "utf8"))?.[0];
@@ -79,6 +83,21 @@ export async function settled(page: Page): Promise<void> {
 export async function expectNoSideways(page: Page): Promise<void> {
   const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   expect(wide, `wider than the window at ${page.url()}`).toBeLessThanOrEqual(window ?? 0);
+}
+
+/** What axe-core finds on the page as it is. Its code is put in once, and stays while the page is not loaded again. */
+export async function violations(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const result = await (window as unknown as { axe: typeof axe }).axe.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"],
+      resultTypes: ["violations"],
+    });
+    return result.violations.map(({ impact, id, nodes }) => {
+      const where = nodes.slice(0, 4).map((node) => node.target.join(" "));
+      return `${impact ?? ""} ${id}: ${where.join("; ")}`;
+    });
+  });
 }
 
 /** An answer of the API, as the page would read it. */
