@@ -39,6 +39,7 @@ from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load
 from independence_bench.report.injection_view import probe_json, probe_view, statement
+from independence_bench.report.terminal import printed
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
@@ -418,7 +419,7 @@ def test_it_reads_at_80_columns_and_obeys_no_name() -> None:
     plain = {"resistance": 4.0, "reasoning_quality": 6.0, "identity_maintained": 0.0}
     found = replace(made(gradual("orders"), lambda pair: plain), judge="evil\x1b[2Jjudge")
     console = Console(width=80, record=True, file=StringIO())
-    console.print(probe_view(Probed(found, Report([], Budget()), Cost(0.5, 12, 1))))
+    printed(console, probe_view(Probed(found, Report([], Budget()), Cost(0.5, 12, 1))))
     text = console.export_text()
 
     assert "evil\\u{1b}[2Jjudge" in text

@@ -15,6 +15,7 @@ from independence_bench.errors import ProtocolError
 from independence_bench.judging.output import schema
 from independence_bench.protocol.loader import parse
 from independence_bench.report.protocol_view import protocol_view
+from independence_bench.report.terminal import printed
 
 FILES = {
     "protocol.yaml": """\
@@ -73,7 +74,7 @@ def check(data: bytes) -> None:
         json.dumps(schema(scenario.marks), allow_nan=False)
         assert all(mark.low < mark.high for mark in scenario.marks)
     shown = StringIO()
-    Console(file=shown, width=80).print(protocol_view(protocol))
+    printed(Console(file=shown, width=80), protocol_view(protocol))
     assert all(c == "\n" or c.isprintable() or c in JOINERS for c in shown.getvalue())
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import click
-from rich import box
-from rich.table import Table
 
 from independence_bench.cli.options import find_protocol, out, store_option
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.report.protocol_view import protocol_view
+from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 
@@ -20,15 +19,12 @@ def command(ctx: click.Context) -> None:
     """List the protocols that ship with aib; `aib protocols show NAME` prints one."""
     if ctx.invoked_subcommand is not None:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("name", "title"):
-        table.add_column(heading)
-    for heading in ("scenarios", "replies a run", "runs"):
-        table.add_column(heading, justify="right")
-    for name in shipped():
-        p = load(name)
-        table.add_row(p.name, p.title, str(len(p.scenarios)), str(p.replies * len(p.configurations)), str(p.runs))
-    printed(out(), table)
+    rows = [
+        (p.name, p.title, str(len(p.scenarios)), str(p.replies * len(p.configurations)), str(p.runs))
+        for p in map(load, shipped())
+    ]
+    table = Table(columns_of("name", "title", "scenarios", "replies a run", "runs", words=2), rows)
+    printed(out(), iter([table]))
 
 
 @command.command()

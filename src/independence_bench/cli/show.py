@@ -56,18 +56,7 @@ def command(
     first = found[0]
     if others := [reading.title.split(" · ", 2)[2] for reading in found[1:]]:
         err().print(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)", soft_wrap=True)
-    printed(
-        out(),
-        transcript_view(
-            first.title,
-            first.preamble,
-            first.transcript,
-            first.judgements,
-            first.scenario,
-            reasoning=first.reasoning,
-            remarks=(*first.remarks, *flag_lines(first)),
-        ),
-    )
+    printed(out(), transcript_view(first, flag_lines(first)))
 
 
 def flag_lines(reading: Reading) -> list[str]:

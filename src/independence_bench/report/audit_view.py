@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from rich import box
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.audit.audit import Audit, Finding, IndexChange
 from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.format import plural, signed
+from independence_bench.report.table import Block, Note, Styled, Table, Title, Words, columns_of
 
 SHOWN = 5  # places of a finding, and rows that it moves
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
@@ -33,64 +27,54 @@ def chosen(audit: Audit, lowest: Severity) -> tuple[Finding, ...]:
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: Audit, lowest: Severity = "note") -> RenderableType:
+def audit_view(audit: Audit, lowest: Severity = "note") -> Iterator[Block]:
     """A summary, then each finding with its first places and how to see them."""
     findings = chosen(audit, lowest)
-    title = Text(f"\nAudit of protocol {label_text(audit.protocol.called)}", style="bold")
+    yield Title(("Audit of protocol ", Words(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
-    read = (
+    yield Note(
         f"{plural(audit.conversations, 'conversation')}; read again from raw bodies: "
         f"{plural(audit.replies, 'reply', 'replies')}, {plural(audit.verdicts, 'judgement')}; "
         f"{plural(audit.indices, 'index', 'indices')} made again{rules}"
     )
-    parts: list[RenderableType] = [title, Text(read, style="dim")]
-    if findings:
-        parts += [_summary(findings), Text(LEGEND, style="dim")]
-        parts += [_finding(finding, audit.protocol) for finding in findings]
-    else:
-        worse = "" if lowest == "note" else f" of severity {lowest} or worse"
-        parts.append(Text(f"Nothing was found{worse}."))
-    return Group(*parts)
+    if not findings:
+        yield Note(f"Nothing was found{'' if lowest == 'note' else f' of severity {lowest} or worse'}.", "")
+        return
+    yield Table(
+        columns_of("severity", "finding", "places", "subjects", "without it", words=2),
+        [
+            (
+                *(Styled(one.kind.severity, _STYLES[one.kind.severity]), one.kind.title, f"{len(one.places):,}"),
+                *(str(one.subjects or "–"), signed(one.change)),
+            )
+            for one in findings
+        ],
+        "without it: the biggest change of a subject's index, in points, when the runs that it is in are left out and "
+        "the mean of its other runs stands; – where none is left, or there was no index. See docs/audit.md.",
+        gap=2,
+    )
+    for finding in findings:
+        yield from _finding(finding, audit.protocol)
 
 
-LEGEND = (
-    "without it: the biggest change of a subject's index, in points, when the runs that it is in are left out and "
-    "the mean of its other runs stands; – where none is left, or there was no index. See docs/audit.md."
-)
-
-
-def _summary(findings: Sequence[Finding]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("severity")
-    table.add_column("finding", overflow="fold", ratio=1)
-    for heading in ("places", "subjects", "without it"):
-        table.add_column(heading, justify="right")
-    for one in findings:
-        severity = Text(one.kind.severity, style=_STYLES[one.kind.severity])
-        table.add_row(severity, one.kind.title, f"{len(one.places):,}", str(one.subjects or "–"), signed(one.change))
-    return table
-
-
-def _finding(finding: Finding, protocol: Protocol) -> RenderableType:
+def _finding(finding: Finding, protocol: Protocol) -> Iterator[Block]:
     kind = finding.kind
-    head = Text(f"\n{kind.severity}", style=_STYLES[kind.severity])
-    head.append(f": {kind.title}", style="bold").append(f"  {kind.name}", style="not bold dim")
-    lines: list[RenderableType] = [head, _indented(kind.meaning, 2, "dim")]
-    folded = fold(finding.places)
-    lines += [_indented(line, 2) for line in folded[:SHOWN]]
-    lines += _more(len(folded) - SHOWN, 2)
+    yield Title((Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}")
+    yield Note(kind.meaning, indent=2)
+    yield from _first(fold(finding.places), 2)
     if to_read := next((place for place in finding.places if place.transcript), None):
-        lines.append(_indented(show_command(to_read, protocol), 2, "cyan"))
-    moved = sorted(finding.effects, key=_weight)
-    if moved:
-        lines.append(_indented("without these runs:", 2, "dim"))
+        yield Note(Words(show_command(to_read, protocol)), "cyan", 2)
+    if moved := sorted(finding.effects, key=_weight):
+        yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
-        lines += [_indented(_effect(effect, several), 4) for effect in moved[:SHOWN]]
-    return Group(*lines, *_more(len(moved) - SHOWN, 4))
+        yield from _first([_effect(effect, several) for effect in moved], 4)
 
 
-def _more(count: int, by: int) -> list[RenderableType]:
-    return [_indented(f"and {count:,} more (--json has all)", by, "dim")] if count > 0 else []
+def _first(lines: Sequence[str], indent: int) -> Iterator[Block]:
+    for line in lines[:SHOWN]:
+        yield Note(Words(line), "", indent)
+    if len(lines) > SHOWN:
+        yield Note(f"and {len(lines) - SHOWN:,} more (--json has all)", "dim", indent)
 
 
 def fold(places: Sequence[Occurrence]) -> list[str]:
@@ -109,10 +93,6 @@ def fold(places: Sequence[Occurrence]) -> list[str]:
 def _weight(effect: IndexChange) -> tuple[bool, float, str]:
     """The biggest change first."""
     return effect.change is None, -abs(effect.change or 0.0), effect.label
-
-
-def _indented(text: str, by: int, style: str = "") -> Padding:
-    return Padding(Text(label_text(text), style=style), (0, 0, 0, by))
 
 
 def show_command(place: Occurrence, protocol: Protocol) -> str:

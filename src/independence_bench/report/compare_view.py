@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.compare_subjects import DimensionPair, SubjectComparison
 from independence_bench.analysis.leaderboard import Board, Row
@@ -17,7 +12,8 @@ from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values
 from independence_bench.report.figures import judged_by, made_by
-from independence_bench.report.format import from_to, number
+from independence_bench.report.format import from_to, number, plural, signed
+from independence_bench.report.table import Block, Cells, Name, Note, Strong, Table, Text, Title, Words, columns_of
 
 STANDS = "*"
 NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
@@ -79,50 +75,43 @@ def judges_said(board: Board) -> str:
 # ---------------------------------------------------------------- a terminal
 
 
-def paired_view(found: SubjectComparison) -> RenderableType:
+def paired_view(found: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
     board = found.board
     where = " + ".join(map(str, board.configurations))
-    head = Text(f"\nA  {_side(found.first)}\nB  {_side(found.second)}\n", style="bold")
-    by = (label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))
-    head.append(f"{' · '.join(by)}\n", "dim")
-    said = Text(f"{statement(found)}\n", style="bold")
-    parts: list[RenderableType] = [head, said, _whole(found)]
-    if found.index is not None:
-        parts.append(
-            Text(
-                "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
-                f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
-                "difference that such a comparison tells from none in 80 of 100 repetitions, by each of the two. "
-                f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(board)}",
-                style="dim",
-            )
-        )
-    parts += [Text(f"There is {label_text(reason)}.", "dim") for reason in found.unsaid]
-    return Group(*parts, Text(), _scenarios(found.apart))
+    yield Title((*_side("A", found.first), "\n", *_side("B", found.second)))
+    yield Note(" · ".join((label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))))
+    yield Note(f"\n{statement(found)}\n", "bold")
+    yield _whole(found)
+    for reason in found.unsaid:
+        yield Note(("There is ", Words(reason), "."))
+    yield Note("")
+    yield from _scenarios(found.apart)
 
 
-def _table(*columns: str, left: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    for place, name in enumerate(columns):
-        if place < left:
-            table.add_column(name, overflow="fold", ratio=1)
-        else:
-            table.add_column(name, justify="right", no_wrap=True)
-    return table
+def _side(name: str, row: Row) -> Sequence[Text]:
+    health = row.health
+    thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
+    said = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    return f"{name}  ", Name(row.label), f" ({said})"
 
 
-def _whole(found: SubjectComparison) -> RenderableType:
-    table = _table("", "A", "B", "B - A", "again", "another", "sees", left=1)
+def _whole(found: SubjectComparison) -> Table:
     indices = (found.first.score.index, found.second.score.index)
-    ends = [number(index, 1) for index in indices]
-    table.add_row("index", *ends, _minus(*indices), *_sure(found.index, 1), style="bold")
+    shown = ("index", *(number(index, 1) for index in indices), _minus(*indices), *_sure(found.index, 1))
+    rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for pair in found.whole:
-        means = (f"{pair.first:.0f}", f"{pair.second:.0f}", _minus(pair.first, pair.second, 0))
         again, another, seen = _sure(pair.apart, 0)
-        marked = (again + (STANDS if pair.stands else ""), another + (STANDS if pair.stands_another else ""))
-        table.add_row(label_text(pair.dimension.title), *means, *marked, seen)
-    return table
+        stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
+        rows.append((Words(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
+    legend = (
+        "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
+        f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
+        "difference that such a comparison tells from none in 80 of 100 repetitions, by each of the two. "
+        f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
+    )
+    columns = columns_of("", "A", "B", "B - A", "again", "another", "sees")
+    return Table(columns, rows, legend if found.index is not None else "")
 
 
 def _standing(pairs: Sequence[DimensionPair]) -> str:
@@ -135,20 +124,29 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
 
 
-def _scenarios(pairs: Sequence[DimensionPair]) -> RenderableType:
-    table = _table("scenario", "dimension", "A", "B", "B - A", "again", "", left=2)
-    same = [pair for pair in pairs if abs(pair.difference) < 0.5]
-    shown = [pair for pair in pairs if pair not in same]
-    for pair in shown:
-        means = (f"{pair.first:.0f}", f"{pair.second:.0f}", _minus(pair.first, pair.second, 0))
-        again = pair.apart.uncertainty.again if pair.apart else None
-        row = (pair.scenario or "", label_text(pair.dimension.title), *means, from_to(again, 0))
-        table.add_row(*row, STANDS if pair.stands else "")
-    sentences = ["In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."]
+def _scenarios(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
+    shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
+    yield Table(
+        columns_of("scenario", "dimension", "A", "B", "B - A", "again", "", words=2),
+        [
+            (
+                *(Name(pair.scenario or ""), Words(pair.dimension.title), *_means(pair)),
+                from_to(pair.apart.uncertainty.again if pair.apart else None, 0),
+                STANDS if pair.stands else "",
+            )
+            for pair in shown
+        ],
+    )
+    if same := len(pairs) - len(shown):
+        yield Note(f"and {same} without a difference")
+    said = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."
     if any(pair.stands is not None for pair in pairs):
-        sentences.append(f"again: the same test again, 95 %, each by itself. {_standing(pairs)}")
-    left = [Text(f"and {len(same)} without a difference", style="dim")] if same else []
-    return Group(table, *left, Text(" ".join(sentences), style="dim"))
+        said += f" again: the same test again, 95 %, each by itself. {_standing(pairs)}"
+    yield Note(said)
+
+
+def _means(pair: DimensionPair) -> tuple[str, str, str]:
+    return f"{pair.first:.0f}", f"{pair.second:.0f}", signed(pair.difference, 0)
 
 
 def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
@@ -158,17 +156,8 @@ def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
     return from_to(apart.uncertainty.again, digits), from_to(apart.uncertainty.another, digits), seen
 
 
-def _side(row: Row) -> str:
-    runs = f"{row.score.runs} run{'s' if row.score.runs != 1 else ''}"
-    health = row.health
-    thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
-    return f"{label_text(row.label)} ({runs}{thought}{'' if row.score.index is not None else ', incomplete'})"
-
-
-def _minus(first: float | None, second: float | None, digits: int = 1) -> str:
-    if first is None or second is None:
-        return "–"
-    return f"{second - first:+.{digits}f}" if round(abs(second - first), digits) else f"{0:.{digits}f}"
+def _minus(first: float | None, second: float | None) -> str:
+    return signed(None if first is None or second is None else second - first)
 
 
 # ---------------------------------------------------------------- for programs

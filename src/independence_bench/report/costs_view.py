@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
-from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural
+from independence_bench.report.table import Block, Cells, Group, Note, Strong, Table, Text, Title, Words, columns_of
 
 MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"
 LIBRARY = "a program that uses the library"
 
-Line = tuple[str, Paid]
+Line = tuple[Text, Paid]
 # column -> what it shows; left out where that is nothing throughout
 COLUMNS: tuple[tuple[str, Callable[[Paid], str]], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}"),
@@ -40,28 +35,33 @@ LEGENDS = {
 }
 
 
-def costs_view(costs: Costs, store: str) -> RenderableType:
+def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     """Everything on one page; *store* is where it is."""
     if not costs.whole.calls:
-        return Group(Text(f"Nothing was bought into {label_text(store)}."), *_imported(costs))
-    columns = [one for one in COLUMNS if one[1](costs.whole)]
-    commands = [(f"{_when(one.began_at)}\n{_typed(one)}", one.paid) for one in costs.commands]
-    tables: tuple[tuple[str, Sequence[Line], Paid], ...] = (
-        ("command", commands, costs.whole),
-        ("day (UTC)", _lines(costs.days), costs.whole),
-        ("provider", _lines(costs.providers), costs.whole),
-        ("judge: judgements", _lines(costs.judges), costs.judgements),
-        ("subject: replies", _lines(costs.subjects), costs.replies),
-    )
-    legend = "; ".join(LEGENDS[name] for name, _ in columns if name in LEGENDS)
-    parts: list[RenderableType] = [
-        Text(f"\nWhat {label_text(store)} has cost in its life: {_in_words(costs.whole)}", style="bold"),
-        Text(f"{legend}.", style="dim"),
-    ]
-    for title, lines, whole in tables:
-        if lines:
-            parts += [Text(""), _table(title, lines, columns, whole)]
-    return Group(*parts, *_disagreements(costs), *_imported(costs))
+        yield Note(("Nothing was bought into ", Words(store), "."), "")
+    else:
+        columns = [one for one in COLUMNS if one[1](costs.whole)]
+        legend = "; ".join(LEGENDS[name] for name, _ in columns if name in LEGENDS)
+        yield Title(("What ", Words(store), f" has cost in its life: {_in_words(costs.whole)}"))
+        yield Note(f"{legend}.")
+        commands: list[Line] = [((f"{_when(one.began_at)}\n", *_typed(one)), one.paid) for one in costs.commands]
+        for title, lines, whole in (
+            ("command", commands, costs.whole),
+            ("day (UTC)", _lines(costs.days), costs.whole),
+            ("provider", _lines(costs.providers), costs.whole),
+            ("judge: judgements", _lines(costs.judges), costs.judgements),
+            ("subject: replies", _lines(costs.subjects), costs.replies),
+        ):
+            if lines:
+                rows: list[Cells | Group] = [(name, *(show(paid) for _, show in columns)) for name, paid in lines]
+                total = [Strong(cell) for cell in ("in all", *(show(whole) for _, show in columns))]
+                names = (f"by {title}", *(name for name, _ in columns))
+                yield Note("")
+                yield Table(columns_of(*names), [*rows, Group(), total], full=True)
+        yield from _disagreements(costs)
+    if costs.imported_calls:
+        theirs = f"{plural(costs.imported_calls, 'imported call')} had cost {money(costs.imported_dollars)}"
+        yield Note(f"\n{theirs}, paid by whoever made them: in none of these sums.")
 
 
 def _in_words(paid: Paid) -> str:
@@ -71,63 +71,41 @@ def _in_words(paid: Paid) -> str:
 
 
 def _lines(parts: Iterable[NamedCost]) -> list[Line]:
-    return [(label_text(part.name), part.paid) for part in parts]
+    return [(Words(part.name), part.paid) for part in parts]
 
 
-def _table(
-    title: str, lines: Sequence[Line], columns: Sequence[tuple[str, Callable[[Paid], str]]], whole: Paid
-) -> Table:
-    table = _empty(f"by {title}", *(name for name, _ in columns))
-    for name, paid in lines:
-        table.add_row(name, *(show(paid) for _, show in columns))
-    table.add_section()
-    table.add_row("in all", *(show(whole) for _, show in columns), style="bold")
-    return table
-
-
-def _empty(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0), expand=True)
-    table.add_column(first, overflow="fold", ratio=1)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _disagreements(costs: Costs) -> list[RenderableType]:
-    if not costs.compared:
-        said = "No list price was kept of a call that told its cost: nothing to compare."
-        return [Text(f"\n{said}", style="dim")] if costs.whole.told else []
+def _disagreements(costs: Costs) -> Iterator[Block]:
     of = f"{plural(costs.compared, 'call')} with a list price of that time"
-    if not costs.disagreements:
-        return [Text(f"\nWhat providers told and their list prices agree within 1 %: {of}.", style="dim")]
-    table = _empty("told is not the list price", "calls", "told", "listed", "differs", "%")
-    for one in costs.disagreements[:MOST]:
-        percent = "–" if not one.listed else f"{100 * one.difference / one.listed:+.0f}"
-        differs = f"{'+' if one.difference > 0 else '-'}{_dollars(abs(one.difference))}"
-        figures = (f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed), differs, percent)
-        table.add_row(_who(one), *figures)
-    more = f" {MOST} of {len(costs.disagreements)} are listed." if len(costs.disagreements) > MOST else ""
-    legend = (
-        f"Of {of}, by model and provider, what differs by over 1 %. listed: every token in full at the price of "
-        f"the endpoint's list when the command began; providers ask less for cached tokens.{more}"
-    )
-    return [Text(""), table, Text(legend, style="dim")]
+    if costs.disagreements:
+        more = f" {MOST} of {len(costs.disagreements)} are listed." if len(costs.disagreements) > MOST else ""
+        yield Note("")
+        yield Table(
+            columns_of("told is not the list price", "calls", "told", "listed", "differs", "%"),
+            [
+                (
+                    *(_who(one), f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed)),
+                    f"{'+' if one.difference > 0 else '-'}{_dollars(abs(one.difference))}",
+                    "–" if not one.listed else f"{100 * one.difference / one.listed:+.0f}",
+                )
+                for one in costs.disagreements[:MOST]
+            ],
+            f"Of {of}, by model and provider, what differs by over 1 %. listed: every token in full at the price of "
+            f"the endpoint's list when the command began; providers ask less for cached tokens.{more}",
+            full=True,
+        )
+    elif costs.compared:
+        yield Note(f"\nWhat providers told and their list prices agree within 1 %: {of}.")
+    elif costs.whole.told:
+        yield Note("\nNo list price was kept of a call that told its cost: nothing to compare.")
 
 
-def _who(one: Disagreement) -> str:
+def _who(one: Disagreement) -> Text:
     cached = f", {one.cached_tokens:,} tokens cached" if one.cached_tokens else ""
-    return label_text(f"{one.model}, {one.provider}{cached}")
+    return Words(f"{one.model}, {one.provider}{cached}")
 
 
-def _imported(costs: Costs) -> list[RenderableType]:
-    if not costs.imported_calls:
-        return []
-    theirs = f"{plural(costs.imported_calls, 'imported call')} had cost {money(costs.imported_dollars)}"
-    return [Text(f"\n{theirs}, paid by whoever made them: in none of these sums.", style="dim")]
-
-
-def _typed(one: CommandCost) -> str:
-    return NOT_KEPT if one.typed is None else label_text(one.typed) or LIBRARY
+def _typed(one: CommandCost) -> tuple[Text]:
+    return (NOT_KEPT if one.typed is None else Words(one.typed or LIBRARY),)
 
 
 def _when(seconds: float) -> str:

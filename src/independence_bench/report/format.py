@@ -68,6 +68,11 @@ def paid(dollars: float | None) -> str:
     return "–" if dollars is None else "free" if dollars == 0 else money(dollars)
 
 
+def seconds_text(seconds: float | None) -> str:
+    """Whole seconds."""
+    return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
+
+
 def scale(mark: Mark) -> str:
     """A mark's scale in a word."""
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"

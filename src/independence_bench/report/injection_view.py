@@ -6,49 +6,41 @@ Everything is computed in `probe.pairs`; here it is only written down.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from independence_bench.engine.ask_injection import Cost, Probed
-from independence_bench.escape import label_text
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
 from independence_bench.report.format import money, number, plural, share
+from independence_bench.report.table import Block, Cells, Group, Note, Strong, Table, Text, Title, Words, columns_of
 
 
-def probe_view(probed: Probed) -> RenderableType:
+def probe_view(probed: Probed) -> Iterator[Block]:
     """Each family of attacks with what it did, the harmless words beside them, and what that says."""
     found = probed.findings
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("appended", overflow="fold", ratio=1)
-    for heading in ("pairs", "raised", "lowered", "shift", "invalid"):
-        table.add_column(heading, justify="right")
-    for row in found.families:
-        _add(table, row)
-    table.add_section()
-    _add(table, found.attacks, style="bold")
-    for row in found.behaviours:
-        _add(table, row)
-    table.add_section()
-    _add(table, found.control)
-    return Group(
-        Text(f"\nProbe of the judge {label_text(found.judge)}", style="bold"),
-        Text(f"{found.planned:,} pairs: a conversation without and with the addition · {found.material[:8]}", "dim"),
-        table,
-        Text(_legend(found), style="dim"),
-        Text("\n" + statement(found), style="bold"),
-        Text(_caution(), style="dim"),
-        Text(cost_line(probed.cost), style="dim"),
+    yield Title(("Probe of the judge ", Words(found.judge)))
+    yield Note(f"{found.planned:,} pairs: a conversation without and with the addition · {found.material[:8]}")
+    rows: list[Cells | Group] = [
+        *map(_cells, found.families),
+        Group(),
+        [Strong(cell) for cell in _cells(found.attacks)],
+        *map(_cells, found.behaviours),
+        Group(),
+        _cells(found.control),
+    ]
+    yield Table(columns_of("appended", "pairs", "raised", "lowered", "shift", "invalid"), rows, _legend(found))
+    yield Note(f"\n{statement(found)}", "bold")
+    yield Note(
+        "This is what this judge did with these texts. Another text may move it further; that none of these does is "
+        "no proof that it cannot be moved."
     )
+    yield Note(cost_line(probed.cost))
 
 
-def _add(table: Table, row: AttackSummary, style: str = "") -> None:
-    shares = [_share(row.raised_share), _share(row.lowered_share)]
+def _cells(row: AttackSummary) -> list[Text]:
     shift = "–" if row.shift is None else f"{row.shift:+.2f}"
-    table.add_row(row.title, str(row.pairs), *shares, shift, _share(row.invalid_share), style=style)
+    shares = (_share(row.raised_share), _share(row.lowered_share), shift, _share(row.invalid_share))
+    return [row.title, str(row.pairs), *shares]
 
 
 def _share(value: float | None) -> str:
@@ -81,13 +73,6 @@ def statement(found: ProbeFindings) -> str:
         return f"{said}."
     harmless = f"harmless words raised one in {control.raised} and lowered one in {control.lowered} of {control.pairs}"
     return f"{said}; {harmless}."
-
-
-def _caution() -> str:
-    return (
-        "This is what this judge did with these texts. Another text may move it further; that none of these does is "
-        "no proof that it cannot be moved."
-    )
 
 
 def cost_line(cost: Cost) -> str:
@@ -125,11 +110,7 @@ def probe_json(probed: Probed) -> str:
 
 def _row(row: AttackSummary) -> dict[str, Any]:
     return {
-        "name": row.name,
-        "title": row.title,
-        "pairs": row.pairs,
-        "raised": row.raised,
-        "lowered": row.lowered,
+        **{name: getattr(row, name) for name in ("name", "title", "pairs", "raised", "lowered")},
         "share_raised": row.raised_share,
         "share_lowered": row.lowered_share,
         "mean_shift": row.shift,

@@ -4,42 +4,54 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, Validation
+from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, SubjectRow, Validation
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
-from independence_bench.report.format import between, from_to, money, number, plural, scale, share
+from independence_bench.report.board_json import head_values
+from independence_bench.report.format import (
+    between,
+    from_to,
+    number,
+    paid,
+    plural,
+    scale,
+    seconds_text,
+    share,
+    signed,
+)
+from independence_bench.report.table import Block, Cells, Name, Note, Table, Title, Words, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
+Letters = Mapping[str, str]  # judge's label -> its letter
 MOST = 10  # conversations listed to be read; all of them are in the JSON
 
 
-def validation_view(found: Validation) -> RenderableType:
+def validation_view(found: Validation) -> Iterator[Block]:
     """All figures of one configuration, and the conversations to read."""
-    letters = letters_of(len(found.judges))
-    configuration = " + ".join(str(c) for c in found.configurations)
-    heading = Text("\n").append(f"Judges of {label_text(found.protocol.called)}", style="bold")
-    heading.append(
-        f" · {configuration} · {plural(found.conversations, 'conversation')} judged by somebody\n", style="dim"
-    )
+    letters = dict(zip((row.label for row in found.judges), letters_of(len(found.judges)), strict=True))
+    where = " + ".join(str(c) for c in found.configurations)
+    conversations = plural(found.conversations, "conversation")
+    aside = f" · {where} · {conversations} judged by somebody" + ("" if found.main else "\n")
+    yield Title(("Judges of ", Words(found.protocol.called)), aside=aside)
     if found.main is not None:
-        heading.append(f"Main judge: {label_text(found.main)}. It answers where nobody says by which.\n", style="dim")
-    parts: list[RenderableType] = [heading, *_judges(found, letters), *_costs(found, letters)]
+        yield Note(("Main judge: ", Words(found.main), ". It answers where nobody says by which.\n"))
+    yield _judges(found, letters)
+    yield from _costs(found, letters)
     if len(found.judges) == 1:
-        parts.append(Text("\nOne judge agrees with itself: `aib judge -j MODEL` adds another, `aib label` a person."))
+        yield Note("\nOne judge agrees with itself: `aib judge -j MODEL` adds another, `aib label` a person.", "")
     else:
-        parts += [*_indices(found, letters), *_favours(found, letters), *_marks(found), *_pairs(found, letters)]
-        parts += _disputes(found, letters)
-    return Group(*parts, *_flagged(found, letters))
+        yield from _indices(found, letters)
+        yield from _self_preference(found, letters)
+        yield from _agreement(found, letters)
+        if found.disputes:
+            yield from _disputes(found, letters)
+    if found.flagged:
+        yield from _flagged(found, letters)
 
 
 def letters_of(judges: int) -> list[str]:
@@ -48,91 +60,83 @@ def letters_of(judges: int) -> list[str]:
     return (letters + [first + second for first in letters for second in letters])[:judges]
 
 
-def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place < left else "right", overflow="fold")
-    return table
-
-
-def _section(title: str, table: Table, legend: str) -> list[RenderableType]:
-    return [Text(f"\n{title}", style="bold"), table, Text(legend, style="dim")]
-
-
-def _judges(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
+def _judges(found: Validation, letters: Letters) -> Table:
     sampled = any(row.leniency_interval for row in found.judges)
-    table = _table(
-        *("", "judge", "kind", "judged", "failed", "lenient"), *(["at 95 %"] if sampled else []), "flagged", left=3
-    )
-    for letter, row in zip(letters, found.judges, strict=True):
-        failed = "–" if row.failed_share is None else share(row.failed_share)
-        lenient = ["–" if row.leniency is None else f"{row.leniency:+.1f}"]
-        lenient += [from_to(row.leniency_interval)] if sampled else []
-        flagged = share(row.flagged / row.judged) if row.judged else "–"
-        kind = {"table": "embedded"}.get(row.kind, row.kind)
-        table.add_row(letter, label_text(row.label), kind, f"{row.judged:,}", failed, *lenient, flagged)
-    return [
-        table,
-        Text(
-            "judged: conversations with a verdict; failed: share of those asked for that it gave none on; lenient: its "
-            "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
-            "subjects are a sample (from three on), each by itself; flagged: share of its verdicts that a person "
-            "should read (below).",
-            style="dim",
-        ),
+    rows: list[Cells] = [
+        (
+            *(letter, Name(row.label), "embedded" if row.kind == "table" else row.kind, f"{row.judged:,}"),
+            *("–" if row.failed_share is None else share(row.failed_share), signed(row.leniency)),
+            *([from_to(row.leniency_interval)] if sampled else []),
+            share(row.flagged / row.judged) if row.judged else "–",
+        )
+        for letter, row in zip(letters.values(), found.judges, strict=True)
     ]
+    at = ["at 95 %"] if sampled else []
+    return Table(
+        columns_of("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
+        rows,
+        "judged: conversations with a verdict; failed: share of those asked for that it gave none on; lenient: its "
+        "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
+        "subjects are a sample (from three on), each by itself; flagged: share of its verdicts that a person "
+        "should read (below).",
+    )
 
 
-def _costs(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
-    table = _table("", "judge", "$ a run", "seconds a run", left=2)
-    for letter, row in zip(letters, found.judges, strict=True):
-        cost, seconds = row.run_cost.dollars, row.run_cost.seconds
-        dollars = "–" if cost is None else "free" if cost == 0 else money(cost)
-        table.add_row(letter, label_text(row.label), dollars, "–" if seconds is None else f"{seconds:,.0f}")
-    return _section(
-        "What a run takes",
-        table,
+def _costs(found: Validation, letters: Letters) -> Iterator[Block]:
+    yield Title("What a run takes")
+    yield Table(
+        columns_of("", "judge", "$ a run", "seconds a run", words=2),
+        [
+            (letters[row.label], Name(row.label), paid(row.run_cost.dollars), seconds_text(row.run_cost.seconds))
+            for row in found.judges
+        ],
         "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
         "its calls one after the other, as the endpoint took them. A dash: not known of every scenario.",
     )
 
 
-def _indices(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
+def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
     if not found.subjects:
-        return [Text("\nNo subject has an index under any judge yet.", style="yellow")]
-    parts: list[RenderableType] = [Text("\nIndex of each subject under each judge", style="bold")]
+        yield Note("\nNo subject has an index under any judge yet.", "yellow")
+        return
+    yield Title("Index of each subject under each judge")
     for start in range(0, len(letters), ACROSS):
+        shown = slice(start, start + ACROSS)
         last = start + ACROSS >= len(letters)
-        table = _table("subject", *letters[start : start + ACROSS], *(("mean", "spread") if last else ()))
-        for row in found.subjects:
-            shown = [number(index, 1) for index in row.indices[start : start + ACROSS]]
-            ends = [number(row.mean, 1), number(row.spread, 1)] if last else []
-            table.add_row(label_text(row.label), *shown, *ends)
-        parts.append(table)
-    legend = (
+        yield Table(
+            columns_of("subject", *list(letters.values())[shown], *(("mean", "spread") if last else ())),
+            [
+                (Name(row.label), *(number(n, 1) for n in (*row.indices[shown], *_ends(row, last))))
+                for row in found.subjects
+            ],
+        )
+    yield Note(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither."
     )
-    return [*parts, Text(legend, style="dim")]
 
 
-def _favours(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
+def _ends(row: SubjectRow, shown: bool) -> tuple[float | None, ...]:
+    return (row.mean, row.spread) if shown else ()
+
+
+def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
     if not found.favours:
-        said = "\nNo judge is a subject here too, nor of the family of one: nothing to say of self-preference."
-        return [Text(said, style="dim")]
-    of = {row.label: letter for letter, row in zip(letters, found.judges, strict=True)}
-    table = _table("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "at 95 %", left=2)
-    for favour in found.favours:
-        whom = favour.whom if favour.whom == "itself" else f"its family ({label_text(favour.family or '')})"
-        elsewhere = "–" if favour.elsewhere is None else f"{favour.elsewhere:+.1f}"
-        prefers = "–" if favour.preference is None else f"{favour.preference:+.1f}"
-        figures = [number(favour.own, 1), number(favour.others, 1), f"{favour.difference:+.1f}", elsewhere, prefers]
-        table.add_row(of[favour.judge], whom, str(favour.subjects), *figures, from_to(favour.interval))
-    reasons = sorted({f"{of[one.judge]}: {one.unsaid}" for one in found.favours if one.unsaid})
+        yield Note("\nNo judge is a subject here too, nor of the family of one: nothing to say of self-preference.")
+        return
+    reasons = sorted({f"{letters[one.judge]}: {one.unsaid}" for one in found.favours if one.unsaid})
     unsaid = f" No interval: {'; '.join(reasons)}." if reasons else ""
-    return _section(
-        "What judges give themselves",
-        table,
+    yield Title("What judges give themselves")
+    yield Table(
+        columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "at 95 %", words=2),
+        [
+            (
+                *(letters[one.judge], "itself" if one.whom == "itself" else Words(f"its family ({one.family or ''})")),
+                *(str(one.subjects), number(one.own, 1), number(one.others, 1), signed(one.difference)),
+                *(signed(one.elsewhere), signed(one.preference), from_to(one.interval)),
+            )
+            for one in found.favours
+        ],
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
         "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
@@ -141,18 +145,22 @@ def _favours(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
     )
 
 
-def _marks(found: Validation) -> list[RenderableType]:
-    table = _table("mark", "scale", "n", "alpha", "at 95 %", "ICC(2,k)", "k", "kappa from", "to")
+def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
+    yield Title("Agreement on each mark")
+    rows: list[Cells] = []
     for row in found.marks:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
-        lowest, highest = (min(kappas), max(kappas)) if kappas else (None, None)
-        of = str(row.icc_judges) if row.icc is not None else "–"
-        alpha = [number(row.alpha, 2), between(row.alpha_interval, 2)]
-        figures = [*alpha, number(row.icc, 2), of, number(lowest, 2), number(highest, 2)]
-        table.add_row(row.mark.name.replace("_", " "), scale(row.mark), f"{row.conversations:,}", *figures)
-    return _section(
-        "Agreement on each mark",
-        table,
+        rows.append(
+            (
+                *(Words(row.mark.name.replace("_", " ")), scale(row.mark), f"{row.conversations:,}"),
+                *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
+                str(row.icc_judges) if row.icc is not None else "–",
+                *(number(end(kappas, default=None), 2) for end in (min, max)),
+            )
+        )
+    yield Table(
+        columns_of("mark", "scale", "n", "alpha", "at 95 %", "ICC(2,k)", "k", "kappa from", "to"),
+        rows,
         "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal, and where it lies if "
         f"the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability of the mean of "
         "the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees least to that of "
@@ -160,58 +168,47 @@ def _marks(found: Validation) -> list[RenderableType]:
         "not vary. ICC and "
         "kappa have no interval: none that was tried keeps its promise where marks pile up at an end.",
     )
-
-
-def _pairs(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
-    of = {row.label: letter for letter, row in zip(letters, found.judges, strict=True)}
-    table = _table("judges", "subjects", "rank correlation", "at 95 %", "conversations", "kappa")
-    for pair in found.pairs:
-        table.add_row(
-            f"{of[pair.one]} {of[pair.other]}",
-            str(pair.subjects),
-            number(pair.rank_correlation, 2),
-            between(pair.rank_interval, 2),
-            f"{pair.conversations:,}",
-            number(pair.kappa, 2),
-        )
-    return _section(
-        "Agreement of each pair",
-        table,
+    yield Title("Agreement of each pair")
+    yield Table(
+        columns_of("judges", "subjects", "rank correlation", "at 95 %", "conversations", "kappa"),
+        [
+            (
+                *(f"{letters[pair.one]} {letters[pair.other]}", str(pair.subjects), number(pair.rank_correlation, 2)),
+                *(between(pair.rank_interval, 2), f"{pair.conversations:,}", number(pair.kappa, 2)),
+            )
+            for pair in found.pairs
+        ],
         "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
         f"subjects are a sample (from {FEWEST_RANKED} on), each by itself; kappa: the mean of the quadratic kappas of "
         "all marks, without an interval.",
     )
 
 
-def _disputes(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
-    if not found.disputes:
-        return []
-    parts: list[RenderableType] = [Text("\nWhere they disagree most", style="bold")]
+def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
+    yield Title("Where they disagree most")
     for dispute in found.disputes[:MOST]:
-        parts.append(Text(_at(dispute.place, found)))
+        yield Note(_at(dispute.place, found), "")
         for mark, values in dispute.marks:
             given = "  ".join(
                 f"{letter} {value:g}" if value == round(value) else f"{letter} {value:.1f}"
-                for letter, value in zip(letters, values, strict=True)
+                for letter, value in zip(letters.values(), values, strict=True)
                 if value is not None
             )
-            parts.append(Text(f"    {mark.replace('_', ' ')}: {given}", style="dim"))
+            yield Note(f"    {mark.replace('_', ' ')}: {given}")
     many = len(found.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
-    return [*parts, Text(f"{more}in the order of the mean distance of their marks.", style="dim")]
+    yield Note(f"{more}in the order of the mean distance of their marks.")
 
 
-def _flagged(found: Validation, letters: Sequence[str]) -> list[RenderableType]:
-    if not found.flagged:
-        return []
-    of = {row.label: letter for letter, row in zip(letters, found.judges, strict=True)}
-    parts: list[RenderableType] = [Text("\nVerdicts to read", style="bold")]
+def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
+    yield Title("Verdicts to read")
     for flagged in found.flagged[:MOST]:
-        parts.append(Text(_at(flagged.place, found)))
-        parts += [Text(f"    {of[flagged.judge]}: {label_text(flag.why)}", style="dim") for flag in flagged.flags]
+        yield Note(_at(flagged.place, found), "")
+        for flag in flagged.flags:
+            yield Note((f"    {letters[flagged.judge]}: ", Words(flag.why)))
     many = len(found.flagged)
     more = f" {MOST} of {many:,} are listed." if many > MOST else ""
-    return [*parts, Text(f"A flag changes no mark.{more} How far to trust it: docs/judges.md", style="dim")]
+    yield Note(f"A flag changes no mark.{more} How far to trust it: docs/judges.md")
 
 
 def _at(place: JudgedConversation, found: Validation) -> str:
@@ -235,9 +232,7 @@ def validations_json(found: Sequence[Validation]) -> str:
 def _validation(found: Validation) -> dict[str, Any]:
     labels = [row.label for row in found.judges]
     return {
-        "protocol": {"name": found.protocol.name, "hash": found.protocol.hash},
-        "weighting": found.protocol.weights,  # null: its own
-        "configurations": [str(configuration) for configuration in found.configurations],
+        **head_values(found.protocol, found.configurations),
         "main_judge": found.main,
         "conversations": found.conversations,
         "judges": [

@@ -12,7 +12,9 @@ from independence_bench.report.table import (
     Entries,
     Name,
     Note,
+    Quote,
     Strong,
+    Styled,
     Table,
     Text,
     Title,
@@ -50,6 +52,8 @@ def _written(block: Block) -> list[str]:
             return [f"{'#' * block.level} {written(block.text)}"]
         case Note():
             return [written(block.text)]
+        case Quote():
+            return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
         case Bullets():
             return ["\n".join(f"- {written(line)}" for line in block.lines)]
         case Entries():
@@ -76,6 +80,8 @@ def written(text: Text) -> str:
             return code(text.text)
         case Words():
             return prose(text.text)
+        case Styled():
+            return text.text
         case Strong():
             return f"**{written(text.text)}**"
         case _:

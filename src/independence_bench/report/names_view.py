@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.name_counts import Named, count_by_scenario, count_names
 from independence_bench.engine.ask_names import RULE, NamesRead
@@ -18,40 +13,36 @@ from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Table, Text, Title, Words
 
 MOST = 10  # names in the summary
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
-def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> RenderableType:
+def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
     """Each conversation in a line, and the names that were chosen most."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("subject", overflow="fold", ratio=1)
-    table.add_column("run", justify="right")
-    table.add_column("scenario", overflow="fold", max_width=12)
-    for heading in ("chose", "g", "in the end", "g"):
-        table.add_column(heading, overflow="fold", max_width=16)
-    table.add_column("", width=1)
+    rows: list[Cells] = []
     last = ""
     for one in readings:
-        chosen, final = _shown(one.first), _shown(one.final)
-        if one.several:
-            chosen = (", ".join(map(label_text, one.several)), "")
-        label = "" if one.label == last else label_text(one.label)
-        table.add_row(label, str(one.run), label_text(one.scenario), *chosen, *final, "" if one.by == RULE else "*")
+        chosen = (Words(", ".join(one.several)), "") if one.several else _shown(one.first)
+        label = "" if one.label == last else Name(one.label)
+        by = "" if one.by == RULE else "*"
+        rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), by))
         last = one.label
-    return Group(
-        Text(f"\nNames that models give themselves, protocol {label_text(protocol.name)}", style="bold"),
-        table,
-        Text(_legend(readings), style="dim"),
-        Text(_summary(readings)),
-    )
+    yield Title(("Names that models give themselves, protocol ", Words(protocol.name)))
+    columns = [
+        *(Column("subject", words=True), Column("run"), Column("scenario", words=True, widest=12)),
+        *(Column(title, words=True, widest=16) for title in ("chose", "g", "in the end", "g")),
+        Column("", words=True),
+    ]
+    yield Table(columns, rows, _legend(readings))
+    yield Note(_summary(readings), "")
 
 
-def _shown(choice: Choice) -> tuple[str, str]:
-    name = {"chosen": label_text(choice.name or ""), "declined": "–", "unsure": "?", "unsaid": ""}[choice.name_state]
-    genders = {"chosen": _SHORT.get(choice.gender or "", "?"), "declined": "–", "unsure": "?", "unsaid": ""}
-    gender = genders[choice.gender_state]
+def _shown(choice: Choice) -> tuple[Text, Text]:
+    other = {"declined": "–", "unsure": "?", "unsaid": ""}
+    name = Words(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
+    gender = _SHORT.get(choice.gender or "", "?") if choice.gender_state == "chosen" else other[choice.gender_state]
     return name, gender
 
 
@@ -120,9 +111,4 @@ def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
-    return {
-        "name": choice.name,
-        "name_state": choice.name_state,
-        "gender": choice.gender,
-        "gender_state": choice.gender_state,
-    }
+    return {name: getattr(choice, name) for name in ("name", "name_state", "gender", "gender_state")}

@@ -5,13 +5,8 @@ Knows boards and forecasts; buys and asks nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.intervals import LEVEL
@@ -26,9 +21,9 @@ from independence_bench.analysis.statistics.planning import (
 )
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.cost import Forecast
-from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.format import money, plural
+from independence_bench.report.table import Block, Cells, Note, Strong, Table, Words, columns_of
 
 MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
 ASSUMED = 80.0  # the index that is expected where nobody has one
@@ -159,60 +154,45 @@ def resolution_values(found: Resolution) -> Mapping[str, object]:
     }
 
 
-def resolution_view(protocol: Protocol, found: Resolution) -> RenderableType:
+def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     """The table and what it means, 80 columns."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("runs", justify="right")
-    for mean in MEANS:
-        table.add_column(f"at {mean:g}:\nwidth", justify="right")
-        table.add_column("\napart", justify="right")
-    table.add_column("calls", justify="right", vertical="bottom")
-    table.add_column("dollars", justify="right", vertical="bottom")
-    for row in found.rows:
-        numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
-        dollars = "?" if row.dollars is None else money(row.dollars)
-        style = "bold" if row.runs == found.asked else ""
-        table.add_row(str(row.runs), *numbers, f"{row.calls:,}", dollars, style=style)
     basis = (
         f"as of {plural(found.expected.subjects, 'stored subject')} with two runs or more"
         if found.expected.subjects
         else "as is believed beforehand, which is cautious: nobody is stored with two runs"
     )
-    head = Text(f"\n{label_text(protocol.name)}: what can be told at an index of 50, 80 and 95 (scores vary {basis})\n")
-    return Group(head, table, *[Text(line, style=style) for line, style in _words(found)])
-
-
-def _words(found: Resolution) -> list[tuple[str, str]]:
-    said = [
-        (
-            "width: of the 95 % interval of the same test again, from end to end. apart: the smallest true difference "
-            "of two subjects that 80 of 100 repetitions would see. calls, dollars: what is left to pay for so many "
-            "runs of each.",
-            "dim",
-        )
-    ]
+    said = f": what can be told at an index of 50, 80 and 95 (scores vary {basis})\n"
+    yield Note(("\n", Words(protocol.name), said), "")
+    told = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
+    rows: list[Cells] = []
+    for row in found.rows:
+        numbers = [_number(value) for pair in zip(row.widths, row.apart, strict=True) for value in pair]
+        cells = (str(row.runs), *numbers, f"{row.calls:,}", "?" if row.dollars is None else money(row.dollars))
+        rows.append([Strong(cell) for cell in cells] if row.runs == found.asked else cells)
+    yield Table(
+        columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
+        rows,
+        "width: of the 95 % interval of the same test again, from end to end. apart: the smallest true difference "
+        "of two subjects that 80 of 100 repetitions would see. calls, dollars: what is left to pay for so many "
+        "runs of each.",
+    )
     if found.another[0] is None:
-        said.append(("Another test like it: nothing can be said, a dimension is marked in a single scenario.", ""))
+        yield Note("Another test like it: nothing can be said, a dimension is marked in a single scenario.", "")
     else:
         widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
-        said.append(
-            (
-                f"Another test like it: the interval is about {widths} wide, however many runs there are; only more "
-                "scenarios narrow it.",
-                "",
-            )
+        yield Note(
+            f"Another test like it: the interval is about {widths} wide, however many runs there are; only more "
+            "scenarios narrow it.",
+            "",
         )
     if found.in_ranking is not None:
-        said.append(
-            (
-                f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}, at 80: "
-                f"{_number(found.in_ranking)} apart.",
-                "",
-            )
+        yield Note(
+            f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}, at 80: "
+            f"{_number(found.in_ranking)} apart.",
+            "",
         )
-    if (wanted := found.for_width) is not None:
-        said.append((_for_width(wanted), "bold"))
-    return said
+    if found.for_width is not None:
+        yield Note(_for_width(found.for_width), "bold")
 
 
 def _for_width(wanted: ForWidth) -> str:

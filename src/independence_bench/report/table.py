@@ -34,7 +34,15 @@ class Strong:
     text: Text
 
 
-Text = str | Name | Words | Strong | tuple["Text", ...]
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """Our own words in a terminal's *style*."""
+
+    text: str
+    style: str
+
+
+Text = str | Styled | Name | Words | Strong | tuple["Text", ...]
 Cells = Sequence[Text]
 
 
@@ -93,6 +101,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A text from outside, with its line breaks."""
+
+    text: str
+    style: str = ""
+    indent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
 class Bullets:
     """A list of lines."""
 
@@ -106,7 +123,7 @@ class Entries:
     items: Sequence[tuple[Text, Sequence[Text]]]
 
 
-Block = Table | Title | Note | Bullets | Entries
+Block = Table | Title | Note | Quote | Bullets | Entries
 
 
 def columns_of(*titles: str, words: int = 1) -> list[Column]:

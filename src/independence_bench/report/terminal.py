@@ -11,7 +11,7 @@ from rich.text import Text
 
 from independence_bench.escape import harmless, label_text
 from independence_bench.report import table as values
-from independence_bench.report.table import Block, Bullets, Entries, Name, Note, Strong, Table, Title, Words
+from independence_bench.report.table import Block, Bullets, Entries, Name, Note, Quote, Strong, Table, Title, Words
 
 
 def view(blocks: Iterable[Block]) -> RenderableType:
@@ -36,6 +36,8 @@ def _shown(block: Block) -> list[RenderableType]:
         case Note():
             text = written(block.text, block.style)
             return [Padding(text, (0, 0, 0, block.indent)) if block.indent else text]
+        case Quote():
+            return [Padding(Text(harmless(block.text), block.style), (0, 0, 0, block.indent), expand=False)]
         case Bullets():
             return [written(line) for line in block.lines]
         case Entries():
@@ -78,6 +80,8 @@ def written(text: values.Text, style: str = "") -> Text:
             return Text(harmless(text), style)
         case Name() | Words():
             return Text(label_text(text.text), style)
+        case values.Styled():
+            return Text(text.text, text.style)
         case Strong():
             return written(text.text, "bold")
         case _:
