@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, SubjectRow, Validation
+from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, Validation
+from independence_bench.analysis.judge_leniency import SubjectRow
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
