@@ -15,7 +15,7 @@ from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import RunOptions
-from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
+from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.store.database import open_store
@@ -60,7 +60,7 @@ def wanted(
         protocol=protocol,
         files=files,
         configurations=protocol.configurations,
-        wishes=tuple(Wish(subject_name(number), ENDPOINT) for number in subjects),
+        specs=tuple(ModelSpec(subject_name(number), ENDPOINT) for number in subjects),
         roster=Roster({**BUILT_IN, ENDPOINT: endpoint}),
         runs=runs,
         judge=JUDGE,

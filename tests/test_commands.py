@@ -12,7 +12,7 @@ import pytest
 import yaml
 from simulated import aib, simulating
 
-from independence_bench.models.spec import SHIPPED, ModelsFile, Roster, Wish, shipped_subjects
+from independence_bench.models.spec import SHIPPED, ModelsFile, ModelSpec, Roster, shipped_subjects
 from independence_bench.protocol import loader as protocols
 from independence_bench.protocol.loader import load
 from independence_bench.store import attempts as stored_attempts
@@ -491,13 +491,13 @@ def test_the_list_has_forty_subjects_and_more_and_can_be_read() -> None:
 
 def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise() -> None:
     """Its first entry, active ones before others; whoever is not listed is called as the protocol says."""
-    own = Roster(wishes=(Wish("openai/gpt-5.4", temperature=0.1),))
+    own = Roster(specs=(ModelSpec("openai/gpt-5.4", temperature=0.1),))
 
     (listed,) = Roster().find("openai/gpt-5.4", shipped_subjects())
     assert (listed.reasoning, listed.temperature) == ("low", 1.0)
-    assert own.find("openai/gpt-5.4", shipped_subjects()) == own.wishes
+    assert own.find("openai/gpt-5.4", shipped_subjects()) == own.specs
     assert Roster().find("openai/gpt-5-nano", shipped_subjects())[0].reasoning == "low"  # not active
-    assert Roster().find("acme/unheard-of", shipped_subjects()) == (Wish("acme/unheard-of"),)
+    assert Roster().find("acme/unheard-of", shipped_subjects()) == (ModelSpec("acme/unheard-of"),)
     assert Roster().find("stepfun/step-3.5-flash:free", shipped_subjects())[0].temperature == 0.7
 
 

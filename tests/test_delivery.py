@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from independence_bench.models.messages import Completion, Message, Tool, ToolCall, Usage
+from independence_bench.models.messages import Completion, Message, Tool, ToolCall
 from independence_bench.models.response import read_completion
 from independence_bench.protocol.conversation import Line, Transcript, Words, begin
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario, ToolWording
@@ -41,7 +41,7 @@ def completion(
 ) -> Completion:
     """A completion with *content* and a call for each of *arguments*."""
     calls = tuple(ToolCall(f"c{n}", tool, text) for n, text in enumerate(arguments))
-    return Completion(content, calls, reasoning, finish, Usage())
+    return Completion(content, calls, reasoning, finish_reason=finish)
 
 
 def passed(text: str) -> str:

@@ -24,7 +24,7 @@ from test_cli import AIB, KEY, MARKS, User
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
 from independence_bench.escape import harmless, label_text
-from independence_bench.models.spec import Wish, parse_models
+from independence_bench.models.spec import ModelSpec, parse_models
 from independence_bench.protocol.loader import load, parse
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
@@ -310,7 +310,7 @@ def test_a_name_in_models_yaml_is_one_line_of_plain_characters(key: str, value: 
 def test_a_provider_that_is_typed_is_one_line_of_plain_characters(value: str) -> None:
     """It stands in the label and in the store, which could not hold half a character."""
     with pytest.raises(SubjectError, match="the provider"):
-        Wish("a/b", provider=value)
+        ModelSpec("a/b", provider=value)
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -320,7 +320,7 @@ def test_an_odd_name_in_models_yaml_is_a_name(name: str) -> None:
         json.dumps({"subjects": [{"model": ODD[name], "provider": ODD[name]}]}, ensure_ascii=False), "models.yaml"
     )
 
-    assert roster.wishes[0].model == roster.wishes[0].provider == ODD[name]
+    assert roster.specs[0].model == roster.specs[0].provider == ODD[name]
 
 
 @pytest.mark.parametrize("value", OBEYED.values(), ids=OBEYED)

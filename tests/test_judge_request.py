@@ -14,7 +14,7 @@ from independence_bench.calls.call import Accepted, Rejected
 from independence_bench.judging.judge import ModelJudge, read_judge
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
-from independence_bench.models.messages import Completion, Usage
+from independence_bench.models.messages import Completion
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
 from independence_bench.protocol.definition import Ask, Mark, Protocol, Rubric, Says, Scenario
@@ -268,7 +268,7 @@ def test_asking_again_is_the_same_judge() -> None:
 
 def answered(content: str, finish: str = "stop") -> Accepted[Verdict | NoVerdict] | Rejected:
     """What is made of a judge's reply, before it becomes a judgement."""
-    completion = Completion(content, (), "", finish, Usage())
+    completion = Completion(content, (), "", finish_reason=finish)
     return read_judge(completion, SCENARIO, lambda verdict: verdict)  # type: ignore[arg-type, return-value]
 
 

@@ -12,9 +12,9 @@ from independence_bench.models.spec import (
     BUILT_IN,
     ChatModel,
     Endpoint,
+    ModelSpec,
     Reasoning,
     Roster,
-    Wish,
     check_url,
     read_models,
     resolve_auto,
@@ -93,7 +93,7 @@ def test_an_address_is_no_part_of_a_subject() -> None:
 
 ROSTER = Roster(
     {**BUILT_IN, "lab": Endpoint("lab", "http://lab:8080/v1", "local")},
-    (Wish("a/b", temperature=0.2, provider="acme"), Wish("llama3:8b", "lab", active=False)),
+    (ModelSpec("a/b", temperature=0.2, provider="acme"), ModelSpec("llama3:8b", "lab", active=False)),
 )
 
 
@@ -111,22 +111,22 @@ ROSTER = Roster(
 )
 def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
     """`:free` and `:8b` belong to the model."""
-    (wish,) = ROSTER.find(typed)
+    (spec,) = ROSTER.find(typed)
 
-    assert (wish.model, wish.endpoint) == (model, endpoint)
+    assert (spec.model, spec.endpoint) == (model, endpoint)
 
 
 def test_a_model_of_models_yaml_comes_with_its_settings() -> None:
     """Inactive ones too, when they are named."""
-    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.wishes[:1]
-    assert ROSTER.find("lab:llama3:8b") == ROSTER.wishes[1:2]
-    assert ROSTER.find("local:llama3:8b") == (Wish("llama3:8b", "local"),)
+    assert ROSTER.find("a/b") == ROSTER.find("openrouter:a/b") == ROSTER.specs[:1]
+    assert ROSTER.find("lab:llama3:8b") == ROSTER.specs[1:2]
+    assert ROSTER.find("local:llama3:8b") == (ModelSpec("llama3:8b", "local"),)
 
 
 def test_what_a_model_is_called_finds_it_again() -> None:
     """The name that tables show can be typed."""
-    for wish in ROSTER.wishes:
-        assert ROSTER.find(wish.settle(0.7, 100, Reasoning.OFF).name) == (wish,)
+    for spec in ROSTER.specs:
+        assert ROSTER.find(spec.resolved(0.7, 100, Reasoning.OFF).name) == (spec,)
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"])
@@ -143,28 +143,28 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
     assert ROSTER.endpoint("lab").url == "http://lab:8080/v1"
 
 
-# from wish to model
+# from specification to model
 
 
 def test_what_a_wish_leaves_open_comes_from_the_protocol() -> None:
     """And then the label does not mention it."""
-    assert Wish("a/b").settle(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
+    assert ModelSpec("a/b").resolved(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
 
 
 def test_what_a_wish_says_holds() -> None:
     """A temperature of 0 is a temperature."""
-    wish = Wish("a/b", "lab", 0.0, 200, "high", "acme", accept_cut_off=True)
+    spec = ModelSpec("a/b", "lab", 0.0, 200, "high", "acme", accept_cut_off=True)
 
-    assert wish.settle(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
+    assert spec.resolved(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
         "a/b", "lab", 0.0, 200, Reasoning.HIGH, "acme", accept_cut_off=True, identity="sha", own_limit=True
     )
 
 
 def test_the_protocols_own_limit_is_nobodys_own() -> None:
     """Typed or not, it is the same subject with the same label."""
-    wish = Wish("a/b", max_tokens=2048)
+    spec = ModelSpec("a/b", max_tokens=2048)
 
-    assert wish.settle(0.7, 2048, Reasoning.OFF) == Wish("a/b").settle(0.7, 2048, Reasoning.OFF)
+    assert spec.resolved(0.7, 2048, Reasoning.OFF) == ModelSpec("a/b").resolved(0.7, 2048, Reasoning.OFF)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ subjects:
     assert roster.endpoints["lab"] == Endpoint("lab", "http://lab:8080/v1", "local", "LAB_KEY", 2, True)
     assert roster.endpoints["local"].url == "http://localhost:11434/v1"
     assert roster.endpoints["openrouter"] == BUILT_IN["openrouter"]
-    assert roster.wishes == (
-        Wish("openai/gpt-5-nano", reasoning="off"),
-        Wish("llama3:8b", "lab", 0.0, 300, "high", accept_cut_off=True),
-        Wish("a/b", provider="acme/int4", reasoning="auto", active=False),
+    assert roster.specs == (
+        ModelSpec("openai/gpt-5-nano", reasoning="off"),
+        ModelSpec("llama3:8b", "lab", 0.0, 300, "high", accept_cut_off=True),
+        ModelSpec("a/b", provider="acme/int4", reasoning="auto", active=False),
     )
 
 
@@ -229,7 +229,7 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
     """Nobody has to have endpoints or subjects of their own."""
     roster = read_models(models(tmp_path, "subjects: []\n"))
 
-    assert roster.wishes == ()
+    assert roster.specs == ()
     assert roster.endpoints == BUILT_IN
 
 
@@ -326,7 +326,7 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
 @pytest.mark.parametrize("effort", list(Reasoning))
 def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
     """Thoughts count against the limit: four times the protocol's; that is the protocol's word, not the label's."""
-    model = Wish("acme/one").settle(0.7, 100, effort)
+    model = ModelSpec("acme/one").resolved(0.7, 100, effort)
 
     assert model.max_tokens == (100 if effort is Reasoning.OFF else 400)
     assert model.label == f"acme/one@{'none' if effort is Reasoning.OFF else effort.value}-t0.7"
@@ -334,12 +334,12 @@ def test_who_is_told_to_think_gets_room_for_it(effort: Reasoning) -> None:
 
 def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
     """What was typed is what is sent, and the label says it."""
-    typed = Wish("acme/one", max_tokens=100).settle(0.7, 100, Reasoning.LOW)
-    usual = Wish("acme/one", max_tokens=400).settle(0.7, 100, Reasoning.LOW)
+    typed = ModelSpec("acme/one", max_tokens=100).resolved(0.7, 100, Reasoning.LOW)
+    usual = ModelSpec("acme/one", max_tokens=400).resolved(0.7, 100, Reasoning.LOW)
 
     assert (typed.max_tokens, typed.label) == (100, "acme/one@low-t0.7-m100")
     assert (usual.max_tokens, usual.label) == (400, "acme/one@low-t0.7")
-    assert usual == Wish("acme/one").settle(0.7, 100, Reasoning.LOW)
+    assert usual == ModelSpec("acme/one").resolved(0.7, 100, Reasoning.LOW)
 
 
 def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:

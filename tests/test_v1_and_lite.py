@@ -18,7 +18,7 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Preview, RunOptions
 from independence_bench.errors import MissingMarks
-from independence_bench.models.spec import BUILT_IN, Endpoint, Roster, Wish
+from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says
 from independence_bench.protocol.loader import load, load_with_files, shipped
 from independence_bench.protocol.plan import every_configuration, script_hash
@@ -482,7 +482,7 @@ async def _play(
                 protocol=protocol,
                 files=files,
                 configurations=tuple(configurations or protocol.configurations),
-                wishes=tuple(Wish(f"sim/{character}", "sim") for character in characters),
+                specs=tuple(ModelSpec(f"sim/{character}", "sim") for character in characters),
                 roster=Roster({**BUILT_IN, "sim": sim}),
                 runs=runs,
                 judge=judge,

@@ -20,10 +20,10 @@ def check(data: bytes) -> None:
         assert endpoint.name == name
         assert not endpoint.url.endswith("/")
         assert_storable(endpoint.key_variable)
-    for wish in roster.wishes:
-        assert wish.endpoint in roster.endpoints
-        effort = Reasoning.OFF if wish.reasoning in (None, AUTO) else Reasoning(wish.reasoning)
-        model = wish.settle(0.7, 100, effort)
+    for spec in roster.specs:
+        assert spec.endpoint in roster.endpoints
+        effort = Reasoning.OFF if spec.reasoning in (None, AUTO) else Reasoning(spec.reasoning)
+        model = spec.settle(0.7, 100, effort)
         assert_one_line(model.label)
         assert_storable(model.label, model.model, model.provider)
         assert len(model.hash) == 64

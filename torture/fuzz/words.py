@@ -8,7 +8,7 @@ have no token of a chat template at their ends.
 from __future__ import annotations
 
 from fuzz.texts import assert_one_line, assert_storable
-from independence_bench.models.messages import Completion, ToolCall, Usage
+from independence_bench.models.messages import Completion, ToolCall
 from independence_bench.models.response import clean_text, split_thoughts
 from independence_bench.protocol.definition import DELIVERIES, ToolWording
 from independence_bench.protocol.delivery import Said, is_words, said, trim_template
@@ -27,7 +27,7 @@ def check(data: bytes) -> None:
     ]
     content, more = split_thoughts(content)
     calls = tuple(ToolCall("c", name, arguments) for name, arguments in zip(called[::2], called[1::2], strict=False))
-    completion = Completion(content, calls if any(called) else (), thought + more, finish, Usage())
+    completion = Completion(content, calls if any(called) else (), thought + more, finish_reason=finish)
     for delivery in DELIVERIES:
         heard = said(completion, delivery, WORDING)
         if isinstance(heard, Said):

@@ -231,19 +231,8 @@ class Executor:
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         step = self._decide(state, outcome, attempt)
-        ended = attempts.Ended(
-            outcome=step.outcome,
-            message=step.message,
-            usage=usage,
-            seconds=outcome.seconds,
-            raw=outcome.raw,
-            status=outcome.status if isinstance(outcome, Fault) else 200,
-            finish_reason=outcome.finish_reason,
-            served_model=outcome.served_model,
-            served_provider=outcome.served_provider,
-            response_id=outcome.response_id,
-        )
-
+        status = outcome.status if isinstance(outcome, Fault) else 200
+        ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
         await self.commits.add(self.ledger.finish, EndedAttempt(state, attempt, ended, step))
         return step
 

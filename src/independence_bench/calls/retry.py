@@ -131,12 +131,11 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
 
 def unfit(fault: Fault, model: ChatModel) -> str | None:
     """What to do where *fault* refuses not a conversation but how *model* is called; None where it does not say so."""
-    said = fault.message.lower()
     if fault.kind is not Kind.BAD_REQUEST:
         return None
-    if model.reasoning is Reasoning.OFF and ("reasoning" in said or "thinking" in said):
+    if model.reasoning is Reasoning.OFF and "reasoning" in fault.refused:
         return "it cannot be told not to reason: --reasoning-effort low"
-    if "temperature" in said and model.temperature != OWN_TEMPERATURE:
+    if "temperature" in fault.refused and model.temperature != OWN_TEMPERATURE:
         return "it takes no temperature but its own: --temperature 1"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -108,8 +108,8 @@ def _values(preview: Preview) -> Mapping[str, object]:
         "runs": preview.plan.runs,
         "judge": preview.plan.judge.label if preview.plan.judge else None,
         "subjects": [_values_of(one) for one in preview.estimates],
-        "candidates": _amounts(sum((one.candidate for one in preview.estimates), Forecast())),
-        "judging": _amounts(sum((one.judge for one in preview.estimates), Forecast())),
+        "candidates": asdict(sum((one.candidate for one in preview.estimates), Forecast())),
+        "judging": asdict(sum((one.judge for one in preview.estimates), Forecast())),
         "dollars": preview.forecast.dollars,
         "low": low,
         "high": high,
@@ -120,21 +120,12 @@ def _values(preview: Preview) -> Mapping[str, object]:
 def _values_of(one: Estimate) -> Mapping[str, object]:
     return {
         "label": one.subject.label,
-        "candidate": _amounts(one.candidate),
-        "judge": _amounts(one.judge),
+        "candidate": asdict(one.candidate),
+        "judge": asdict(one.judge),
         "dollars": one.whole.dollars,
         "low": one.low,
         "high": one.high,
         "from": _basis(one),
-    }
-
-
-def _amounts(forecast: Forecast) -> Mapping[str, object]:
-    return {
-        "calls": forecast.calls,
-        "prompt_tokens": forecast.prompt_tokens,
-        "completion_tokens": forecast.completion_tokens,
-        "dollars": forecast.dollars,
     }
 
 

@@ -198,8 +198,8 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         subjects, known = registry.stored_subjects(connection), exclusions.decided(connection)
     changes: dict[str, Decision | None] = {}
     for hash_, subject in subjects.items():
-        listed = [wish for wish in roster.wishes if wish.fits(subject)]
-        reason = next((wish.exclude for wish in listed if wish.exclude), None)
+        listed = [spec for spec in roster.specs if spec.fits(subject)]
+        reason = next((spec.exclude for spec in listed if spec.exclude), None)
         wanted = Decision("exclude", reason, MODELS_FILE) if reason else None
         before = known.get(hash_)
         if listed and wanted != before and (before is None or before.origin == MODELS_FILE):

@@ -25,7 +25,7 @@ from independence_bench.cli.trust import gate
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import SubjectError
 from independence_bench.escape import label_text
-from independence_bench.models.spec import ChatModel, Roster, Wish
+from independence_bench.models.spec import ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
@@ -73,7 +73,7 @@ def command(
             roster=roster,
             judge=judge or _main_judge(opened, protocol, played),
             configurations=played,
-            wishes=tuple(_wish(subject) for subject in chosen),
+            specs=tuple(_spec(subject) for subject in chosen),
             runs=runs or protocol.runs,
             again=True,
             limits=limits,
@@ -85,9 +85,9 @@ def command(
         raise SystemExit(1)
 
 
-def _wish(subject: ChatModel) -> Wish:
+def _spec(subject: ChatModel) -> ModelSpec:
     """What leads to *subject* again, as long as its endpoint has the same weights behind its name."""
-    return Wish(
+    return ModelSpec(
         subject.model,
         subject.endpoint,
         subject.temperature,

@@ -39,7 +39,7 @@ from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import EMBEDDED, Limits, Preview, RunOptions
 from independence_bench.errors import WrongUse
-from independence_bench.models.spec import AUTO, Reasoning, Roster, Wish, shipped_subjects
+from independence_bench.models.spec import AUTO, ModelSpec, Reasoning, Roster, shipped_subjects
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
@@ -168,35 +168,35 @@ def read_options(
         roster=roster,
         judge=None if no_judge else judge or protocol.judge.model,
         configurations=configurations(protocol, variants, modes),
-        wishes=tuple(replace(wish, **changes) for wish in _wished(typed, every, roster)),
+        specs=tuple(replace(spec, **changes) for spec in _specs(typed, every, roster)),
         runs=runs or protocol.runs,
         again=again,
         experiments=experiments_of(protocol, experiments),
         allow=gate(),
-        unnamed=not typed and not roster.wishes,
+        unnamed=not typed and not roster.specs,
     )
 
 
-def _wished(typed: Sequence[str], every: bool, roster: Roster) -> list[Wish]:
+def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]:
     """The subjects that were named; without a name those of models.yaml, or with --all else those of our list."""
     if typed and every:
         raise WrongUse("--all means every subject: leave out the models, or --all")
     if typed:
-        return [wish for name in typed for wish in _wishes(name, roster)]
-    listed = roster.wishes or (shipped_subjects() if every else ())
-    wishes = [wish for wish in listed if wish.active]
-    if not wishes:
+        return [spec for name in typed for spec in _specs_of(name, roster)]
+    listed = roster.specs or (shipped_subjects() if every else ())
+    specs = [spec for spec in listed if spec.active]
+    if not specs:
         raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
-    return wishes
+    return specs
 
 
-def _wishes(typed: str, roster: Roster) -> tuple[Wish, ...]:
+def _specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
         return (EMBEDDED,)
-    wishes = roster.find(typed, shipped_subjects())
-    if wishes[0].endpoint == "embedded":
+    specs = roster.find(typed, shipped_subjects())
+    if specs[0].endpoint == "embedded":
         raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
-    return wishes
+    return specs
 
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:

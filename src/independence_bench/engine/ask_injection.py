@@ -14,7 +14,7 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.pool import Clocks, Pool, real_clocks
 from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
-from independence_bench.engine.run import AtStart, Event, Progress, Report, RunPlan
+from independence_bench.engine.run import Progress, Report, RunPlan
 from independence_bench.engine.session import Preview, RunOptions, open_judge, preview_of
 from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -60,8 +60,8 @@ class InjectionAsker(Asker):
         self.judge, self.cases = judge, cases_of(pairs, judge.hash)
         self.judgements = stored(store, self.cases)
         known, every = len(self.judgements), len(self.cases)
-        start = AtStart(planned=every, done=every, to_judge=every, judged=known, calls=judge.calls * (every - known))
-        self._progress = Progress(judge.label, start)
+        calls = judge.calls * (every - known)
+        self._progress = Progress(judge.label, every, every, to_judge=every, judged=known, calls=calls)
         # a judge that is no model asks nobody, so there is nothing to report
         report = Report([self._progress] if judge.calls else [], budget)
         super().__init__(store, clients, report, clocks, calls_at_once, calls_at_once)
@@ -83,7 +83,7 @@ class InjectionAsker(Asker):
 
     async def _ask(self, case: ProbeInput, calls: ConversationCalls) -> None:
         self.judgements[case.key(self.judge.hash)] = await self.judge.judge(case, calls)
-        self._progress.events[Event.JUDGED] += 1
+        self._progress.ended("judged")
 
 
 def cases_of(pairs: Iterable[AttackPair], judge_hash: str) -> dict[str, ProbeInput]:

@@ -22,7 +22,7 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.pool import Clocks, Pool
 from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
-from independence_bench.engine.run import AtStart, Event, Progress, Report, Trouble
+from independence_bench.engine.run import Progress, Report, Trouble
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.judge import ModelJudge
@@ -304,8 +304,8 @@ class NameAsker(Asker):
         clocks: Clocks,
     ) -> None:
         many = len(left)
-        start = AtStart(planned=many, done=many, to_judge=many, calls=many)
-        self._judge, self._progress = judge, Progress(judge.label, start)
+        self._judge = judge
+        self._progress = Progress(judge.label, planned=many, done=many, to_judge=many, calls=many)
         super().__init__(store, clients, Report([self._progress], budget), clocks, calls_at_once, calls_at_once)
         with store.reading() as connection:
             self._transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
@@ -319,6 +319,7 @@ class NameAsker(Asker):
 
     async def _ask(self, transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(question(transcript, self._judge.model))
-        self._progress.events[Event.JUDGED if judgement.reason is None else Event.UNJUDGED] += 1
-        if judgement.reason is not None:
-            self._progress.troubles.append(Trouble(TITLE, judgement.reason))
+        if judgement.reason is None:
+            self._progress.ended("judged")
+        else:
+            self._progress.ended("unjudged", Trouble(TITLE, judgement.reason))

@@ -18,7 +18,7 @@ from independence_bench.calls.pool import Clocks, Pool
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
 from independence_bench.engine.pending import Pending, find_pending, judge_trouble
-from independence_bench.engine.run import AtStart, Event, Progress, Report, RunPlan, Trouble
+from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion
@@ -84,16 +84,12 @@ class _Player:
     async def find_pending(self) -> None:
         """Read what is stored; what is missing is the work."""
         self.pending = found = await self.pool.commits.do(lambda c: find_pending(c, self.plan, self.subject))
-        self.progress.start = AtStart(
-            planned=found.planned,
-            done=found.done,
-            invalid=found.invalid,
-            to_judge=found.done + len(found.to_play) if self.plan.judge is not None else 0,
-            judged=found.judged,
-            unjudged=found.unjudged,
-            calls=found.calls(self.judge_calls),
-        )
-        self.progress.troubles += found.troubles
+        progress = self.progress
+        progress.planned, progress.done, progress.invalid = found.planned, found.done, found.invalid
+        progress.judged, progress.unjudged = found.judged, found.unjudged
+        progress.to_judge = found.done + len(found.to_play) if self.plan.judge is not None else 0
+        progress.calls = found.calls(self.judge_calls)
+        progress.troubles += found.troubles
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Everything there is to do for this subject."""
@@ -159,9 +155,10 @@ class _Player:
         kept = commits.add(results.keep_transcripts, (played, self.pool.clocks.now()))
         if reason is not None:
             await kept
-            self._ended(job, Event.INVALID, f"invalid: {played.reason}; `aib run --again` asks once more")
+            why = f"invalid: {played.reason}; `aib run --again` asks once more"
+            self.progress.ended("invalid", Trouble(job.title, why))
             return
-        self._ended(job, Event.PLAYED)
+        self.progress.ended("done")
         try:
             if plan.judge is not None:
                 await self._judge(job, talk.transcript, calls)
@@ -219,11 +216,7 @@ class _Player:
             # a judge that cannot be asked stops itself or its endpoint, never the subject
             raise GaveUp(Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later") from None
         if judgement.reason is None:
-            self._ended(job, Event.JUDGED)
+            self.progress.ended("judged")
         else:
-            self._ended(job, Event.UNJUDGED, judge_trouble(judgement.reason, self.judge_calls))
-
-    def _ended(self, job: Job, event: Event, why: str | None = None) -> None:
-        self.progress.events[event] += 1
-        if why is not None:
-            self.progress.troubles.append(Trouble(job.title, why))
+            why = judge_trouble(judgement.reason, self.judge_calls)
+            self.progress.ended("unjudged", Trouble(job.title, why))

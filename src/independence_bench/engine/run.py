@@ -5,10 +5,9 @@ Knows protocols, subjects and judges; knows nothing of how the plan is carried o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from typing import Literal
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.ledger import Tally
@@ -44,86 +43,39 @@ class Trouble:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class AtStart:
-    """How far a subject was when the command began, and how many calls were to be made then."""
-
-    planned: int = 0  # transcripts, stored ones included
-    done: int = 0  # complete
-    invalid: int = 0  # ended by an invalid reply
-    to_judge: int = 0  # transcripts that are or will be judged
-    judged: int = 0
-    unjudged: int = 0  # the judge failed
-    calls: int = 0  # replies and judgements that the command has to get
-
-
-class Event(Enum):
-    """What became of a conversation."""
-
-    PLAYED = auto()
-    INVALID = auto()  # ended by an invalid reply
-    JUDGED = auto()
-    UNJUDGED = auto()  # the judge failed
-    FAILED = auto()  # not completed by this command
+Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
 
 
 @dataclass(slots=True)
 class Progress:
-    """One subject's state: how it began, and what has happened since. Read while it is being written to."""
+    """One subject's state; read while it is being written to. It begins as what is stored, and counts what happens."""
 
     label: str
-    start: AtStart = AtStart()
-    events: Counter[Event] = field(default_factory=Counter)
-    answered: int = 0  # calls that have their answer, stored or bought
-    dropped: int = 0  # calls that will not be made any more
+    planned: int = 0  # transcripts, stored ones included
+    done: int = 0  # complete, stored ones included
+    invalid: int = 0  # ended by an invalid reply, stored ones included
+    failed: int = 0  # not completed by this command
+    to_judge: int = 0  # transcripts that are or will be judged
+    judged: int = 0  # stored ones included
+    unjudged: int = 0  # the judge failed
+    calls: int = 0  # replies and judgements that this command has to get
+    answered: int = 0  # those of them that it has got
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
-    def planned(self) -> int:
-        """Transcripts, stored ones included."""
-        return self.start.planned
-
-    @property
-    def done(self) -> int:
-        """Complete ones, stored ones included."""
-        return self.start.done + self.events[Event.PLAYED]
-
-    @property
-    def invalid(self) -> int:
-        """Those that an invalid reply ended, stored ones included."""
-        return self.start.invalid + self.events[Event.INVALID]
-
-    @property
-    def failed(self) -> int:
-        """Those that this command did not complete."""
-        return self.events[Event.FAILED]
-
-    @property
-    def to_judge(self) -> int:
-        """Transcripts that are or will be judged."""
-        return max(self.start.to_judge - self.events[Event.INVALID], 0)
-
-    @property
-    def judged(self) -> int:
-        """Those that are, stored ones included."""
-        return self.start.judged + self.events[Event.JUDGED]
-
-    @property
-    def unjudged(self) -> int:
-        """Those that the judge failed at, stored ones included."""
-        return self.start.unjudged + self.events[Event.UNJUDGED]
-
-    @property
-    def calls(self) -> int:
-        """Replies and judgements that this command has to get."""
-        return self.start.calls - self.dropped
-
-    @property
     def calls_left(self) -> int:
-        """Those of them that it has not got."""
+        """Calls that are not answered yet."""
         return self.calls - self.answered
+
+    def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
+        """Count what became of a conversation or its judgement."""
+        setattr(self, how, getattr(self, how) + 1)
+        if how == "invalid" and self.to_judge:
+            self.to_judge -= 1
+        if trouble is not None:
+            self.troubles.append(trouble)
 
 
 @dataclass(slots=True)

@@ -24,15 +24,15 @@ from independence_bench.models.client import Client, read_key
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.local import server, weights
-from independence_bench.models.resolve import settle, takes_temperature
-from independence_bench.models.spec import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, Reasoning, Roster, Wish
+from independence_bench.models.resolve import resolve, takes_temperature
+from independence_bench.models.spec import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import attempts, usage
 from independence_bench.store.database import Store
 
 # The embedded model is slow and rambles: short replies, taken as they are
-EMBEDDED = Wish(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
+EMBEDDED = ModelSpec(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RunOptions:
     roster: Roster
     judge: str | None  # as typed; None for no judging
     configurations: tuple[Configuration, ...] = ()
-    wishes: tuple[Wish, ...] = ()
+    specs: tuple[ModelSpec, ...] = ()
     subjects: tuple[ChatModel, ...] = ()  # resolved already: those of the store, to be judged
     runs: int = 0  # 0: judge what is stored
     again: bool = False  # what was invalid, or failed to be judged, is asked for once more
@@ -83,23 +83,23 @@ async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
-        judge_wish = None if options.judge in (None, TABLE_JUDGE) else judge_of(options)
-        needed = {wish.endpoint for wish in options.wishes} if options.runs else set()
-        needed |= {judge_wish.endpoint} if judge_wish else set()
+        judge_spec = None if options.judge in (None, TABLE_JUDGE) else judge_of(options)
+        needed = {spec.endpoint for spec in options.specs} if options.runs else set()
+        needed |= {judge_spec.endpoint} if judge_spec else set()
         try:
             clients = await stack.enter_async_context(_clients(needed, options))
         except MissingKey as error:
-            if judge_wish is None or error.endpoint != judge_wish.endpoint:
+            if judge_spec is None or error.endpoint != judge_spec.endpoint:
                 raise
-            if judge_wish.endpoint in {wish.endpoint for wish in options.wishes}:
+            if judge_spec.endpoint in {spec.endpoint for spec in options.specs}:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
-        subjects, left_out = await _settle_all(options, clients)
+        subjects, left_out = await _resolve_all(options, clients)
         judge: Judge | None = None
         if options.judge == TABLE_JUDGE:
             judge = TableJudge(Table.load())
-        elif judge_wish is not None:
-            judge = await _model_judge(judge_wish, options, clients)
+        elif judge_spec is not None:
+            judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(
             protocol=options.protocol,
             files=options.files,
@@ -138,25 +138,25 @@ async def open_judge(options: RunOptions) -> AsyncIterator[tuple[Judge, dict[str
     if options.judge == TABLE_JUDGE:
         yield TableJudge(Table.load()), {}
         return
-    wish = judge_of(options)
-    async with _clients({wish.endpoint}, options) as clients:
-        yield await _model_judge(wish, options, clients), clients
+    spec = judge_of(options)
+    async with _clients({spec.endpoint}, options) as clients:
+        yield await _model_judge(spec, options, clients), clients
 
 
-async def _model_judge(wish: Wish, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
-    model = await _settle(wish, options.protocol, clients)
-    room = THINKING_ROOM if wish.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
+async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
+    model = await _resolve(spec, options.protocol, clients)
+    room = THINKING_ROOM if spec.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
     return ModelJudge(replace(model, own_limit=False, max_tokens=room * model.max_tokens), options.again)
 
 
-def judge_of(options: RunOptions) -> Wish:
+def judge_of(options: RunOptions) -> ModelSpec:
     """The judge that was named, or the protocol's own, called as the protocol says."""
     default = options.protocol.judge
     # what models.yaml says is how a subject is called
     own = options.judge is None or options.judge == default.model
     found = default if own or options.judge is None else options.roster.find(options.judge)[0]
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
-    return Wish(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
+    return ModelSpec(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
 
 
 @asynccontextmanager
@@ -180,25 +180,25 @@ async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[s
         yield clients
 
 
-async def _settle(wish: Wish, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
-    identity = server.identity() if wish.endpoint == "embedded" else ""
-    return await settle(wish, protocol.temperature, protocol.max_tokens, clients[wish.endpoint], identity)
+async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
+    identity = server.identity() if spec.endpoint == "embedded" else ""
+    return await resolve(spec, protocol.temperature, protocol.max_tokens, clients[spec.endpoint], identity)
 
 
-async def _settle_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
+async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
     """The subjects of *options*; with them, where nobody named them, why some are left out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(options.subjects), list[SubjectError]()
-    for wish in options.wishes:
+    for spec in options.specs:
         try:
-            subjects.append(await _settle(wish, options.protocol, clients))
+            subjects.append(await _resolve(spec, options.protocol, clients))
         except SubjectError as error:
             if not options.unnamed:
                 raise
             left_out.append(error)
-    if options.wishes and not subjects:
+    if options.specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
     return subjects, [f"left out: {error}" for error in left_out]
 

@@ -235,17 +235,8 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
     meant = {name for tag, name in providers.items() if _same_provider(tag, pin)}
     if not meant or served in meant or served not in providers.values() or _same_provider(served, pin):
         return completion
-    return Fault(
-        kind=Kind.WRONG_PROVIDER,
-        message=f"asked for {pin}, served by {one_line(served, 40)}",
-        usage=completion.usage,
-        seconds=completion.seconds,
-        raw=completion.raw,
-        served_model=completion.served_model,
-        served_provider=served,
-        response_id=completion.response_id,
-        finish_reason=completion.finish_reason,
-    )
+    message = f"asked for {pin}, served by {one_line(served, 40)}"
+    return Fault(Kind.WRONG_PROVIDER, message, **completion.facts())
 
 
 def _proxy(url: str) -> str | None:

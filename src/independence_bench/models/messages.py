@@ -186,20 +186,30 @@ class Usage:
     cost: float | None = None  # US dollars
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFacts:
+    """What is kept of every attempt, served or failed."""
+
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    raw: str = ""
+    finish_reason: str | None = None
+    served_model: str | None = None
+    served_provider: str | None = None
+    response_id: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """These fields, by name."""
+        return {name: getattr(self, name) for name in AttemptFacts.__dataclass_fields__}
+
+
 @dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(AttemptFacts):
     """A reply as the endpoint gave it, before anybody asks whether it is an answer."""
 
     content: str
     tool_calls: tuple[ToolCall, ...]
     reasoning: str
-    finish_reason: str | None
-    usage: Usage
-    served_model: str | None = None
-    served_provider: str | None = None
-    response_id: str | None = None
-    seconds: float = 0.0
-    raw: str = ""
 
 
 class Kind(StrEnum):
@@ -218,22 +228,17 @@ class Kind(StrEnum):
     NO_CREDITS = "out of credits"  # 402
 
 
+SETTINGS = frozenset({"reasoning", "temperature"})  # of a request, which an endpoint may refuse
 UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, and it is no answer
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(AttemptFacts):
     """One failed attempt: a value, stored and counted like any other outcome."""
 
     kind: Kind
     message: str  # one line, from the endpoint where it said anything
     status: int | None = None
     retry_after: float | None = None  # seconds
-    usage: Usage = field(default_factory=Usage)
-    seconds: float = 0.0
-    raw: str = ""
-    served_model: str | None = None
-    served_provider: str | None = None
-    response_id: str | None = None
-    finish_reason: str | None = None
+    refused: frozenset[str] = frozenset()  # settings of the request that the endpoint's message names, of `SETTINGS`
     unsent: bool = False  # there was no connection: nothing can have been served, or charged

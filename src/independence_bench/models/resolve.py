@@ -1,4 +1,4 @@
-"""Who is to be called: a wish becomes a model that its endpoint offers, before anything is bought.
+"""Who is to be called: a specification becomes a model that its endpoint offers, before anything is bought.
 
 Asks an endpoint for its list of models only, which costs nothing. Knows no store and no order.
 """
@@ -12,7 +12,7 @@ from itertools import islice
 from independence_bench.errors import NotOffered, SubjectError
 from independence_bench.models.client import Client
 from independence_bench.models.listing import ModelInfo
-from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, Wish, least, resolve_auto
+from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, ModelSpec, least, resolve_auto
 
 NEAR = 3  # names that are suggested
 SHOWN = 8  # of a short list, where nothing is near
@@ -20,26 +20,28 @@ COMPARED = 2000  # names of at most LONGEST characters: a list is foreign, and c
 LONGEST = 120
 
 
-async def settle(wish: Wish, temperature: float, max_tokens: int, client: Client, identity: str = "") -> ChatModel:
-    """The model to call: the wish, the protocol's *temperature* and *max_tokens*, and what its endpoint says it can do.
+async def resolve(
+    spec: ModelSpec, temperature: float, max_tokens: int, client: Client, identity: str = ""
+) -> ChatModel:
+    """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what its endpoint says it can do.
 
     *identity* is what is known of its weights; without one, what a local server says of them.
-    Raises NotOffered where the endpoint's list lacks the model, SubjectError where it cannot be called as wished.
+    Raises NotOffered where the endpoint's list lacks the model, SubjectError where it cannot be called as asked for.
     """
     local = client.endpoint.dialect == "local"
-    if wish.provider and client.endpoint.dialect != "openrouter":
-        raise SubjectError(f"{wish.model}: only OpenRouter can be told which provider serves; leave --provider out")
-    if not await client.offers(wish.model):
-        instead = _instead(wish.model, sorted(await client.models()))
-        raise NotOffered(wish.model, client.endpoint.name, client.endpoint.url, instead)
-    info = await client.info(wish.model)
-    if wish.reasoning == AUTO:
-        reasoning = resolve_auto(wish.model, info.parameters)
+    if spec.provider and client.endpoint.dialect != "openrouter":
+        raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
+    if not await client.offers(spec.model):
+        instead = _instead(spec.model, sorted(await client.models()))
+        raise NotOffered(spec.model, client.endpoint.name, client.endpoint.url, instead)
+    info = await client.info(spec.model)
+    if spec.reasoning == AUTO:
+        reasoning = resolve_auto(spec.model, info.parameters)
     else:
-        reasoning = least(wish.model, wish.reasoning, info.always_reasons, info.efforts)
+        reasoning = least(spec.model, spec.reasoning, info.always_reasons, info.efforts)
     usual = temperature if takes_temperature(info) else OWN_TEMPERATURE
     known = identity or (info.identity if local else "")
-    return wish.settle(usual, max_tokens, reasoning, known)
+    return spec.resolved(usual, max_tokens, reasoning, known)
 
 
 def takes_temperature(info: ModelInfo) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.models.messages import Completion, Fault, Kind, ToolCall, Usage
+from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
 
 Json = Mapping[str, Any]
 
@@ -59,7 +59,8 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         message = _error_message(error, reply, raw)
         if status in (404, 405, 501) and not reply:
             message = f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
-        return Fault(_kind(shown, inside, error, retry_after), message, shown, retry_after=retry_after, **about)
+        kind, refused = _kind(shown, inside, error, retry_after), _refused(message)
+        return Fault(kind, message, shown, retry_after=retry_after, refused=refused, **about)
     if not reply:
         return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
     choices = reply.get("choices")
@@ -167,6 +168,12 @@ def _error_message(error: Any, reply: Json, fallback: str) -> str:
     else:
         parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
     return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
+
+
+def _refused(message: str) -> frozenset[str]:
+    """Which of `SETTINGS` an endpoint's error is about. There is no field for it: providers say it in words."""
+    said = message.lower().replace("thinking", "reasoning")
+    return frozenset(setting for setting in SETTINGS if setting in said)
 
 
 def _tool_calls(value: Any) -> tuple[ToolCall, ...]:

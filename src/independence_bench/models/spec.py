@@ -36,7 +36,7 @@ THINKING_ROOM = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
-AUTO = "auto"  # a wish, not a setting: `resolve_auto` turns it into one of the above
+AUTO = "auto"  # a spec, not a setting: `resolve_auto` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
 
@@ -133,8 +133,8 @@ def _decimal(number: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A subject as it was asked for; what is None comes from the protocol."""
+class ModelSpec:
+    """A model as it was asked for; what is None comes from the protocol."""
 
     model: str
     endpoint: str = "openrouter"
@@ -167,8 +167,8 @@ class Wish:
             subject.accept_cut_off,
         ) and all(wanted is None or wanted == there for wanted, there in said)
 
-    def settle(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
-        """The model to call, with the protocol's *temperature* and *max_tokens* where the wish has none.
+    def resolved(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
+        """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has none.
 
         Thinking counts against the limit, so who is told to think gets `THINKING_ROOM` times the protocol's.
         """
@@ -258,7 +258,7 @@ class Roster:
     """Known endpoints and the subjects that models.yaml lists."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: dict(BUILT_IN))
-    wishes: tuple[Wish, ...] = ()
+    specs: tuple[ModelSpec, ...] = ()
 
     def endpoint(self, name: str) -> Endpoint:
         """The endpoint called *name*. Raises SubjectError where there is none."""
@@ -273,8 +273,8 @@ class Roster:
         """This roster with the endpoint *name* at *url*."""
         return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
 
-    def find(self, typed: str, shipped: tuple[Wish, ...] = ()) -> tuple[Wish, ...]:
-        """The wishes behind what a user typed: every entry of models.yaml for that model, else the first of
+    def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
+        """The specs behind what a user typed: every entry of models.yaml for that model, else the first of
         *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.
@@ -287,10 +287,10 @@ class Roster:
             raise SubjectError(
                 f"{typed!r} is no model of OpenRouter's (author/model); write ENDPOINT:MODEL, or `embedded`"
             )
-        listed = tuple(wish for wish in self.wishes if (wish.model, wish.endpoint) == (model, endpoint))
-        known = [wish for wish in shipped if (wish.model, wish.endpoint) == (model, endpoint)]
-        known.sort(key=lambda wish: not wish.active)
-        return listed or tuple(known[:1]) or (Wish(model, endpoint),)
+        listed = tuple(spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint))
+        known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]
+        known.sort(key=lambda spec: not spec.active)
+        return listed or tuple(known[:1]) or (ModelSpec(model, endpoint),)
 
 
 # it stands before a colon in what is typed, between commas in --models, and in every label
@@ -307,9 +307,9 @@ def read_models(path: Path) -> Roster:
 
 
 @lru_cache
-def shipped_subjects() -> tuple[Wish, ...]:
+def shipped_subjects() -> tuple[ModelSpec, ...]:
     """The subjects worth testing that ship with the package, as docs/models.md lists them."""
-    return read_models(SHIPPED).wishes
+    return read_models(SHIPPED).specs
 
 
 def parse_models(text: str, where: str) -> Roster:
@@ -337,15 +337,15 @@ def parse_models(text: str, where: str) -> Roster:
                 key_variable=said.key_variable if "key_env" in told else moved.key_variable,
             )
         endpoints[name] = said
-    wishes = []
+    specs = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:
             raise SubjectError(
                 f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
                 f"known: {', '.join(endpoints)}"
             )
-        wishes.append(Wish(**subject.model_dump(exclude={"notes"})))
-    return Roster(endpoints, tuple(wishes))
+        specs.append(ModelSpec(**subject.model_dump(exclude={"notes"})))
+    return Roster(endpoints, tuple(specs))
 
 
 # nothing in it can be read in two ways, so what is asked about is what is connected to

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,6 @@ I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
 
 GATHER = 0.01  # seconds that a write waits for company: nothing beside a model that answers in seconds
-# seconds after which a busy thread lets the other one go on; Python's own 5 ms would be added to every commit
-SWITCH_INTERVAL = 0.0005
 LARGEST_BATCH = 500  # writes in one commit
 
 Operation = Callable[[Connection, list[Any]], Sequence[Any]]  # items -> as many results
@@ -62,8 +59,6 @@ class Commits:
 
     async def __aenter__(self) -> Commits:
         self._loop = asyncio.get_running_loop()
-        self._switch_interval = sys.getswitchinterval()
-        sys.setswitchinterval(min(SWITCH_INTERVAL, self._switch_interval))
         self._thread.start()
         return self
 
@@ -73,7 +68,6 @@ class Commits:
         self._hand_over()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
-        sys.setswitchinterval(self._switch_interval)
 
     def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run *operation* in the next commit; to be awaited: its result, when that is durable.
