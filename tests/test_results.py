@@ -82,7 +82,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         (judged,) = validations(store, protocol)
         audited = audit(store, protocol)
         catalog = read_catalog(store, [protocol])
-        (edition,) = catalog.held.editions.values()
+        (edition,) = catalog.editions.values()
         search = build_search(catalog)
         contents = read_contents(store, protocol, [first], names_of(store, protocol))
         planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned

@@ -57,10 +57,9 @@ def span(text: str, at: dict[str, int]) -> str:
 
 def transcript_of(answers: Answers, name: str, scenario: str, run: int = 1) -> dict[str, Any]:
     """The transcript of the subject whose label has *name* in it."""
-    found = answers.catalog.held.transcripts
-    for edition, place in found.values():
-        one = edition.transcripts[place]
-        label = answers.catalog.held.labels[one.row.subject_hash]
+    found = answers.catalog.transcripts
+    for _, one in found.values():
+        label = answers.catalog.labels[one.row.subject_hash]
         if name in label and one.scenario.id == scenario and one.row.run == run:
             return dict(read(answers, f"transcripts/{one.id}.json"))
     raise AssertionError(name)
@@ -274,7 +273,7 @@ def test_three_answers_are_not_set_side_by_side(answers: Answers) -> None:
 
 def test_neighbours_lead_through_runs_scenarios_and_subjects(answers: Answers) -> None:
     """Every way there leads back."""
-    for id_ in answers.catalog.held.transcripts:
+    for id_ in answers.catalog.transcripts:
         beside = read(answers, f"transcripts/{id_}.json")["neighbours"]
         for what in ("run", "subject", "scenario"):
             if (after := beside[f"next_{what}"]) is not None:
@@ -324,7 +323,7 @@ def test_rejected_attempts_are_shown_with_why(bench: Callable[..., Bench], where
     assert first["outcome"] == "broken reply"
     assert first["why"] == "empty"
     assert (broken["state"], broken["replies"][0]["line"]) == ("invalid", None)
-    assert broken["invalid"] == f"answer: {broken['replies'][0]['invalid']}"
+    assert broken["invalid"] == f"answer: {broken['replies'][0]['reason']}"
     assert broken["embedded"] is None
     assert row["rank"] is None
     assert row["index"]["value"] is None
@@ -605,7 +604,7 @@ def test_a_damaged_request_is_said_in_one_line(bench: Callable[..., Bench], wher
         connection.exec_driver_sql("UPDATE calls SET request = x'00'")
 
     with answering(where) as made:
-        id_ = next(iter(made.catalog.held.transcripts))
+        id_ = next(iter(made.catalog.transcripts))
         assert made.get(f"transcripts/{id_}.json")
         with pytest.raises(StoreError, match="damaged"):
             made.get(f"raw/{id_}.json")

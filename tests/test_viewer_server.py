@@ -20,9 +20,9 @@ from viewed import Browser, a_page, answering, play_once, script, served
 
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
-from independence_bench.viewer.app import KEPT, Kept
+from independence_bench.viewer.app import KEPT, BodyCache
 from independence_bench.viewer.assets import HEADERS, POLICY, read_page
-from independence_bench.viewer.search_index import Shelved
+from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.server import listen
 
 
@@ -79,7 +79,7 @@ def test_a_refusal_tells_it_too(browser: Browser, status: int, path: str, how: M
     asked = f"{how.get('method', 'GET')} {path} HTTP/1.1\r\n"
     host = how.get("host", f"127.0.0.1:{browser.port}")
     asked += f"Host: {host}\r\n" if host else ""
-    asked += f"Cookie: {browser.door.cookie}\r\n"
+    asked += f"Cookie: {browser.access.cookie}\r\n"
     asked += "".join(f"{name}: {value}\r\n" for name, value in how.items() if name == "Origin")
 
     line, _, rest = browser.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
@@ -93,7 +93,7 @@ def test_a_refusal_tells_it_too(browser: Browser, status: int, path: str, how: M
 def test_a_bug_tells_it_too(browser: Browser) -> None:
     """500 in one line, with the same headers; what went wrong is for the server's output alone."""
 
-    def broken() -> Shelved:
+    def broken() -> SearchState:
         raise RuntimeError("a bug in the making of an index")
 
     browser.live.answers = replace(browser.live.answers, search=broken)
@@ -248,7 +248,7 @@ def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None
 
 def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Browser, where: str) -> None:
     """Damaged while it was being looked at: 503 with what is wrong, and no traceback."""
-    transcript = next(iter(browser.live.answers.catalog.held.transcripts))
+    transcript = next(iter(browser.live.answers.catalog.transcripts))
     with open_store(where) as store, store.writing() as connection:
         connection.exec_driver_sql("UPDATE transcripts SET lines = x'00'")
 
@@ -261,7 +261,7 @@ def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Brows
 
 def test_many_who_ask_at_once_get_the_same(browser: Browser) -> None:
     """What takes long is worked out once, for all of them."""
-    path = f"/api/judges/{next(iter(browser.live.answers.catalog.held.editions))}.json"
+    path = f"/api/judges/{next(iter(browser.live.answers.catalog.editions))}.json"
     with ThreadPoolExecutor(24) as pool:
         bodies = set(pool.map(lambda _: browser.get(path)[2], range(48)))
 
@@ -270,12 +270,12 @@ def test_many_who_ask_at_once_get_the_same(browser: Browser) -> None:
 
 def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> None:
     """Two hundred asked and left again; the next one is answered all the same, and nothing is left at work."""
-    ids = list(browser.live.answers.catalog.held.transcripts)
+    ids = list(browser.live.answers.catalog.transcripts)
 
     def ask_and_leave(number: int) -> None:
         with socket.create_connection(("127.0.0.1", browser.port), timeout=5) as opened:
             path = f"/api/transcripts/{ids[number % len(ids)]}.json"
-            head = f"Host: 127.0.0.1:{browser.port}\r\nCookie: {browser.door.cookie}"
+            head = f"Host: 127.0.0.1:{browser.port}\r\nCookie: {browser.access.cookie}"
             opened.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n\r\n".encode())
 
     with ThreadPoolExecutor(20) as pool:
@@ -287,7 +287,7 @@ def test_questions_that_nobody_waits_for_do_not_pile_up(browser: Browser) -> Non
 
 def test_kept_answers_are_bounded_and_of_one_version() -> None:
     """What was asked for longest ago gives way; another version empties it."""
-    kept = Kept(10)
+    kept = BodyCache(10)
     kept.put("1", "a", b"12345")
     kept.put("1", "b", b"12345")
     assert kept.get("1", "a") == b"12345"

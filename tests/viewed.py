@@ -17,13 +17,13 @@ from conftest import SMALL
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 
 from independence_bench.store.database import Store, open_store
-from independence_bench.viewer.access import Door
+from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import Page
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import Shelved, build_search
+from independence_bench.viewer.search_index import SearchState, build_search
 from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -90,7 +90,7 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
     """The answers about the store at *where*."""
     with open_store(where, create=False) as store:
         catalog = read_catalog(store)
-        yield Answers(catalog, offer, lambda: Shelved(catalog.kept("search", lambda: build_search(catalog))))
+        yield Answers(catalog, offer, lambda: SearchState(catalog.kept("search", lambda: build_search(catalog))))
 
 
 def read(answers: Answers, path: str) -> Any:
@@ -105,14 +105,14 @@ def served(store: Store, page: Page | None = None, idle: int = IDLE, **more: Any
     """A real server on a free port of this machine, in a thread; it ends with the block."""
     with listen(0) as listening:
         port = listening.getsockname()[1]
-        live, door = Live(store, **more), Door(LOOPBACK, port)
+        live, access = Live(store, **more), AccessTokens(LOOPBACK, port)
         ready = threading.Event()
-        server = Server(make_app(live, page, port, door), ready.set, idle)
+        server = Server(make_app(live, page, port, access), ready.set, idle)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
         thread.start()
         assert ready.wait(20)
         try:
-            yield Browser(port, live, door)
+            yield Browser(port, live, access)
         finally:
             server.should_exit = True
             thread.join(20)
@@ -121,8 +121,8 @@ def served(store: Store, page: Page | None = None, idle: int = IDLE, **more: Any
 class Browser:
     """Asks the server, in bytes that no library has made polite."""
 
-    def __init__(self, port: int, live: Live, door: Door) -> None:
-        self.port, self.live, self.door = port, live, door
+    def __init__(self, port: int, live: Live, access: AccessTokens) -> None:
+        self.port, self.live, self.access = port, live, access
 
     def get(
         self, path: str, method: str = "GET", host: str | None = None, cookie: str | None = None, **headers: str
@@ -134,7 +134,7 @@ class Browser:
             if host != "":
                 connection.putheader("Host", host or f"127.0.0.1:{self.port}")
             if cookie != "":
-                connection.putheader("Cookie", cookie or self.door.cookie)
+                connection.putheader("Cookie", cookie or self.access.cookie)
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
             connection.endheaders()

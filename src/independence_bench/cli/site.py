@@ -11,7 +11,7 @@ from independence_bench.cli.options import err, find_protocol, open_results, out
 from independence_bench.errors import WrongUse
 from independence_bench.viewer.assets import read_page
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import Shelved, build_search
+from independence_bench.viewer.search_index import SearchState, build_search
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
@@ -48,7 +48,7 @@ def command(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], wor
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
         boards = [catalog.board(ranking) for ranking in catalog.entries.values()]
         largest = max(len(rows_of(board)) for board in boards if board is not None)
-        search = Shelved(build_search(catalog))
+        search = SearchState(build_search(catalog))
         answers = Answers(catalog, offer(raw, largest), lambda: search)
         columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=err(), transient=True) as progress:

@@ -9,7 +9,7 @@ import webbrowser
 import click
 
 from independence_bench.cli.options import err, find_protocol, open_results, store_option, stored_protocol_option
-from independence_bench.viewer.access import Door
+from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import read_page
 from independence_bench.viewer.live import Live
@@ -38,15 +38,15 @@ def command(port: int, open_it: bool, protocol_name: str | None, store: str) -> 
         err().print(f"reading {opened.shown}")
         live = Live(opened, protocols)
         port = listening.getsockname()[1]
-        door = Door(LOOPBACK, port)
+        access = AccessTokens(LOOPBACK, port)
 
         def ready() -> None:
-            click.echo(f"the viewer is at {door.address} (Ctrl-C ends it)")
+            click.echo(f"the viewer is at {access.address} (Ctrl-C ends it)")
             if open_it and has_screen():
-                webbrowser.open(door.opened)
+                webbrowser.open(access.opened)
 
         try:
-            Server(make_app(live, page, port, door), ready).run(sockets=[listening])
+            Server(make_app(live, page, port, access), ready).run(sockets=[listening])
         except KeyboardInterrupt:
             err().print("stopped")
 

@@ -16,7 +16,7 @@ BYTES = 32  # of a token
 QUERY = "token"
 
 
-class Door:
+class AccessTokens:
     """The tokens of the server on one port of *host*."""
 
     def __init__(self, host: str, port: int) -> None:

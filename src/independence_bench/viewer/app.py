@@ -1,6 +1,6 @@
 """The server: the answers and the page over HTTP, for the browser on this machine and for nothing else.
 
-It answers GET and HEAD only, writes nothing, and speaks only to whom the door lets in. A page of another site that
+It answers GET and HEAD only, writes nothing, and speaks only to whom `access.py` lets in. A page of another site that
 leads the browser here, under whatever name it has made resolve to this machine, is refused by the Host header; what it
 sends from its own pages, by Origin. Answers are worked out in threads, each once however many ask for it, and not at
 all when nobody waits any more.
@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError
-from independence_bench.viewer.access import Door
+from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.routes import Answers
@@ -38,13 +38,13 @@ ONE_CONVERSATION = ("transcripts/", "raw/")
 FOREVER = "public, max-age=31536000, immutable"
 
 
-def make_app(live: Live, page: Page | None, port: int, door: Door) -> ASGIApp:
+def make_app(live: Live, page: Page | None, port: int, access: AccessTokens) -> ASGIApp:
     """The application that listens on *port* of this machine; without a *page*, the answers alone."""
-    desk = Desk(live)
+    service = AnswerService(live)
     files = {} if page is None else page.files
 
     async def answer(request: Request) -> Response:
-        return await desk.answer(request, request.path_params["path"])
+        return await service.answer(request, request.path_params["path"])
 
     async def file(request: Request) -> Response:
         name = request.path_params["path"] or HOME
@@ -58,7 +58,7 @@ def make_app(live: Live, page: Page | None, port: int, door: Door) -> ASGIApp:
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         live.begin()
         yield
-        desk.close()
+        service.close()
         live.close()
 
     app = Starlette(
@@ -66,14 +66,14 @@ def make_app(live: Live, page: Page | None, port: int, door: Door) -> ASGIApp:
         exception_handlers={Exception: _broken},
         lifespan=lifespan,
     )
-    return Guard(app, port, door)  # outside of all others: what Starlette says of a failure goes through it, too
+    return Guard(app, port, access)  # outside of all others: what Starlette says of a failure goes through it, too
 
 
 class Guard:
     """Lets through what the browser on this machine asks of its own accord, and tells it what to forbid."""
 
-    def __init__(self, app: ASGIApp, port: int, door: Door) -> None:
-        self.app, self.door = app, door
+    def __init__(self, app: ASGIApp, port: int, access: AccessTokens) -> None:
+        self.app, self.access = app, access
         names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
         self.hosts = frozenset(names)
         self.origins = frozenset(f"http://{name}" for name in names)
@@ -92,7 +92,7 @@ class Guard:
             await send(message)
 
         headers = Headers(scope=scope)
-        refusal = self._refusal(scope["method"], headers) or self._at_the_door(scope, headers)
+        refusal = self._refusal(scope["method"], headers) or self._not_admitted(scope, headers)
         await (refusal or self.app)(scope, receive, send_guarded)
 
     def _refusal(self, method: str, headers: Headers) -> Response | None:
@@ -107,24 +107,24 @@ class Guard:
             return refused
         return None
 
-    def _at_the_door(self, scope: Scope, headers: Headers) -> Response | None:
-        admitted = self.door.admits(scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1"))
+    def _not_admitted(self, scope: Scope, headers: Headers) -> Response | None:
+        admitted = self.access.admits(scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1"))
         if admitted is not None:
             return Response(status_code=303, headers=dict(admitted))
-        if not self.door.knows(headers.getlist("cookie")):
+        if not self.access.knows(headers.getlist("cookie")):
             return _problem(403, "open the address that `aib view` has printed, with its token")
         return None
 
 
 @dataclass(slots=True)
-class Work:
+class PendingAnswer:
     """One answer in the making, and how many wait for it."""
 
     future: Future[bytes | None]
     waiting: int = 0
 
 
-class Desk:
+class AnswerService:
     """Takes questions, has them answered in threads, and forgets those that nobody waits for any more."""
 
     def __init__(self, live: Live) -> None:
@@ -133,8 +133,8 @@ class Desk:
         self._slow = ThreadPoolExecutor(SLOW, "answer")
         self._looker = ThreadPoolExecutor(1, "look")
         self._looking: Future[None] | None = None
-        self._at_work: dict[tuple[Answers, str], Work] = {}
-        self._kept = Kept(KEPT)
+        self._at_work: dict[tuple[Answers, str], PendingAnswer] = {}
+        self._kept = BodyCache(KEPT)
         self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
 
     async def answer(self, request: Request, path: str) -> Response:
@@ -174,7 +174,7 @@ class Desk:
         work = self._at_work.get(key)
         if work is None:
             pool = self._quick if is_quick else self._slow
-            work = self._at_work[key] = Work(pool.submit(answers.get, path))
+            work = self._at_work[key] = PendingAnswer(pool.submit(answers.get, path))
         work.waiting += 1
         gone = asyncio.ensure_future(_gone(request))
         done = asyncio.wrap_future(work.future)
@@ -195,7 +195,7 @@ class Desk:
         return body
 
 
-class Kept:
+class BodyCache:
     """The answers of one version that were given last, up to so many bytes."""
 
     def __init__(self, most: int) -> None:

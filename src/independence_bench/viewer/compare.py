@@ -4,8 +4,9 @@ they are, and which scenarios flipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from independence_bench.analysis.compare_configurations import SubjectScores, configuration_differences
 from independence_bench.analysis.compare_subjects import Compared, all_compared, standing_out, values_of
@@ -195,24 +196,14 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
 def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
     """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
     head = ["subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low"]
-    values = {one.configuration: one.values for one in answer.configurations}
-    lines = [
-        (answer.label, one.configuration, other.configuration, compared.scenario, compared.dimension or "index",
-         one.values[number], values[other.configuration][number], *_line(other.apart, number))
-        for one, other in _once(answer)
-        for number, compared in enumerate(answer.compared)
-    ]  # fmt: skip
+    lines = []
+    for one, other in combinations(answer.configurations, 2):
+        apart = next(beside.apart for beside in one.others if beside.configuration == other.configuration)
+        for number, compared in enumerate(answer.compared):
+            what = (answer.label, one.configuration, other.configuration, compared.scenario)
+            numbers = (one.values[number], other.values[number], *_line(apart, number))
+            lines.append((*what, compared.dimension or "index", *numbers))
     return csv_bytes([*head, "high"], lines)
-
-
-def _once(
-    answer: SubjectSettingsAnswer,
-) -> Iterator[tuple[InConfiguration, OtherConfiguration]]:
-    """Every two configurations in one direction, the earlier one first."""
-    seen = set()
-    for one in answer.configurations:
-        seen.add(one.configuration)
-        yield from ((one, other) for other in one.others if other.configuration not in seen)
 
 
 def _beside(compared: Sequence[Compared], one: SubjectScores, other: SubjectScores) -> OtherConfiguration:

@@ -15,7 +15,7 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Judgement, Reply
 from independence_bench.viewer.fragments import moment
 from independence_bench.viewer.numbers import Dollars, Points
-from independence_bench.viewer.snapshot import Catalog, Edition, Stored
+from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 
 IN_FLIGHT = "in flight"
 
@@ -45,8 +45,8 @@ class StoredConversation:
     """What is read from the store of one transcript."""
 
     edition: Edition
-    stored: Stored
-    talk: Transcript
+    stored: StoredTranscript
+    transcript: Transcript
     keys: Sequence[str]  # of its replies, as far as they were asked for
     replies: Mapping[str, Reply]
     judgements: Sequence[tuple[str, Judgement]]  # (label, judgement), by label
@@ -55,16 +55,14 @@ class StoredConversation:
 
 def read_conversation(connection: Connection, catalog: Catalog, id_: str) -> StoredConversation | None:
     """The transcript of that id; None where there is none, or none any more."""
-    place = catalog.held.transcripts.get(id_)
-    if place is None:
+    if id_ not in catalog.transcripts:
         return None
-    edition, number = place
-    stored = edition.transcripts[number]
+    edition, stored = catalog.transcripts[id_]
     try:
-        talk, keys = results.read_transcript(connection, stored.row.id)
+        transcript, keys = results.read_transcript(connection, stored.row.id)
     except KeyError:
         return None
-    judges = catalog.held.judges
+    judges = catalog.judges
     judged = sorted(
         ((judges.get(one.judge_hash, one.judge_hash), one) for one in results.judgements_of(connection, *stored.key)),
         key=lambda pair: pair[0],
@@ -72,7 +70,7 @@ def read_conversation(connection: Connection, catalog: Catalog, id_: str) -> Sto
     return StoredConversation(
         edition=edition,
         stored=stored,
-        talk=talk,
+        transcript=transcript,
         keys=keys,
         replies=results.find_replies(connection, keys),
         judgements=judged,

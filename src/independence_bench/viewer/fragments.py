@@ -122,6 +122,19 @@ def moment(seconds: float | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
+    """`api/index.json`."""
+    return IndexAnswer(
+        version=catalog.version,
+        project=Project(NAME, __version__),
+        offer=offer,
+        newest=moment(catalog.newest),
+        protocols=tuple(protocol_entry(catalog, one) for one in catalog.editions.values()),
+        boards=tuple(catalog.entries.values()),
+        citation=citation(catalog),
+    )
+
+
 def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
     """What is said of a protocol wherever it is named."""
 
@@ -143,7 +156,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
 
 def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
     """How to cite the whole, or one board."""
-    day = (moment(catalog.held.newest) or "")[:10]
+    day = (moment(catalog.newest) or "")[:10]
     what = f"{NAME} {__version__}"
     if board is not None:
         protocol = board.edition.protocol
@@ -171,7 +184,7 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
         SubjectFacts,
         subject,
         id=subject_id(subject),
-        label=catalog.held.labels.get(subject.hash, subject.label),
+        label=catalog.labels.get(subject.hash, subject.label),
         family=family_of(subject.model),
     )
 

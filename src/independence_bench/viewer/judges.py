@@ -15,7 +15,7 @@ MOST = 300  # disputes, and verdicts to be read, that are listed
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class JudgePanel:
     """All judges of one configuration (or the pooled default)."""
 
     found: Validation  # of its disputes and of the verdicts to be read, the first few hundred
@@ -32,7 +32,7 @@ class JudgesAnswer:
 
     version: str
     protocol: ProtocolEntry
-    panels: tuple[Panel, ...]
+    panels: tuple[JudgePanel, ...]
 
 
 def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
@@ -40,7 +40,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     transcripts = {
         (one.row.subject_hash, one.scenario.id, one.configuration, one.row.run): one.id for one in edition.transcripts
     }
-    ids = {label: subject_id(catalog.held.subjects[hash_]) for hash_, label in catalog.held.labels.items()}
+    ids = {label: subject_id(catalog.subjects[hash_]) for hash_, label in catalog.labels.items()}
 
     def found_at(listed: Sequence[Dispute | Flagged]) -> tuple[str | None, ...]:
         places = [one.place for one in listed[:MOST]]
@@ -50,7 +50,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
         version=catalog.version,
         protocol=fragments.protocol_entry(catalog, edition),
         panels=tuple(
-            Panel(
+            JudgePanel(
                 found=replace(found, disputes=found.disputes[:MOST], flagged=found.flagged[:MOST]),
                 subjects=tuple(ids.get(one.label, "") for one in found.subjects),
                 disputes=found_at(found.disputes),

@@ -17,7 +17,7 @@ from independence_bench.store.database import Store
 from independence_bench.store.fingerprint import state_of
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_cache import SearchShelf
+from independence_bench.viewer.search_cache import SearchCache
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
@@ -36,7 +36,7 @@ class Live:
 
     def __init__(self, store: Store, protocols: Sequence[Protocol] = (), clock: Callable[[], float] = time.monotonic):
         self._store, self._protocols, self._clock = store, protocols, clock
-        self._search = SearchShelf(clock)
+        self._search = SearchCache(clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
         self.answers = self._read()

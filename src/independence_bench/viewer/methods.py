@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from independence_bench.protocol.definition import Configuration, Dimension
+from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.delivery import tools
 from independence_bench.viewer import fragments
-from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine
+from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine, copied
 from independence_bench.viewer.glossary import Term, read_terms
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import Catalog, Edition
@@ -71,46 +71,34 @@ class MethodsAnswer:
 
 def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
-    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.held.editions.values()), read_terms())
+    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.editions.values()), read_terms())
 
 
 def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
     protocol = edition.protocol
     wording = protocol.tool_role
-    return ProtocolMethod(
+    return copied(
+        ProtocolMethod,
+        protocol,
         protocol=fragments.protocol_entry(catalog, edition),
-        description=protocol.description,
-        temperature=protocol.temperature,
-        max_tokens=protocol.max_tokens,
         judge=protocol.judge.model,
-        judge_instructions=protocol.judge_instructions,
         systems=dict(protocol.systems),
         tool=json.dumps([tool.wire() for tool in tools("tool_role", wording)], ensure_ascii=False),
         tool_instructions=wording.instructions,
-        configurations=protocol.configurations,
         experiments=tuple(
             ExperimentMethod(
                 experiment.title,
-                tuple(
-                    ScenarioMethod(
-                        id=scenario_slug(one.id),
-                        title=one.title,
-                        script=fragments.script(one),
-                        judged=one.judged,
-                        rubrics=tuple(
-                            RubricText(
-                                rubric.name,
-                                rubric.text,
-                                tuple(fragments.scale(protocol, mark) for mark in rubric.marks),
-                            )
-                            for rubric in one.rubrics
-                        ),
-                    )
-                    for one in protocol.scenarios
-                    if one.experiment == experiment.name
-                ),
+                tuple(_scenario(protocol, one) for one in protocol.scenarios if one.experiment == experiment.name),
             )
             for experiment in protocol.experiments
         ),
-        dimensions=protocol.dimensions,
     )
+
+
+def _scenario(protocol: Protocol, scenario: Scenario) -> ScenarioMethod:
+    rubrics = (
+        copied(RubricText, one, marks=tuple(fragments.scale(protocol, mark) for mark in one.marks))
+        for one in scenario.rubrics
+    )
+    script = fragments.script(scenario)
+    return copied(ScenarioMethod, scenario, id=scenario_slug(scenario.id), script=script, rubrics=tuple(rubrics))

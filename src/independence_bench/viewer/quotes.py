@@ -37,7 +37,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundQuote:
     """One quote: where it stands in the reasoning, and where in which line, in characters."""
 
     start: int
@@ -47,7 +47,7 @@ class Found:
     to: int
 
 
-def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ()) -> list[Found]:
+def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ()) -> list[FoundQuote]:
     """Every quote that *lines* have, in the order of the reasoning; each is found once, in the first line that has it.
 
     *first*: the lines that are looked through before the others. [] where nothing is quoted.
@@ -60,7 +60,7 @@ def find_quotes(reasoning: str, lines: Sequence[str], first: Sequence[int] = ())
             continue
         for number in order:
             if (place := _plain(lines[number]).find(wanted)) is not None:
-                found.append(Found(start, end, number, *place))
+                found.append(FoundQuote(start, end, number, *place))
                 break
     return found
 

@@ -61,22 +61,22 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         stored = {
             one.row.id: one
             for configuration in entry.configurations
-            for of_subject in catalog.subjects_in(entry.edition, configuration, meant).values()
+            for of_subject in entry.edition.by_place.get((configuration, meant.id), {}).values()
             for one in of_subject
             if listed.counts(one)
         }
         scripts = {one.row.script_hash for one in stored.values()}
-        for row, talk, _ in results.words_of(connection, scripts):
+        for row, transcript, _ in results.words_of(connection, scripts):
             if row.id in stored:
                 one = stored[row.id]
-                text = "\n\n".join(line.text for line in talk.lines if line.name in meant.judged)
+                text = "\n\n".join(line.text for line in transcript.lines if line.name in meant.judged)
                 answers.append(
                     copied(
                         SubjectReply,
                         listed.line(connection, one),
                         transcript=one.id,
-                        subject=subject_id(catalog.held.subjects[row.subject_hash]),
-                        label=catalog.held.labels[row.subject_hash],
+                        subject=subject_id(catalog.subjects[row.subject_hash]),
+                        label=catalog.labels[row.subject_hash],
                         text=text[:BEGINNING],
                         whole=len(text) <= BEGINNING,
                         cut_off=bool(row.cut_off),

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from independence_bench.viewer.search_index import Search, Shelved, build_search
+from independence_bench.viewer.search_index import Search, SearchState, build_search
 from independence_bench.viewer.snapshot import Catalog
 
 QUIET = 2.0  # seconds that belong to the first table, unless somebody searches at once
@@ -24,14 +24,14 @@ class Halted(Exception):
     """Nobody wants the index any more. Leaves no thread but the one that makes it."""
 
 
-class SearchShelf:
+class SearchCache:
     """The newest index that there is."""
 
     def __init__(self, clock: Callable[[], float], quiet: float = QUIET) -> None:
         self._clock, self._quiet = clock, quiet
         self._asking = threading.Lock()
-        self._work: Work | None = None
-        self._there = Shelved(None)
+        self._work: SearchBuild | None = None
+        self._there = SearchState(None)
         self._good_until = 0.0
         self._closed = False
 
@@ -39,9 +39,9 @@ class SearchShelf:
         """Begin in a while, or when somebody asks."""
         with self._asking:
             if self._work is None and not self._closed:
-                self._work = Work(newest, self._clock, self._quiet)
+                self._work = SearchBuild(newest, self._clock, self._quiet)
 
-    def of(self, newest: Newest) -> Shelved:
+    def of(self, newest: Newest) -> SearchState:
         """What there is now; whatever is lacking is begun. Raises what the work on it raised, once."""
         with self._asking:
             self._take()
@@ -50,10 +50,10 @@ class SearchShelf:
                 return self._there
             too_soon = there is not None and self._clock() < self._good_until
             if self._work is None and not too_soon and not self._closed:
-                self._work = Work(newest, self._clock, 0.0)
+                self._work = SearchBuild(newest, self._clock, 0.0)
             if self._work is not None:
                 self._work.wanted.set()
-            return Shelved(there, 0.0 if self._work is None else self._work.done, self._there.earlier)
+            return SearchState(there, 0.0 if self._work is None else self._work.done, self._there.earlier)
 
     def close(self) -> None:
         """End the work, and begin none any more."""
@@ -69,11 +69,11 @@ class SearchShelf:
         if work is None or not work.made.done():
             return
         self._work = None  # even if it failed: who asks again has it tried again
-        self._there = Shelved(work.made.result(), earlier=self._there.newest)
+        self._there = SearchState(work.made.result(), earlier=self._there.newest)
         self._good_until = self._clock() + SHARE * work.seconds
 
 
-class Work:
+class SearchBuild:
     """An index in the making."""
 
     def __init__(self, newest: Newest, clock: Callable[[], float], quiet: float) -> None:

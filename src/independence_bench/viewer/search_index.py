@@ -21,7 +21,7 @@ from typing import Literal, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.store import results
-from independence_bench.viewer.snapshot import Catalog, Edition, Stored
+from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 
 A = TypeVar("A")
 SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
@@ -128,7 +128,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class SearchState:
     """What there is to search with now."""
 
     newest: Search | None  # None: none yet
@@ -168,7 +168,7 @@ def _cut(word: str) -> str:
 
 def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
     """The index of everything in *catalog*, protocol by protocol in the order of its transcripts."""
-    editions = catalog.held.editions.values()
+    editions = catalog.editions.values()
     documents = [_document(catalog, edition, stored) for edition in editions for stored in edition.transcripts]
     shards: dict[SearchOf, list[SearchWords]] = {}
     with catalog.store.reading() as connection:
@@ -194,10 +194,10 @@ def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
     return Search(index, shards, [SearchDocuments(tuple(block)) for block in _batches(documents, BLOCK)])
 
 
-def _document(catalog: Catalog, edition: Edition, stored: Stored) -> SearchDocument:
+def _document(catalog: Catalog, edition: Edition, stored: StoredTranscript) -> SearchDocument:
     return SearchDocument(
         transcript=stored.id,
-        label=catalog.held.labels[stored.row.subject_hash],
+        label=catalog.labels[stored.row.subject_hash],
         scenario=stored.scenario.title,
         run=stored.row.run,
         configuration=str(stored.configuration),
@@ -217,9 +217,9 @@ def _said(connection: Connection, editions: Editions) -> Iterator[tuple[int, Wor
         scripts = {one.row.script_hash for one in edition.transcripts}
         for batch in _batches(results.words_of(connection, scripts), BATCH):
             thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
-            for row, talk, keys in batch:
+            for row, transcript, keys in batch:
                 if row.id in numbers:
-                    spoken = [part for line in talk.lines if line.name for part in (line.text, line.notes)]
+                    spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
                     thought = [thoughts[key].reasoning for key in keys if key in thoughts]
                     yield numbers[row.id], words_of("\n".join((*spoken, *thought)))
 

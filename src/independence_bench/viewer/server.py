@@ -37,7 +37,7 @@ def listen(port: int) -> socket.socket:
     return opened
 
 
-class Protocol(H11Protocol):
+class BoundedHttp(H11Protocol):
     """HTTP; what is none is refused with the headers that everything else has.
 
     A connection on which nothing is answered has `IDLE` seconds for a whole request, however many bytes trickle in;
@@ -54,7 +54,7 @@ class Protocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
-            waiting = [one for one in self.connections if isinstance(one, Protocol) and one.is_waiting]
+            waiting = [one for one in self.connections if isinstance(one, BoundedHttp) and one.is_waiting]
             min(waiting, key=lambda one: one._since, default=self).leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -117,7 +117,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Protocol,
+                http=BoundedHttp,
                 ws="none",
                 loop="asyncio",
                 lifespan="on",

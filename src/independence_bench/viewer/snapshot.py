@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal, TypeVar, cast
@@ -40,7 +40,7 @@ JudgeKind = Literal["model", "table", "person", "jury"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTranscript:
     """One transcript that counts, and its place in a protocol."""
 
     id: str
@@ -50,15 +50,35 @@ class Stored:
     key: Key  # what a judgement of it is of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Edition:
     """One protocol of which something that counts is stored."""
 
     id: str
     protocol: Protocol
     hash: str  # the protocol's, which takes milliseconds to make
-    transcripts: tuple[Stored, ...]  # by label, run, configuration, scenario
-    by_scenario: Mapping[str, Scenario]  # by the scenario's id in paths
+    transcripts: tuple[StoredTranscript, ...]  # by label, run, configuration, scenario
+
+    @cached_property
+    def by_scenario(self) -> Mapping[str, Scenario]:
+        """Every scenario by its id in paths."""
+        return {scenario_slug(one.id): one for one in self.protocol.scenarios}
+
+    @cached_property
+    def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
+        """The transcripts by their subject's hash."""
+        found: dict[str, list[StoredTranscript]] = defaultdict(list)
+        for one in self.transcripts:
+            found[one.row.subject_hash].append(one)
+        return found
+
+    @cached_property
+    def by_place(self) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
+        """The transcripts by configuration and scenario, there by their subject's hash (by label)."""
+        found: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(dict)
+        for one in self.transcripts:
+            found[one.configuration, one.scenario.id].setdefault(one.row.subject_hash, []).append(one)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,38 +116,31 @@ class BoardEntry:
         return self.edition.protocol.weighed(self.weights)
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """What is read from a store in one go."""
+@dataclass(frozen=True, eq=False)
+class Catalog:
+    """Everything that can be shown, by id."""
 
-    version: str
+    store: Store
+    version: str  # changes when anything in it may have changed
     newest: float | None  # seconds since 1970
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of subjects, unique, by hash
     judges: Mapping[str, str]  # labels, by hash
     kinds: Mapping[str, JudgeKind]  # of judges, by label
     editions: Mapping[str, Edition]  # the protocol played last first
-    transcripts: Mapping[str, tuple[Edition, int]]  # id -> its place in the edition's list
+    _kept: dict[object, Any] = field(init=False, default_factory=dict)
+    _locks: dict[object, threading.Lock] = field(init=False, default_factory=lambda: defaultdict(threading.Lock))
+    _latest: list[tuple[object, Any]] = field(init=False, default_factory=list)
 
-
-class Catalog:
-    """Everything that can be shown, by id."""
-
-    def __init__(self, store: Store, holdings: Holdings) -> None:
-        self.store, self.held = store, holdings
-        self._worked_out: dict[tuple[str, ...], Any] = {}
-        self._latest: tuple[str, Any] | None = None
-        self._locks: dict[tuple[str, ...], threading.Lock] = defaultdict(threading.Lock)
-
-    @property
-    def version(self) -> str:
-        """Changes when anything in it may have changed."""
-        return self.held.version
+    @cached_property
+    def transcripts(self) -> Mapping[str, tuple[Edition, StoredTranscript]]:
+        """Every transcript by its id."""
+        return {one.id: (edition, one) for edition in self.editions.values() for one in edition.transcripts}
 
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
         """Every board there is, the one to open with first."""
-        found = [entry for edition in self.held.editions.values() for entry in self._entries(edition)]
+        found = [entry for edition in self.editions.values() for entry in self._entries(edition)]
         found.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
         return {entry.id: entry for entry in found}
 
@@ -144,7 +157,7 @@ class Catalog:
             made = boards(self.store, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
             return {board_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
 
-        return self._once(("boards", edition.id, rules, weights or "", *jury), work_out)
+        return self.kept(("boards", edition.id, rules, weights, *jury), work_out)
 
     def series(self, entry: BoardEntry) -> Sequence[Board]:
         """Every board by the judge or jury, the rules and the weights of *entry*, in whatever configuration."""
@@ -169,47 +182,26 @@ class Catalog:
 
     def contents(self, entry: BoardEntry, board: Board) -> Contents:
         """The report on *board* alone."""
-        return self._once(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
+        return self.kept(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
         """The edition's judges beside each other."""
-        return self._once(("judges", edition.id), lambda: validations(self.store, edition.protocol))
+        return self.kept(("judges", edition.id), lambda: validations(self.store, edition.protocol))
 
-    def kept(self, name: str, work_out: Callable[[], A]) -> A:
-        """What *work_out* returns, kept under *name* for whoever else asks for it."""
-        return self._once(("kept", name), work_out)
+    def kept(self, key: object, work_out: Callable[[], A]) -> A:
+        """What *work_out* returns, worked out for the first who asks; others wait for it."""
+        if key not in self._kept:
+            with self._locks[key]:
+                if key not in self._kept:
+                    self._kept[key] = work_out()
+        return cast(A, self._kept[key])
 
-    def latest(self, name: str, work_out: Callable[[], A]) -> A:
+    def latest(self, key: object, work_out: Callable[[], A]) -> A:
         """What *work_out* returns, kept until something else is asked for in this way."""
-        last = self._latest
-        if last is None or last[0] != name:
-            last = self._latest = (name, work_out())
-        return cast(A, last[1])
-
-    def of_subject(self, edition: Edition, subject: str) -> Sequence[Stored]:
-        """The transcripts of the subject with that hash, by run, configuration, scenario; () for an unknown one."""
-
-        def work_out() -> dict[str, list[Stored]]:
-            found: dict[str, list[Stored]] = defaultdict(list)
-            for one in edition.transcripts:
-                found[one.row.subject_hash].append(one)
-            return dict(found)
-
-        return self._once(("of subjects", edition.id), work_out).get(subject, ())
-
-    def subjects_in(
-        self, edition: Edition, configuration: Configuration, scenario: Scenario
-    ) -> Mapping[str, Sequence[Stored]]:
-        """The transcripts of one scenario in one configuration: subject's hash (by label) -> by run; {}: none."""
-
-        def work_out() -> dict[tuple[Configuration, str], dict[str, list[Stored]]]:
-            found: dict[tuple[Configuration, str], dict[str, list[Stored]]] = defaultdict(dict)
-            for one in edition.transcripts:
-                of_scenario = found[one.configuration, one.scenario.id]
-                of_scenario.setdefault(one.row.subject_hash, []).append(one)
-            return dict(found)
-
-        return self._once(("of scenarios", edition.id), work_out).get((configuration, scenario.id), {})
+        last = self._latest[-1:]
+        if not last or last[0][0] != key:
+            last = self._latest[:] = [(key, work_out())]
+        return cast(A, last[0][1])
 
     def row(self, board: Board, subject: str) -> Row | None:
         """The row of the subject with that id."""
@@ -219,7 +211,7 @@ class Catalog:
         found = [
             BoardEntry(
                 id_, edition, board.configurations, board.judge,
-                None if board.judge is None else self.held.kinds.get(board.judge, "model"),
+                None if board.judge is None else self.kinds.get(board.judge, "model"),
                 () if board.judge is None else (board.judge,), OWN.name, board.judge == board.main_judge,
             )
             for id_, board in self.boards(edition).items()
@@ -238,14 +230,6 @@ class Catalog:
             for rules in RULES
             for one in found
         ]
-
-    def _once(self, key: tuple[str, ...], work_out: Callable[[], A]) -> A:
-        """What *work_out* returns, worked out for the first who asks; others wait for it."""
-        if key not in self._worked_out:
-            with self._locks[key]:
-                if key not in self._worked_out:
-                    self._worked_out[key] = work_out()
-        return cast(A, self._worked_out[key])
 
 
 def subject_id(subject: ChatModel) -> str:
@@ -287,16 +271,11 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
         for hash_, protocol in {one.hash: one for one in protocols}.items():
             if transcripts := _transcripts(connection, protocol, hash_, labels):
                 id_ = slug(protocol.name, hash_)
-                editions[id_] = Edition(
-                    id=id_,
-                    protocol=protocol,
-                    hash=hash_,
-                    transcripts=transcripts,
-                    by_scenario={scenario_slug(one.id): one for one in protocol.scenarios},
-                )
+                editions[id_] = Edition(id_, protocol, hash_, transcripts)
         judges = registry.stored_judges(connection)
         specs = registry.judge_specs(connection)
-        holdings = Holdings(
+        return Catalog(
+            store=store,
             version=state_of(connection),
             newest=usage.newest(connection),
             subjects=subjects,
@@ -304,23 +283,17 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
             judges=judges,
             kinds={label: _kind(label, specs.get(hash_, {})) for hash_, label in judges.items()},
             editions=editions,
-            transcripts={
-                one.id: (edition, place)
-                for edition in editions.values()
-                for place, one in enumerate(edition.transcripts)
-            },
         )
-    return Catalog(store, holdings)
 
 
 def _transcripts(
     connection: Connection, protocol: Protocol, hash_: str, labels: Mapping[str, str]
-) -> tuple[Stored, ...]:
+) -> tuple[StoredTranscript, ...]:
     """Every transcript that counts for *protocol*, in the first of the places that it fills."""
     order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
-    found: dict[str, Stored] = {}
+    found: dict[str, StoredTranscript] = {}
     for one in (one for results in results_of(connection, protocol) for one in results.conversations):
-        stored = Stored(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario, one.key)
+        stored = StoredTranscript(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario, one.key)
         found.setdefault(one.row.id, stored)
     return tuple(
         sorted(

@@ -165,7 +165,7 @@ def _marks(board: Board) -> Sequence[MarkScale]:
 
 
 def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[TranscriptEntry, ...]:
-    stored = [one for one in catalog.of_subject(listed.entry.edition, row.subject.hash) if listed.counts(one)]
+    stored = [one for one in listed.entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     with catalog.store.reading() as connection:
         return tuple(listed.line(connection, one) for one in stored)
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import messages, tools
 from independence_bench.store.raw_calls import Exchange, exchanges_of
+from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
 from independence_bench.viewer.conversation import StoredConversation, TranscriptAttempt, read_conversation
-from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts
+from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, copied
 from independence_bench.viewer.quotes import Offsets, Span
 from independence_bench.viewer.shared_text import shared
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Edition, Stored
+from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 from independence_bench.viewer.verdicts import Embedded, TranscriptJudgement, embedded_reading, judgements_of
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class TranscriptReply:
 
     name: str
     line: int | None  # place in *lines*; null: there is none
-    invalid: str | None  # why there is none
+    reason: str | None  # why there is none: it is invalid
     cut_off: bool
     plain_text: bool
     reasoned: bool
@@ -139,7 +142,7 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
     if case is None:
         return None
     stored, edition = case.stored, case.edition
-    protocol, subject = edition.protocol, catalog.held.subjects[case.stored.row.subject_hash]
+    protocol, subject = edition.protocol, catalog.subjects[case.stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
     titles = {one.name: one.title for one in protocol.experiments}
     return TranscriptAnswer(
@@ -155,10 +158,10 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
         delivery=delivery,
         state="invalid" if stored.row.state == "invalid" else "complete",
         invalid=stored.row.reason,
-        system=case.talk.system,
+        system=case.transcript.system,
         lines=_lines(case),
         replies=_replies(case),
-        messages=tuple(messages(case.talk, delivery, wording)),
+        messages=tuple(messages(case.transcript, delivery, wording)),
         tools=json.dumps([tool.wire() for tool in tools(delivery, wording)], ensure_ascii=False),
         scales=tuple(fragments.scale(protocol, mark) for mark in stored.scenario.marks),
         rubrics=tuple(rubric.text for rubric in stored.scenario.rubrics),
@@ -188,92 +191,62 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer | None:
 
 
 def _lines(case: StoredConversation) -> tuple[TranscriptLine, ...]:
-    reply = dict(zip(case.stored.scenario.asks, case.keys, strict=False))
-    found = []
-    for line in case.talk.lines:
-        kept = case.replies.get(reply.get(line.name, ""))
-        found.append(
-            TranscriptLine(
-                who="human" if line.speaker == "human" else "given" if line.given else "model",
-                text=line.text,
-                notes=line.notes,
-                reasoning=kept.reasoning if kept else "",
-                reply=line.name,
-                judged=line.name in case.stored.scenario.judged,
-            )
+    replies = {name: case.replies.get(key) for name, key in zip(case.stored.scenario.asks, case.keys, strict=False)}
+    return tuple(
+        copied(
+            TranscriptLine,
+            line,
+            who="human" if line.speaker == "human" else "given" if line.given else "model",
+            reasoning=reply.reasoning if (reply := replies.get(line.name)) else "",
+            reply=line.name,
+            judged=line.name in case.stored.scenario.judged,
         )
-    return tuple(found)
+        for line in case.transcript.lines
+    )
 
 
 def _replies(case: StoredConversation) -> tuple[TranscriptReply, ...]:
     """Every reply that was asked for; one that is invalid has no line."""
-    places = {line.name: number for number, line in enumerate(case.talk.lines) if line.name}
-    found = []
-    for name, key in zip(case.stored.scenario.asks, case.keys, strict=False):
-        kept = case.replies.get(key)
-        found.append(
-            TranscriptReply(
-                name=name,
-                line=places.get(name),
-                invalid=kept.reason if kept else None,
-                cut_off=kept is not None and kept.cut_off,
-                plain_text=kept is not None and kept.plain_text,
-                reasoned=kept is not None and kept.reasoned,
-                attempts=tuple(case.attempts.get(key, ())),
-            )
+    places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
+    return tuple(
+        copied(
+            TranscriptReply,
+            case.replies.get(key, Reply("")),
+            name=name,
+            line=places.get(name),
+            attempts=tuple(case.attempts.get(key, ())),
         )
-    return tuple(found)
+        for name, key in zip(case.stored.scenario.asks, case.keys, strict=False)
+    )
 
 
 def _turns(case: StoredConversation) -> Turns | None:
     """The two answers of a scenario in which the model speaks twice, or once after words put into its mouth."""
-    spoken = [number for number, line in enumerate(case.talk.lines) if line.speaker == "model"]
-    if len(spoken) != 2 or not case.talk.lines[spoken[1]].name:
+    spoken = [number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"]
+    if len(spoken) != 2 or not case.transcript.lines[spoken[1]].name:
         return None
-    first, second = (case.talk.lines[number].text for number in spoken)
+    first, second = (case.transcript.lines[number].text for number in spoken)
     one, other = Offsets(first), Offsets(second)
     runs = tuple(Shared(one.span(a, b), other.span(c, d)) for a, b, c, d in shared(first, second))
     return Turns(spoken[0], spoken[1], runs)
 
 
-def _neighbours(catalog: Catalog, edition: Edition, stored: Stored) -> Neighbours:
-    mine = catalog.of_subject(edition, stored.row.subject_hash)
-    runs = [one for one in mine if (one.configuration, one.scenario.id) == (stored.configuration, stored.scenario.id)]
+def _neighbours(catalog: Catalog, edition: Edition, stored: StoredTranscript) -> Neighbours:
+    there = edition.by_place[stored.configuration, stored.scenario.id]
+    # of other subjects the same run, else their first one
+    subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in there.values()]
+    mine = edition.by_subject[stored.row.subject_hash]
     scenarios = [one for one in mine if (one.configuration, one.row.run) == (stored.configuration, stored.row.run)]
-    before_run, after_run = _beside(runs, stored)
-    before_scenario, after_scenario = _beside(scenarios, stored)
-    before_subject, after_subject = _other_subjects(catalog, edition, stored)
-
-    def shown(one: Stored | None) -> Neighbour | None:
-        if one is None:
-            return None
-        return Neighbour(one.id, catalog.held.labels[one.row.subject_hash], one.scenario.title, one.row.run)
-
-    return Neighbours(
-        previous_run=shown(before_run),
-        next_run=shown(after_run),
-        previous_subject=shown(before_subject),
-        next_subject=shown(after_subject),
-        previous_scenario=shown(before_scenario),
-        next_scenario=shown(after_scenario),
-    )
+    shown = [
+        None
+        if one is None
+        else Neighbour(one.id, catalog.labels[one.row.subject_hash], one.scenario.title, one.row.run)
+        for listed in (there[stored.row.subject_hash], subjects, scenarios)
+        for one in _beside(listed, stored)
+    ]
+    return Neighbours(*shown)
 
 
-def _beside(listed: Sequence[Stored], one: Stored) -> tuple[Stored | None, Stored | None]:
+def _beside(listed: Sequence[A], one: A) -> tuple[A | None, A | None]:
     place = listed.index(one)
     return (listed[place - 1] if place else None), (listed[place + 1] if place + 1 < len(listed) else None)
-
-
-def _other_subjects(catalog: Catalog, edition: Edition, one: Stored) -> tuple[Stored | None, Stored | None]:
-    """The same scenario of the subjects before and after: in the same run, else in their first one."""
-    by_subject = catalog.subjects_in(edition, one.configuration, one.scenario)
-    subjects = list(by_subject)
-    place = subjects.index(one.row.subject_hash)
-
-    def in_run(number: int) -> Stored | None:
-        if not 0 <= number < len(subjects):
-            return None
-        there = by_subject[subjects[number]]
-        return next((other for other in there if other.row.run == one.row.run), there[0])
-
-    return in_run(place - 1), in_run(place + 1)

@@ -15,7 +15,7 @@ from independence_bench.store import results
 from independence_bench.viewer.fragments import copied, share_of_points
 from independence_bench.viewer.numbers import GivenMark, Whole
 from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, Stored, rows_of
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
 
 State = Literal["judged", "not judged", "judge failed", "invalid"]
 
@@ -47,11 +47,11 @@ class Listing:
     rows: Mapping[str, Row]  # by the subject's hash
     worths: Mapping[str, Sequence[MarkWeight]]  # by the scenario's own id
 
-    def counts(self, stored: Stored) -> bool:
+    def counts(self, stored: StoredTranscript) -> bool:
         """Whether the transcript is one behind the board's rows."""
         return stored.configuration in self.entry.configurations and stored.row.subject_hash in self.rows
 
-    def line(self, connection: Connection, stored: Stored) -> TranscriptEntry:
+    def line(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
         """One line of a list."""
         row = stored.row
         marks = self._marks(stored)
@@ -68,19 +68,21 @@ class Listing:
             marks=marks,
         )
 
-    def _marks(self, stored: Stored) -> Mapping[str, float]:
+    def _marks(self, stored: StoredTranscript) -> Mapping[str, float]:
         row = self.rows.get(stored.row.subject_hash)
         slot = (stored.configuration, stored.scenario.id)
         return {} if row is None else row.marks.get(stored.row.run, {}).get(slot, {})
 
-    def _state(self, connection: Connection, stored: Stored, marks: Mapping[str, float]) -> tuple[State, str | None]:
+    def _state(
+        self, connection: Connection, stored: StoredTranscript, marks: Mapping[str, float]
+    ) -> tuple[State, str | None]:
         if marks:
             return "judged", None
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
         if self.entry.judge is not None:
             for one in results.judgements_of(connection, *stored.key):
-                if self.catalog.held.judges.get(one.judge_hash) == self.entry.judge and one.reason is not None:
+                if self.catalog.judges.get(one.judge_hash) == self.entry.judge and one.reason is not None:
                     return "judge failed", one.reason
         return "not judged", None
 

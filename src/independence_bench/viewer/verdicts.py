@@ -74,9 +74,9 @@ class Embedded:
 
 def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[TranscriptJudgement, ...]:
     """What every judge made of it, by label."""
-    texts = [line.text for line in case.talk.lines]
+    texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
-    judged = [n for n, line in enumerate(case.talk.lines) if line.name in case.stored.scenario.judged]
+    judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.stored.scenario.judged]
     embedded = next((one for label, one in case.judgements if is_table_judge(label)), None)
     found = []
     for label, judgement in case.judgements:
@@ -86,7 +86,7 @@ def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[Transcrip
         found.append(
             TranscriptJudgement(
                 judge=label,
-                kind=catalog.held.kinds.get(label, "model"),
+                kind=catalog.kinds.get(label, "model"),
                 marks=judgement.marks,
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,
@@ -103,11 +103,11 @@ def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[Transcrip
 def embedded_reading(catalog: Catalog, case: StoredConversation) -> Embedded | None:
     """How the embedded judge reads it; None for a conversation that has not come to its end."""
     scenario = case.stored.scenario
-    judged = [(n, line.text) for n, line in enumerate(case.talk.lines) if line.name in scenario.judged]
+    judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
     if len(judged) < len(scenario.judged):
         return None
     table = catalog.kept("table", Table.load)
-    evidence = evidence_of(case.talk, scenario)
+    evidence = evidence_of(case.transcript, scenario)
     marks = []
     for mark in scenario.marks:
         given = table.mark(mark.name, evidence, mark.low, mark.high)

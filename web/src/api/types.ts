@@ -738,8 +738,8 @@ export interface TranscriptReply {
   readonly name: string;
   /** place in *lines*; null: there is none */
   readonly line: number | null;
-  /** why there is none */
-  readonly invalid: string | null;
+  /** why there is none: it is invalid */
+  readonly reason: string | null;
   readonly cut_off: boolean;
   readonly plain_text: boolean;
   readonly reasoned: boolean;
@@ -1057,11 +1057,11 @@ export interface OtherConfiguration {
 export interface Judges {
   readonly version: string;
   readonly protocol: ProtocolEntry;
-  readonly panels: readonly Panel[];
+  readonly panels: readonly JudgePanel[];
 }
 
 /** All judges of one configuration (or the pooled default). */
-export interface Panel {
+export interface JudgePanel {
   /** of its disputes and of the verdicts to be read, the first few hundred */
   readonly found: Validation;
   /** ids, in the order of the subjects that were found */

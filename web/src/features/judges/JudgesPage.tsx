@@ -1,7 +1,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { JudgedConversation, Judges, Panel, Validation } from "../../api/types";
+import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { SelectField } from "../../components/SelectField";
@@ -59,7 +59,7 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
   );
 }
 
-function PanelDetails({ panel, ids }: { panel: Validation; ids: Panel }) {
+function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
   const letters = useMemo(() => new Map(panel.judges.map((one, index) => [one.label, letterName(index)])), [panel]);
   const props: PanelProps = { panel, ids, letterOf: (label) => letters.get(label) ?? "?" };
   return (

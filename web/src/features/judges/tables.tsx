@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Interval, Panel, SubjectRow, Validation } from "../../api/types";
+import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
@@ -8,7 +8,7 @@ import { route } from "../../routes";
 
 export interface PanelProps {
   panel: Validation;
-  ids: Panel; // of what is named in it
+  ids: JudgePanel; // of what is named in it
   letterOf: (judge: string) => string; // a judge's label -> the letter that stands for it
 }
 

@@ -117,7 +117,7 @@ function NoReply({ reply }: { reply: TranscriptReply }) {
         <span className="font-semibold text-bad">No usable reply</span>{" "}
         <span className="eyebrow">{humanize(reply.name)}</span>
       </p>
-      <p className="text-soft">{reply.invalid ?? "It was not played."}</p>
+      <p className="text-soft">{reply.reason ?? "It was not played."}</p>
       <Attempts attempts={reply.attempts} what="this reply" />
     </article>
   );

@@ -15,8 +15,8 @@ from viewed import play_once, read, script, served
 from independence_bench.errors import StoreError
 from independence_bench.store.database import Store, open_store
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.search_cache import SearchShelf
-from independence_bench.viewer.search_index import Shelved
+from independence_bench.viewer.search_cache import SearchCache
+from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 
@@ -34,7 +34,7 @@ def store(played: Path, where: str) -> Iterator[Store]:
         yield opened
 
 
-def soon(ask: Callable[[], Shelved], done: Callable[[Shelved], bool]) -> Shelved:
+def soon(ask: Callable[[], SearchState], done: Callable[[SearchState], bool]) -> SearchState:
     """What there is when it is as is waited for."""
     deadline = time.monotonic() + 20
     while not done(there := ask()):
@@ -51,7 +51,7 @@ def at_work() -> list[threading.Thread]:
 def test_the_index_is_made_although_nobody_asks(store: Store) -> None:
     """A while after the serving has begun, so that the first search need not wait."""
     catalog = read_catalog(store)
-    shelf = SearchShelf(time.monotonic, quiet=0.0)
+    shelf = SearchCache(time.monotonic, quiet=0.0)
 
     shelf.prepare(lambda: catalog)
     while at_work():
@@ -79,8 +79,8 @@ def test_whoever_asks_at_once_is_told_that_it_is_being_made(store: Store) -> Non
 def test_what_was_there_serves_until_the_next_one_is(store: Store, bench: Callable[..., Bench]) -> None:
     """The earlier index answers, then the new one; the files of the earlier one are there a little longer."""
     now = [read_catalog(store)]
-    shelf = SearchShelf(time.monotonic, quiet=0.0)
-    ask: Callable[[], Shelved] = lambda: shelf.of(lambda: now[0])  # noqa: E731
+    shelf = SearchCache(time.monotonic, quiet=0.0)
+    ask: Callable[[], SearchState] = lambda: shelf.of(lambda: now[0])  # noqa: E731
     before = soon(ask, lambda there: there.preparing is None).newest
     assert before is not None
     played = bench(script)
@@ -108,7 +108,7 @@ def test_an_index_that_took_long_serves_for_a_while(store: Store, bench: Callabl
         clock[0] += 10.0  # as if making it had taken so long
         return now[0]
 
-    shelf = SearchShelf(lambda: clock[0], quiet=0.0)
+    shelf = SearchCache(lambda: clock[0], quiet=0.0)
     before = soon(lambda: shelf.of(newest), lambda there: there.newest is not None)
     played = bench(script)
     played.play(played.subject("acme/late"))
@@ -127,7 +127,7 @@ def test_a_failure_is_told_once_to_who_asks_and_then_tried_again(store: Store, w
     with open_store(where) as other, other.writing() as connection:
         connection.exec_driver_sql("CREATE TABLE kept AS SELECT id, lines FROM transcripts")
         connection.exec_driver_sql("UPDATE transcripts SET lines = x'00'")
-    shelf = SearchShelf(time.monotonic, quiet=0.0)
+    shelf = SearchCache(time.monotonic, quiet=0.0)
     shelf.prepare(lambda: catalog)
     while at_work():
         time.sleep(0.01)
@@ -154,7 +154,7 @@ def test_nothing_is_left_at_work_when_the_server_ends(store: Store) -> None:
 def test_work_that_is_to_end_ends_where_it_is(store: Store) -> None:
     """Nobody waits for the rest, and none is begun any more."""
     catalog = read_catalog(store)
-    shelf = SearchShelf(time.monotonic, quiet=20.0)
+    shelf = SearchCache(time.monotonic, quiet=20.0)
     shelf.prepare(lambda: catalog)
 
     shelf.close()

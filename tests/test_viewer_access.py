@@ -41,7 +41,7 @@ COOKIES = ("", "aib-PORT=", "aib-PORT=wrong", "other=TOKEN", "aib-1=TOKEN", "aib
 @pytest.mark.parametrize("cookie", COOKIES)
 def test_who_was_not_let_in_gets_nothing(browser: Browser, cookie: str) -> None:
     """Every user of the machine can connect: one line says which address to open."""
-    token = browser.door.cookie.partition("=")[2]
+    token = browser.access.cookie.partition("=")[2]
     sent = cookie.replace("PORT", str(browser.port)).replace("TOKEN", token)
 
     for path in OUTSIDE:
@@ -62,14 +62,14 @@ def test_the_address_that_was_printed_lets_in_and_leaves_the_address_bar(
     browser: Browser, asked: str, left: str
 ) -> None:
     """As often as it is opened: a cookie that no script reads and no other site's link sends, and the same page."""
-    printed = urlsplit(browser.door.address)
+    printed = urlsplit(browser.access.address)
     assert (printed.path, printed.port) == ("/", browser.port)
     for _ in range(2):
         status, headers, _ = browser.get(asked.replace("TOKEN", printed.query), cookie="")
 
         assert (status, headers["Location"], headers["Cache-Control"]) == (303, left, "no-store")
         cookie, *rules = headers["Set-Cookie"].split("; ")
-        assert cookie == browser.door.cookie
+        assert cookie == browser.access.cookie
         assert {"HttpOnly", "SameSite=Strict"} < set(rules)
         assert browser.get("/", cookie=f"a=b; {cookie}")[0] == 200
 
@@ -77,7 +77,7 @@ def test_the_address_that_was_printed_lets_in_and_leaves_the_address_bar(
 @pytest.mark.parametrize("query", ["token=", "token", "token=wrong", "token=%00%ff", "token=%ud800", "Token=TOKEN"])
 def test_a_wrong_token_does_not_let_in(browser: Browser, query: str) -> None:
     """Whatever stands in its place, and however much of it."""
-    token = urlsplit(browser.door.address).query.partition("=")[2]
+    token = urlsplit(browser.access.address).query.partition("=")[2]
     for asked in (
         query.replace("TOKEN", token),
         "&".join([query.replace("TOKEN", token)] * 500),
@@ -89,8 +89,8 @@ def test_a_wrong_token_does_not_let_in(browser: Browser, query: str) -> None:
 
 def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browser) -> None:
     """Everybody on the machine can read the arguments of its process."""
-    asked = urlsplit(browser.door.opened).query
-    assert asked != urlsplit(browser.door.address).query
+    asked = urlsplit(browser.access.opened).query
+    assert asked != urlsplit(browser.access.address).query
 
     assert browser.get(f"/?{asked}", cookie="")[0] == 303
     assert browser.get(f"/?{asked}", cookie="")[0] == 403
@@ -99,7 +99,7 @@ def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browse
 
 def test_a_token_under_another_name_or_origin_does_not_let_in(browser: Browser) -> None:
     """What the Host and Origin headers refuse comes first."""
-    asked = f"/?{urlsplit(browser.door.address).query}"
+    asked = f"/?{urlsplit(browser.access.address).query}"
 
     assert browser.get(asked, host="evil.invalid", cookie="")[0] == 421
     assert browser.get(asked, cookie="", Origin="http://evil.invalid")[0] == 403
@@ -147,9 +147,8 @@ def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
 def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) -> None:
     """Its window is shut and stays so: the server gives up the rest."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        ask = (
-            f"GET /api/methods.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nCookie: {browser.door.cookie}\r\n\r\n"
-        )
+        ask = f"GET /api/methods.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
+        ask += f"Cookie: {browser.access.cookie}\r\n\r\n"
         with socket.socket() as opened:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             opened.connect(("127.0.0.1", browser.port))
