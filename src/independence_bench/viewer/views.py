@@ -21,6 +21,7 @@ from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.engine.ask_names import NamesRead
+from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.viewer.numbers import (
     AGREEMENT,
@@ -98,6 +99,7 @@ VIEWS: Mapping[type, View] = {
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "several"), also=("picks", "asked")
     ),
+    Choice: View(without=("name_state", "gender_state")),
     judges.Validation: View(without=("protocol",)),
     judges.JudgeRow: View({SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, also=("failed_share",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),

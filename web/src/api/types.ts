@@ -606,8 +606,6 @@ export interface NamesRead {
 export interface Choice {
   readonly name: string | null;
   readonly gender: string | null;
-  readonly name_state: "chosen" | "declined" | "unsure" | "unsaid";
-  readonly gender_state: "chosen" | "declined" | "unsure" | "unsaid";
 }
 
 /** A transcript in a list, with this board's marks. */
