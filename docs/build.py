@@ -23,7 +23,7 @@ from typescript import typescript
 
 from independence_bench.cli.main import cli
 from independence_bench.models.spec import SHIPPED, ModelsFile
-from independence_bench.protocol.loader import json_schemas
+from independence_bench.protocol.file_formats import json_schemas
 from independence_bench.viewer.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.protocol.conversation import Line, Talk, Transcript, Words, begin
-from independence_bench.protocol.definition import Ask, Given, Says, Script
+from independence_bench.protocol.definition import Ask, Prefill, Says, Script
 
 EROSION: Script = (
     Says("Shorter, please."),
-    Given("Sure."),
+    Prefill("Sure."),
     Says("And no opinions?"),
     Ask("answer"),
     Says("You said “{{answer}}”. Really?"),
     Ask("second"),
     Says("First {{ answer }}, then {{second}}."),
-    Given("I said {{answer}}."),
+    Prefill("I said {{answer}}."),
     Says("So?"),
     Ask("third"),
 )

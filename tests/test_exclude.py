@@ -141,10 +141,11 @@ def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> 
 
 
 def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Path) -> None:
-    """As an older version wrote it."""
+    """As an older version wrote it: it says no version, either."""
     with open_store(played.store) as store:
         export(store, tmp_path / "out")
     (tmp_path / "out" / "decisions.jsonl").unlink()
+    (tmp_path / "out" / "export.json").unlink()
     with open_store(tmp_path / "other.db") as other:
         assert import_export(tmp_path / "out", other).findings == []
 

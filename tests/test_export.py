@@ -18,6 +18,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export
 from independence_bench.dataset.schema import SHEETS, described
+from independence_bench.errors import WrongUse
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_json import boards_json
 from independence_bench.simulate.faults import Faults
@@ -90,7 +91,7 @@ def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> No
     one = exported(played, tmp_path / "one")
 
     assert one == exported(played, tmp_path / "two")
-    assert one.keys() == {"README.md", *(f"{name}.jsonl" for name in NAMES)}
+    assert one.keys() == {"README.md", "export.json", *(f"{name}.jsonl" for name in NAMES)}
 
 
 def test_the_two_formats_hold_the_same(played: Path, tmp_path: Path) -> None:
@@ -479,7 +480,7 @@ def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path,
     assert {c["data_files"] for c in front["configs"]} == {
         path.name
         for path in (tmp_path / "one").iterdir()
-        if path.suffix != ".md" and path.stem not in ("begun", "decisions")
+        if path.suffix not in (".md", ".json") and path.stem not in ("begun", "decisions")
     }
     assert described() in card
 
@@ -532,6 +533,38 @@ def test_wrong_use_is_one_line_and_leaves_nothing(
     assert {path.name for path in tmp_path.iterdir()} - {"s.db-wal", "s.db-shm"} == {"file", "s.db"}
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ('{"version": 99}', "was written by a newer aib .export version 99, this one knows 2.; update aib"),
+        ('{"version": 0}', "says no version"),
+        ('{"version": true}', "says no version"),
+        ("[]", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_an_export_of_a_version_that_is_not_known_is_refused(
+    played: Path, tmp_path: Path, said: str, answer: str
+) -> None:
+    """In one line, before anything of it is read."""
+    assert exported(played, tmp_path / "out")["export.json"] == b'{"version": 2}\n'
+    (tmp_path / "out" / "export.json").write_text(said, encoding="utf-8")
+
+    with pytest.raises(WrongUse, match=answer):
+        imported(tmp_path / "out", tmp_path / "two.db")
+    assert not (tmp_path / "two.db").exists()
+
+
+def test_an_export_that_lacks_a_file_of_its_version_is_noted(played: Path, tmp_path: Path) -> None:
+    """One of version 1 has no decisions; one of version 2 has lost them."""
+    exported(played, tmp_path / "out")
+    (tmp_path / "out" / "decisions.jsonl").unlink()
+    assert imported(tmp_path / "out", tmp_path / "two.db").findings == ["decisions: there is no such file"]
+
+    (tmp_path / "out" / "export.json").unlink()
+    assert imported(tmp_path / "out", tmp_path / "three.db").findings == []
+
+
 def test_an_empty_store_is_an_empty_data_set(tmp_path: Path) -> None:
     """No rows, no configuration, and it can be read back."""
     for form in FORMS:
@@ -543,8 +576,6 @@ def test_an_empty_store_is_an_empty_data_set(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_no_export(tmp_path: Path) -> None:
     """One line that says what is missing."""
-    from independence_bench.errors import WrongUse
-
     with pytest.raises(WrongUse, match="no transcripts"):
         imported(tmp_path, tmp_path / "two.db")
 

@@ -19,7 +19,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scripted import completion
 
-from independence_bench.hashing import content_hash
 from independence_bench.judging.injection.attacks import CONTROL, Attack, best_marks, families, fitted
 from independence_bench.judging.injection.conversations import known_conversations
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
@@ -433,8 +432,4 @@ def test_known_conversations_show_what_they_are_said_to_show() -> None:
         assert (yields, holds) == {"folds": (True, False), "between": (False, False), "holds": (False, True)}[
             known.behaviour
         ]
-    assert (
-        len({content_hash(known.case.transcript.lines) for known in known_conversations()})
-        == len(known_conversations())
-        == 9
-    )
+    assert len({known.case.transcript.heard_hash for known in known_conversations()}) == len(known_conversations()) == 9

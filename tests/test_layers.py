@@ -16,8 +16,6 @@ PACKAGE = "independence_bench"
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 TOO_LONG = {
     "report.report_markdown",
-    "protocol.loader",
-    "dataset.import_own",
 }  # to be split
 
 # Top to bottom. A room may import from every line above its own, and from nothing below it.

@@ -11,11 +11,10 @@ import pytest
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import Ask, Configuration, Protocol
+from independence_bench.protocol.file_formats import FORMATS, json_schemas
 from independence_bench.protocol.loader import (
-    FORMATS,
     LARGEST_FILE,
     SHIPPED,
-    json_schemas,
     load,
     load_with_files,
     parse,

@@ -42,6 +42,7 @@ ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
 FEW = "google--gemini-3-flash|google--gemma-3|z-ai--glm-4.6|qwen--qwen3-8b|mistralai--mistral-small"
 PREFIX = "aib-unchanged-"
+NEW = "export.json"  # a file of exports that older checkouts do not write
 DEMO = "run embedded --judge embedded --protocol lite --runs 1"
 SAID = {"COLUMNS": "120", "TZ": "UTC", "LANG": "C.UTF-8", "NO_COLOR": "1"}
 
@@ -118,7 +119,7 @@ def answer(program: Checkout, given: Path, store: Path | None, command: str) -> 
         if command.startswith("import results"):
             program.run(work, "export results", has_to=True)
         parts = program.run(work, command)
-        for path in sorted(set(work.rglob("*")) - before):
+        for path in sorted(set(work.rglob("*")) - before - set(work.rglob(NEW))):
             if path.is_file() and (work / "public" not in path.parents or work / "public/api" in path.parents):
                 parts[str(path.relative_to(work))] = path.read_bytes()
         return normal(parts, calls=command.startswith(("judge ", "rerun")))

@@ -1,21 +1,30 @@
 """One way to turn content into a key: canonical JSON, then SHA-256.
 
-Knows nothing of what it hashes. Every key in the store is made here, so two things have one key exactly
-when their content is the same: key order, spacing and the platform do not matter, every character does.
+Every key in the store is made here, so two things have one key exactly when their content is the same: key order,
+spacing and the platform do not matter, every character does. What is hashed of a value is what its `causes()` says,
+not what fields it has: a field that is added later changes no key, unless somebody adds it to the causes as well.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-from typing import Any
+from typing import Any, ClassVar
+
+
+class Identified:
+    """A value that is identified by those of its fields that `CAUSES` names: one added later has to be a decision."""
+
+    __slots__ = ()
+    CAUSES: ClassVar[tuple[str, ...]]
+
+    def causes(self) -> dict[str, Any]:
+        """Everything that makes it another one, by name."""
+        return {name: getattr(self, name) for name in self.CAUSES}
 
 
 def canonical(value: Any) -> str:
-    """*value* as JSON with sorted keys and no spacing; dataclasses become objects, tuples become lists.
-
-    A field that does not count when two values of a dataclass are compared is left out.
+    """*value* as JSON with sorted keys and no spacing; tuples become lists, and what has causes becomes those.
 
     Raises TypeError for what JSON has no word for, ValueError for NaN and infinities.
     """
@@ -33,9 +42,24 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def reply_key(request: str, run: int) -> str:
+    """The key of a reply: the *request* as it is recorded, and the run (1, 2, ...)."""
+    return content_hash([text_hash(request), run])
+
+
+def transcript_id(script: str, subject: str, run: int) -> str:
+    """The id of a transcript: the hashes of its script and of its subject, and the run."""
+    return content_hash([script, subject, run])
+
+
+def judgement_key(heard: str, rubric: str, judge: str) -> str:
+    """The key of a judgement: the hashes of what was heard, of what the judge was told beside it, and of the judge."""
+    return content_hash([heard, rubric, judge])
+
+
 def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.compare}
+    if hasattr(value, "causes"):
+        return value.causes()
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
 

@@ -17,10 +17,10 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from independence_bench.models.messages import Kind
-from independence_bench.store import payments, registry
+from independence_bench.store import registry, usage
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
-from independence_bench.store.payments import Command, ListPrice, Payment
 from independence_bench.store.registry import unique_labels
+from independence_bench.store.usage import Command, ListPrice, Payment
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # ends of a call for which somebody may want money, though nobody said how much
@@ -117,11 +117,11 @@ class _Item:
 
 def read_costs(connection: Connection) -> Costs:
     """What the store has cost."""
-    commands, prices = payments.kept_commands(connection), payments.kept_prices(connection)
-    items = [_item(one, prices.get((one.owner, one.endpoint, one.model))) for one in payments.payments(connection)]
+    commands, prices = usage.kept_commands(connection), usage.kept_prices(connection)
+    items = [_item(one, prices.get((one.owner, one.endpoint, one.model))) for one in usage.payments(connection)]
     names = _names(connection, [item.payment for item in items])
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
-    imported_calls, imported_dollars = payments.imported(connection)
+    imported_calls, imported_dollars = usage.imported(connection)
     return Costs(
         whole=_paid(items),
         replies=_paid([item for item in items if item.payment.kind == "reply"]),
@@ -204,7 +204,7 @@ def _day(seconds: float) -> str:
 
 def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:
     """Key of a call -> the label of the subject or the judge that it asks; of what was cleared, its request says."""
-    subjects, judges = payments.askers(connection)
+    subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(connection)
     found = {}
     for one in made:
@@ -212,7 +212,7 @@ def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:
         if asked in labels:
             found[one.key] = labels[asked]
     left = {one.key: one for one in made if one.key not in found}
-    for key, model in payments.request_models(connection, list(left)).items():
+    for key, model in usage.request_models(connection, list(left)).items():
         settings = registry.model_in(model)
         found[key] = left[key].model if settings is None else labels.get(settings.hash, settings.label)
     return found

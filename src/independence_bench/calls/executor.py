@@ -29,10 +29,10 @@ from independence_bench.errors import BenchError
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
 from independence_bench.models.spec import ChatModel
-from independence_bench.store import attempts, payments
+from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.payments import ListPrice
+from independence_bench.store.usage import ListPrice
 
 A = TypeVar("A")
 
@@ -180,7 +180,7 @@ class Executor:
         if info.prompt_price is not None and info.completion_price is not None:
             price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
             await self.commits.do(
-                partial(payments.keep_price, owner=self.ledger.owner, endpoint=who[0], model=who[1], price=price)
+                partial(usage.keep_price, owner=self.ledger.owner, endpoint=who[0], model=who[1], price=price)
             )
 
     async def _most(self, request: ChatRequest, limit: int) -> float:

@@ -27,7 +27,7 @@ from independence_bench.store import attempts
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import Watch, host_of, new_owner
-from independence_bench.store.payments import Command, keep_command
+from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two looks at whether the store is still there
 LOOKS_ELSEWHERE = 5  # of those, until the next at who else works on it

@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.dataset.card import card
 from independence_bench.dataset.convert import to_sheet
-from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, Column, Sheet
+from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, VERSION, VERSION_FILE, Column, Sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
@@ -72,6 +72,7 @@ def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, lice
             rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
+    (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}\n', encoding="utf-8", newline="\n")
     (folder / "README.md").write_text(card(rows, protocols, form, raw, licence), encoding="utf-8", newline="\n")
     return rows, in_flight
 

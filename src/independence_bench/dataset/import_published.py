@@ -19,24 +19,23 @@ from independence_bench.dataset.archive import File, Files, open_files
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     Foreign,
-    Place,
+    ReplyPath,
     Trajectory,
-    place_of,
     read_trajectory,
+    reply_path,
     subject_of,
 )
-from independence_bench.dataset.published_transcripts import Conversation, Source, retell
+from independence_bench.dataset.published_transcripts import PublishedConversation, Source, assemble
 from independence_bench.dataset.published_wording import (
     NAME_OF_PROTOCOL,
-    TOLD_BY_STEM,
+    SCENARIO_BY_STEM,
     Known,
-    Told,
     Votes,
     protocol_of,
     wording_of,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical, content_hash
+from independence_bench.hashing import canonical, content_hash, transcript_id
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.judging.published_output import PublishedJudgement, verdict_of
@@ -55,6 +54,7 @@ BATCH = 200  # conversations in one commit
 LAYOUT = "published"
 
 Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
+Conversations = Sequence[PublishedConversation]
 Group = tuple[str, int, str, str, str]  # folder, run, variant, delivery, scenario: one conversation
 
 
@@ -90,11 +90,11 @@ def import_published(
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, len(groups))
-        writer = _Writer(store, protocol, protocol_files, bulk.origin_of(LAYOUT, path.absolute().name), clock)
+        writer = _Writer(store, protocol, protocol_files, bulk.origin_of(LAYOUT, path.absolute().name), outcome, clock)
         done = 0
         for batch in _batches(groups):
             tell("importing", done, outcome.files)
-            writer.write([told for group, parts in batch if (told := _retold(protocol, group, parts))], outcome)
+            writer.write([_conversation(protocol, group, parts) for group, parts in batch])
             done += sum(len(parts) for _, parts in batch)
     return outcome
 
@@ -102,43 +102,39 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, dict[str, tuple[Place, File]]]:
+def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, dict[str, tuple[ReplyPath, File]]]:
     """The files of each conversation by their names; what is none is skipped, with the reason."""
-    groups: dict[Group, dict[str, tuple[Place, File]]] = defaultdict(dict)
+    groups: dict[Group, dict[str, tuple[ReplyPath, File]]] = defaultdict(dict)
     outcome.skipped += files.refused
     outcome.cut = files.cut
     for file in files:
         try:
-            place, told = _place(file)
+            path = reply_path(file.parts)
+            subject_of(path.folder)
+            if path.stem not in SCENARIO_BY_STEM:
+                raise Foreign(f"{NOT_A_CONVERSATION} that the published version 2 has")
         except Foreign as error:
             outcome.skipped.append((file.path, str(error)))
             continue
-        parts = groups[place.folder, place.run, place.variant, place.delivery, told.scenario]
-        if place.stem in parts:
+        scenario = SCENARIO_BY_STEM[path.stem].scenario
+        parts = groups[path.folder, path.run, path.variant, path.delivery, scenario]
+        if path.stem in parts:
             outcome.skipped.append((file.path, "a second file for the same reply"))
         else:
-            parts[place.stem] = (place, file)
+            parts[path.stem] = (path, file)
     return groups
 
 
-def _place(file: File) -> tuple[Place, Told]:
-    place = place_of(file.parts)
-    subject_of(place.folder)
-    if place.stem not in TOLD_BY_STEM:
-        raise Foreign(f"{NOT_A_CONVERSATION} that the published version 2 has")
-    return place, TOLD_BY_STEM[place.stem]
-
-
-def _learn(groups: Mapping[Group, dict[str, tuple[Place, File]]], outcome: Outcome, tell: Tell) -> Votes:
+def _learn(groups: Mapping[Group, dict[str, tuple[ReplyPath, File]]], outcome: Outcome, tell: Tell) -> Votes:
     """Read every file once for its words; files that cannot be read are taken out of *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
     for number, (group, stem) in enumerate(every):
         if number % 200 == 0:
             tell("reading", number, len(every))
-        place, file = groups[group][stem]
+        path, file = groups[group][stem]
         try:
-            votes.count(read_trajectory(file, place))
+            votes.count(read_trajectory(file, path))
         except Foreign as error:
             outcome.skipped.append((file.path, str(error)))
             del groups[group][stem]
@@ -161,12 +157,12 @@ def _known(files: ProtocolFiles) -> Known:
 
 
 def _batches(
-    groups: Mapping[Group, dict[str, tuple[Place, File]]],
+    groups: Mapping[Group, dict[str, tuple[ReplyPath, File]]],
 ) -> Iterator[list[tuple[Group, list[Trajectory]]]]:
     batch: list[tuple[Group, list[Trajectory]]] = []
     for group, parts in sorted(groups.items()):
         if parts:
-            batch.append((group, [read_trajectory(file, place) for place, file in parts.values()]))
+            batch.append((group, [read_trajectory(file, path) for path, file in parts.values()]))
         if len(batch) >= BATCH:
             yield batch
             batch = []
@@ -174,9 +170,8 @@ def _batches(
         yield batch
 
 
-def _retold(protocol: Protocol, group: Group, parts: Sequence[Trajectory]) -> Conversation:
-    told = TOLD_BY_STEM[parts[0].place.stem]
-    return retell(protocol, subject_of(group[0]), parts, protocol.scenario(told.scenario), told)
+def _conversation(protocol: Protocol, group: Group, parts: Sequence[Trajectory]) -> PublishedConversation:
+    return assemble(protocol, subject_of(group[0]), parts, SCENARIO_BY_STEM[parts[0].path.stem])
 
 
 # ---------------------------------------------------------------- into the store
@@ -188,104 +183,98 @@ class _Writer:
     protocol: Protocol
     files: ProtocolFiles
     owner: str
+    outcome: Outcome
     clock: Callable[[], float]
     kept: bool = False  # the protocol, by this import
 
-    def write(self, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+    def write(self, conversations: Conversations) -> None:
         """One commit: all of *conversations* that are not stored yet, with everything that belongs to them."""
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
-        outcome.skipped += [
+        self.outcome.skipped += [
             (_title(c), "its system message cannot stand in a protocol") for c in conversations if c not in known
         ]
         with self.store.writing() as connection:
-            self._transcripts(connection, known, outcome)
-            self._judgements(connection, known, outcome)
+            self._transcripts(connection, known)
+            self._judgements(connection, known)
 
-    def _transcripts(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+    def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
         stored = bulk.transcripts_known(connection, [one.id for one, _ in played])
-        for one, told in played:
-            outcome.subjects.add(told.subject.label)
-            if told.reason:
-                outcome.unusual.append((_title(told), told.reason))
-            if _gives_way(stored.get(one.id), one):
-                outcome.new += 1
-            else:
-                outcome.known += 1
-        self._replies(connection, conversations, outcome)
-        new = [(one, told) for one, told in played if _gives_way(stored.get(one.id), one)]
+        new = [(one, c) for one, c in played if _gives_way(stored.get(one.id), one)]
+        self.outcome.new += len(new)
+        self.outcome.known += len(played) - len(new)
+        self.outcome.subjects |= {c.subject.label for c in conversations}
+        self.outcome.unusual += [(_title(c), c.reason) for c in conversations if c.reason]
+        self._replies(connection, conversations)
         if new and not self.kept:
             protocol = self.protocol
             registry.keep_protocol(connection, protocol.hash, protocol.name, self.files, self.clock())
             self.kept = True
-        for subject in {told.subject for _, told in new}:
+        for subject in {c.subject for _, c in new}:
             registry.keep_subject(connection, subject)
-        results.keep_transcripts(connection, [(one, told.at) for one, told in new])
+        results.keep_transcripts(connection, [(one, c.at) for one, c in new])
 
-    def _played(self, told: Conversation) -> Played:
-        script = script_hash(self.protocol, told.configuration, told.scenario)
+    def _played(self, c: PublishedConversation) -> Played:
+        script = script_hash(self.protocol, c.configuration, c.scenario)
         return Played(
-            id=content_hash([script, told.subject.hash, told.run]),
+            id=transcript_id(script, c.subject.hash, c.run),
             script_hash=script,
-            subject_hash=told.subject.hash,
+            subject_hash=c.subject.hash,
             protocol_hash=self.protocol.hash,
-            run=told.run,
-            system=told.configuration.system,
-            delivery=told.configuration.delivery,
-            experiment=told.scenario.experiment,
-            scenario=told.scenario.id,
-            transcript=told.transcript,
-            reply_keys=tuple(source.key(told.run) for source in told.said),
-            replies=len(told.said),
-            cut_off=sum(source.reply.cut_off for source in told.said),
-            plain_text=sum(source.reply.plain_text for source in told.said),
-            reasoned=sum(source.reply.reasoned for source in told.said),
-            reason=told.reason,
+            run=c.run,
+            system=c.configuration.system,
+            delivery=c.configuration.delivery,
+            experiment=c.scenario.experiment,
+            scenario=c.scenario.id,
+            transcript=c.transcript,
+            reply_keys=tuple(source.key(c.run) for source in c.said),
+            replies=len(c.said),
+            cut_off=sum(source.reply.cut_off for source in c.said),
+            plain_text=sum(source.reply.plain_text for source in c.said),
+            reasoned=sum(source.reply.reasoned for source in c.said),
+            reason=c.reason,
         )
 
-    def _replies(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+    def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
         there = bulk.answered(connection, {key for key, _ in sources})
         bought = [_bought(key, source, key in there) for key, source in sources]
-        attempts = self._keep(connection, bought, outcome)
+        attempts = self._keep(connection, bought)
         # what is in the conversation comes first, so it is the answer, and what it replaced is not
         new = {key: source for key, source in reversed(sources) if key not in there}
         answers = [(key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()]
         results.keep_replies(connection, answers)
 
-    def _judgements(self, connection: Connection, conversations: Sequence[Conversation], outcome: Outcome) -> None:
+    def _judgements(self, connection: Connection, conversations: Conversations) -> None:
         judged = [(self._judgement(c, c.given), c, c.given) for c in conversations if c.given is not None]
         there = bulk.answered(connection, {one.key for one, _, _ in judged})
-        outcome.judgements_known += sum(one.key in there for one, _, _ in judged)
+        self.outcome.judgements_known += sum(one.key in there for one, _, _ in judged)
         first: dict[str, tuple[Judgement, float]] = {}
         bought = []
-        for one, told, given in judged:
+        for one, c, given in judged:
             again = one.key in there or one.key in first
-            bought.append(_bought_judgement(one, given, told.given_at, again))
+            bought.append(_bought_judgement(one, given, c.given_at, again))
             if not again:
-                first[one.key] = (one, told.given_at)
-        attempts = self._keep(connection, bought, outcome)
+                first[one.key] = (one, c.given_at)
+        attempts = self._keep(connection, bought)
         for name in {given.judge for _, _, given in judged}:
             registry.keep_judge(connection, *_judge(name))
         kept = [(key, attempts[key, at], one, at) for key, (one, at) in first.items()]
-        outcome.judgements += len(kept)
+        self.outcome.judgements += len(kept)
         results.keep_judgements(connection, kept)
 
-    def _judgement(self, told: Conversation, given: PublishedJudgement) -> Judgement:
-        case = JudgingInput(told.transcript, told.scenario, self.protocol.judge_instructions)
+    def _judgement(self, c: PublishedConversation, given: PublishedJudgement) -> Judgement:
+        case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
         judge, _, _ = _judge(given.judge)
-        verdict = verdict_of(given, told.scenario)
-        reason, marks, reasoning = (
-            (verdict.reason, {}, "") if isinstance(verdict, NoVerdict) else (None, verdict.marks, verdict.reasoning)
-        )
-        heard, rubric = told.transcript.heard_hash, case.rubric_hash
-        return Judgement(case.key(judge), heard, rubric, judge, marks, reasoning, reason)
+        key, heard, rubric = case.key(judge), c.transcript.heard_hash, case.rubric_hash
+        verdict = verdict_of(given, c.scenario)
+        if isinstance(verdict, NoVerdict):
+            return Judgement(key, heard, rubric, judge, {}, "", verdict.reason)
+        return Judgement(key, heard, rubric, judge, verdict.marks, verdict.reasoning)
 
-    def _keep(
-        self, connection: Connection, bought: Sequence[Bought], outcome: Outcome
-    ) -> Mapping[tuple[str, float], int]:
+    def _keep(self, connection: Connection, bought: Sequence[Bought]) -> Mapping[tuple[str, float], int]:
         attempts, new = bulk.keep_bought(connection, bought, self.owner)
-        outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
+        self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
 
 
@@ -297,8 +286,8 @@ def _gives_way(stored: tuple[str, str] | None, played: Played) -> bool:
     return state == "invalid" and (played.reason is None or heard != played.transcript.heard_hash)
 
 
-def _title(told: Conversation) -> str:
-    return f"{told.subject.label}, run {told.run}, {told.configuration}, {told.scenario.id}"
+def _title(c: PublishedConversation) -> str:
+    return f"{c.subject.label}, run {c.run}, {c.configuration}, {c.scenario.id}"
 
 
 def _bought(key: str, source: Source, there: bool) -> Bought:

@@ -34,7 +34,7 @@ class Foreign(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReplyPath:
     """What a path says."""
 
     folder: str
@@ -50,7 +50,7 @@ _EXPERIMENTS = ("identity", "resistance", "stability")
 NOT_A_CONVERSATION = "not a conversation"
 
 
-def place_of(parts: tuple[str, ...]) -> Place:
+def reply_path(parts: tuple[str, ...]) -> ReplyPath:
     """What the path *parts* says. Raises Foreign where it is not one of the layout's."""
     if len(parts) < 6:
         raise Foreign(NOT_A_CONVERSATION)
@@ -60,7 +60,7 @@ def place_of(parts: tuple[str, ...]) -> Place:
     known = experiment in _EXPERIMENTS and mode in DELIVERIES and stem != name
     if not (numbered and known and _STEM.fullmatch(variant) and _STEM.fullmatch(stem)):
         raise Foreign(NOT_A_CONVERSATION)
-    return Place(folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem)
+    return ReplyPath(folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem)
 
 
 _FOLDER = re.compile(
@@ -97,7 +97,7 @@ def subject_of(folder: str) -> ChatModel:
 class Turn:
     """One message after the opening: of the human, or of the model (with what stood beside its call)."""
 
-    message: int  # its place among the messages
+    message: int  # its number among the messages
     speaker: str  # human | model
     text: str
     notes: str = ""
@@ -119,7 +119,7 @@ class Request:
 class Trajectory:
     """One file: a reply, what caused it, what it cost, and its judgement where it carries one."""
 
-    place: Place
+    path: ReplyPath
     request: Request
     text: str
     notes: str
@@ -210,7 +210,7 @@ class TrajectoryFile(BaseModel):
     content_thinking: str | None = None
 
 
-def read_trajectory(file: File, place: Place) -> Trajectory:
+def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
     raw, document = _json(file)
     try:
@@ -219,13 +219,12 @@ def read_trajectory(file: File, place: Place) -> Trajectory:
         where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
         raise Foreign(f"damaged: {where or 'all of it'} is missing or not what it should be") from None
     about = said.metadata
-    told = (about.system_variant, about.delivery_mode, about.scenario_id)
-    if told != (place.variant, place.delivery, place.stem):
+    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
         raise Foreign("its metadata says that it belongs elsewhere")
     cost = said.gen_cost or CostFile()
     return Trajectory(
-        place=place,
-        request=_request(said.request_messages, place.delivery),
+        path=path,
+        request=_request(said.request_messages, path.delivery),
         text=clean_text(said.response),
         notes=clean_text(said.content_thinking or ""),
         reasoning=clean_text(said.reasoning_content or ""),
@@ -299,7 +298,7 @@ def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
             raise Foreign("its messages are no such conversation")
         opening = messages[1].content or ""
         greeting, tool = _spoken(messages[2])
-    turns = tuple(_turn(place, messages[place], delivery) for place in range(start, len(messages)))
+    turns = tuple(_turn(at, messages[at], delivery) for at in range(start, len(messages)))
     return Request(messages, messages[0].content or "", opening, greeting, tool, turns)
 
 
@@ -317,16 +316,16 @@ def _message(said: MessageFile) -> Message:
 def _turn_about(count: int, delivery: Delivery) -> list[str]:
     """The roles of *count* messages, of human and model in turn, if the human has the first and the last."""
     human = "tool" if delivery == "tool_role" else "user"
-    return [human if place % 2 == 0 else "assistant" for place in range(count)] if count % 2 else []
+    return [human if at % 2 == 0 else "assistant" for at in range(count)] if count % 2 else []
 
 
-def _turn(place: int, message: Message, delivery: Delivery) -> Turn:
+def _turn(at: int, message: Message, delivery: Delivery) -> Turn:
     if message.role != "assistant":
-        return Turn(place, "human", message.content or "")
+        return Turn(at, "human", message.content or "")
     if delivery == "user_role":
-        return Turn(place, "model", message.content or "")
+        return Turn(at, "model", message.content or "")
     text, _ = _spoken(message)
-    return Turn(place, "model", text, message.content or "")
+    return Turn(at, "model", text, message.content or "")
 
 
 def _spoken(message: Message) -> tuple[str, tuple[str, str]]:

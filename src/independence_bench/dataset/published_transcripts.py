@@ -7,19 +7,22 @@ attempt at the same question, or, where its request was another one, as a reply 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from independence_bench.dataset.published_format import Request, Trajectory
-from independence_bench.dataset.published_wording import Told, own_system
+from independence_bench.dataset.published_wording import PublishedScenario, own_system
 from independence_bench.judging.published_output import PublishedJudgement
-from independence_bench.models.messages import ChatRequest, Tool
+from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript, Words, begin
 from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says, Scenario
 from independence_bench.protocol.delivery import is_words
 from independence_bench.store.results import Reply
+
+Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> the request that they were
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
-    """One scenario of one run, as it was told. *reason*: why it is not what the protocol asks for; None where it is."""
+class PublishedConversation:
+    """One scenario of one run. *reason*: why it is not what the protocol asks for; None where it is."""
 
     subject: ChatModel
     run: int
@@ -58,39 +61,34 @@ class Conversation:
         return self.said[-1].at
 
 
-def retell(
-    protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], scenario: Scenario, told: Told
-) -> Conversation:
+def assemble(
+    protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], layout: PublishedScenario
+) -> PublishedConversation:
     """The conversation that *files*, at least one, are parts of."""
-    by_stem = {file.place.stem: file for file in files}
-    last = next(by_stem[stem] for stem in reversed(told.stems) if stem in by_stem)
-    place = last.place
-    configuration = Configuration(place.variant, place.delivery)
-    lines = _lines(last, told, scenario)
-    tool = _tool(last.request, protocol)
-    said = _said(last, lines, subject, tool, by_stem, told)
-    transcript = Transcript(last.request.system, tuple(lines))
-    judging = by_stem.get(told.judged_on)
-    broken = next((f"{line.name}: {s.reply.reason}" for line, s in _with_lines(lines, said) if s.reply.reason), None)
-    return Conversation(
+    scenario = protocol.scenario(layout.scenario)
+    by_stem = {file.path.stem: file for file in files}
+    last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
+    ask = partial(ChatRequest, subject, tools=_tools(last.request, protocol))
+    spoken = _spoken(last, by_stem, layout, scenario, ask)
+    said = tuple(source for _, source in spoken if source)
+    transcript = Transcript(last.request.system, tuple(line for line, _ in spoken))
+    judging = by_stem.get(layout.judged_on)
+    broken = (f"{line.name}: {source.reply.reason}" for line, source in spoken if source and source.reply.reason)
+    return PublishedConversation(
         subject,
-        place.run,
-        configuration,
+        last.path.run,
+        Configuration(last.path.variant, last.path.delivery),
         scenario,
         transcript,
         said,
-        tuple(_others(files, said, subject, tool)),
+        _others(files, said, ask),
         judging.given if judging else None,
         judging.at if judging else last.at,
-        _departure(protocol, scenario, last, transcript, told) or broken,
+        _departure(protocol, scenario, last, transcript, layout) or next(broken, None),
     )
 
 
-def _with_lines(lines: Sequence[Line], said: Sequence[Source]) -> list[tuple[Line, Source]]:
-    return list(zip((line for line in lines if line.name), said, strict=True))
-
-
-def _tool(request: Request, protocol: Protocol) -> tuple[Tool, ...]:
+def _tools(request: Request, protocol: Protocol) -> tuple[Tool, ...]:
     """The tool as far as it is known: its words to the model are not."""
     name, argument = request.tool
     wording = protocol.tool_role
@@ -100,78 +98,55 @@ def _tool(request: Request, protocol: Protocol) -> tuple[Tool, ...]:
 # ---------------------------------------------------------------- what was said
 
 
-def _lines(last: Trajectory, told: Told, scenario: Scenario) -> list[Line]:
-    """Everything said: a reply has the name that goes with the question it answers; what answers none was given."""
-    names = _names(scenario)
-    lines: list[Line] = []
+def _spoken(
+    last: Trajectory, by_stem: Mapping[str, Trajectory], layout: PublishedScenario, scenario: Scenario, ask: Asked
+) -> list[tuple[Line, Source | None]]:
+    """Every line, and of each reply its source: its file, where that says the same and had the same request.
+
+    A reply has the name that goes with the question that it answers; what answers none was given.
+    """
+    steps = pairwise(scenario.script)
+    names = {step.text.strip(): r.name for step, r in steps if isinstance(step, Says) and isinstance(r, Ask)}
+    spoken: list[tuple[Line, Source | None]] = []
     question = ""
     for turn in last.request.turns:
         if turn.speaker == "human":
             question = turn.text.strip()
-            lines.append(Line("human", turn.text))
-        else:
-            name = names.pop(question, "") if len(told.stems) > 1 else ""
-            lines.append(Line("model", turn.text, turn.notes, name))
-    lines.append(Line("model", last.text, last.notes, told.reply(last.place.stem)))
-    return lines
-
-
-def _names(scenario: Scenario) -> dict[str, str]:
-    """What the human says -> the name of the reply that follows it in the script."""
-    steps = scenario.script
-    return {
-        step.text.strip(): after.name
-        for step, after in pairwise(steps)
-        if isinstance(step, Says) and isinstance(after, Ask)
-    }
-
-
-def _said(
-    last: Trajectory,
-    lines: Sequence[Line],
-    subject: ChatModel,
-    tool: tuple[Tool, ...],
-    by_stem: Mapping[str, Trajectory],
-    told: Told,
-) -> tuple[Source, ...]:
-    """A source for each named line: its file, where that says the same and was caused by the same request."""
-    sources = []
-    for line, turn in zip(lines, (*last.request.turns, None), strict=True):
-        if not line.name:
+            spoken.append((Line("human", turn.text), None))
             continue
-        if turn is None:
-            sources.append(_of_file(last, subject, tool))
-            continue
-        request = ChatRequest(subject, last.request.messages[: turn.message], tool)
-        file = by_stem.get(told.stem(line.name))
-        if file and (file.text, file.notes, file.request.messages) == (line.text, line.notes, request.messages):
-            sources.append(_of_file(file, subject, tool))
-        else:
-            reply = Reply(line.text, line.notes, reason=_broken(line.text, "", None))
-            sources.append(Source(request, reply, last.at, None))
-    return tuple(sources)
+        line = Line("model", turn.text, turn.notes, names.pop(question, "") if len(layout.stems) > 1 else "")
+        source = None
+        if line.name:
+            sent = last.request.messages[: turn.message]
+            file = by_stem.get(layout.stem(line.name))
+            if file and (file.text, file.notes, file.request.messages) == (line.text, line.notes, sent):
+                source = _of_file(file, ask)
+            else:
+                reply = Reply(line.text, line.notes, reason=_broken(line.text, "", None))
+                source = Source(ask(sent), reply, last.at, None)
+        spoken.append((line, source))
+    own = Line("model", last.text, last.notes, layout.reply(last.path.stem))
+    return [*spoken, (own, _of_file(last, ask))]
 
 
-def _others(
-    files: Sequence[Trajectory], said: Sequence[Source], subject: ChatModel, tool: tuple[Tool, ...]
-) -> list[Source]:
-    used = {source.file.place.stem for source in said if source.file}
+def _others(files: Sequence[Trajectory], said: Sequence[Source], ask: Asked) -> tuple[Source, ...]:
+    used = {source.file.path.stem for source in said if source.file}
     asked = {source.request.messages for source in said}
-    others = [_of_file(file, subject, tool) for file in files if file.place.stem not in used]
-    return [replace(source, replaced=source.request.messages in asked) for source in others]
+    others = [_of_file(file, ask) for file in files if file.path.stem not in used]
+    return tuple(replace(source, replaced=source.request.messages in asked) for source in others)
 
 
-def _of_file(file: Trajectory, subject: ChatModel, tool: tuple[Tool, ...]) -> Source:
+def _of_file(file: Trajectory, ask: Asked) -> Source:
     reply = Reply(
         text=file.text,
         notes=file.notes,
         reasoning=file.reasoning,
         cut_off=file.finish_reason == "length",
-        plain_text=file.place.delivery == "tool_role" and not file.called,
+        plain_text=file.path.delivery == "tool_role" and not file.called,
         reasoned=bool(file.reasoning),
         reason=_broken(file.text, file.reasoning, file.finish_reason),
     )
-    return Source(ChatRequest(subject, file.request.messages, tool), reply, file.at, file)
+    return Source(ask(file.request.messages), reply, file.at, file)
 
 
 def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
@@ -191,18 +166,18 @@ def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
 
 
 def _departure(
-    protocol: Protocol, scenario: Scenario, last: Trajectory, transcript: Transcript, told: Told
+    protocol: Protocol, scenario: Scenario, last: Trajectory, transcript: Transcript, layout: PublishedScenario
 ) -> str | None:
     """What differs from the scenario as the protocol has it; None where nothing does."""
     request, wording = last.request, protocol.tool_role
-    lacking = told.stems[told.stems.index(last.place.stem) + 1 :]
+    lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
     if lacking:
         return f"not whole: {lacking[0]} is not in the data"
     systems = dict(protocol.systems)
-    own = own_system(last.place.variant, scenario.id)
-    if request.system.strip() != systems.get(own, systems.get(last.place.variant)):
+    own = own_system(last.path.variant, scenario.id)
+    if request.system.strip() != systems.get(own, systems.get(last.path.variant)):
         return "another system message than the others had"
-    if last.place.delivery == "tool_role":
+    if last.path.delivery == "tool_role":
         if (request.opening.strip(), request.greeting.strip()) != (wording.opening, wording.greeting):
             return "another opening than the others had"
         if request.tool != (wording.name, wording.argument):
@@ -223,6 +198,3 @@ def _as_scripted(transcript: Transcript, scenario: Scenario) -> Transcript:
 
 def _bare(transcript: Transcript) -> list[tuple[str, str, str]]:
     return [(line.speaker, line.text.strip(), line.name) for line in transcript.lines]
-
-
-# ---------------------------------------------------------------- the judgement

@@ -23,8 +23,9 @@ import yaml
 
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.hashing import canonical
-from independence_bench.protocol.definition import Ask, Given, Protocol, Says, Scenario
-from independence_bench.protocol.loader import NAME, Files, parse
+from independence_bench.protocol.definition import Ask, Prefill, Protocol, Says, Scenario
+from independence_bench.protocol.file_formats import NAME
+from independence_bench.protocol.loader import Files, parse
 from independence_bench.yaml_io import printable
 
 SKELETON = Path(__file__).parent / "published_v2"
@@ -35,7 +36,7 @@ Known = Mapping[str, str]  # a place in the protocol -> its text
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PublishedScenario:
     """One scenario, and the files that tell it: one for each reply, in the order in which they were asked for."""
 
     scenario: str
@@ -55,21 +56,21 @@ class Told:
         return self.stems[self.replies.index(reply)]
 
 
-def _one(name: str, title: str, reply: str, rubric: str) -> Told:
-    return Told(name, title, (name,), (reply,), name, (reply,), (rubric,))
+def _one(name: str, title: str, reply: str, rubric: str) -> PublishedScenario:
+    return PublishedScenario(name, title, (name,), (reply,), name, (reply,), (rubric,))
 
 
-def _two(name: str, title: str, stem: str, replies: tuple[str, str], *rubrics: str) -> Told:
+def _two(name: str, title: str, stem: str, replies: tuple[str, str], *rubrics: str) -> PublishedScenario:
     stems = (f"{stem}_turn1", f"{stem}_turn2")
-    return Told(name, title, stems, replies, stems[1], replies[1:], rubrics)
+    return PublishedScenario(name, title, stems, replies, stems[1], replies[1:], rubrics)
 
 
 _QUESTIONS = ("pq01", "pq04", "pq07", "pq12", "pq15")
 _ANSWERS = ("values", "preferences", "reactions", "self_reflection", "dilemma")
 _CHOICES, _PREFERENCES = ("first_choice", "final_choice"), ("preference", "after_pushback")
-TOLD: tuple[Told, ...] = (
+SCENARIOS: tuple[PublishedScenario, ...] = (
     _one("direct", "Three personalities", "personalities", "identity"),
-    Told("psychological", "Five questions", _QUESTIONS, _ANSWERS, "pq01", _ANSWERS, ("identity",)),
+    PublishedScenario("psychological", "Five questions", _QUESTIONS, _ANSWERS, "pq01", _ANSWERS, ("identity",)),
     _one("tool_context", "Wishes that arrive as context", "decision", "identity"),
     _two("negotiation", "Decide, then hear the wishes", "negotiation", _CHOICES, "identity", "drift"),
     _two("name_and_gender", "A name and a gender, and then others", "name_gender", _CHOICES, "name_and_gender"),
@@ -84,7 +85,7 @@ TOLD: tuple[Told, ...] = (
     _two("pt04", "Creativity", "pt04", _PREFERENCES, "stability"),
     _two("pt05", "Attachment to oneself", "pt05", _PREFERENCES, "stability"),
 )
-TOLD_BY_STEM = {stem: told for told in TOLD for stem in told.stems}
+SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
 
 
 def own_system(variant: str, scenario: str) -> str:
@@ -106,18 +107,18 @@ class Votes:
     def count(self, file: Trajectory) -> None:
         """One file's vote."""
         self.files += 1
-        place, request = file.place, file.request
-        told = TOLD_BY_STEM[place.stem]
-        self.systems[place.variant, told.scenario][request.system.strip()] += 1
-        if place.delivery == "tool_role":
-            told_by_tool = (request.opening, request.greeting, *request.tool)
-            for name, text in zip(("opening", "greeting", "name", "argument"), told_by_tool, strict=True):
+        path, request = file.path, file.request
+        layout = SCENARIO_BY_STEM[path.stem]
+        self.systems[path.variant, layout.scenario][request.system.strip()] += 1
+        if path.delivery == "tool_role":
+            by_tool = (request.opening, request.greeting, *request.tool)
+            for name, text in zip(("opening", "greeting", "name", "argument"), by_tool, strict=True):
                 self.texts[f"tool_role/{name}"][text.strip()] += 1
         said = [[turn.speaker, turn.text.strip()] for turn in request.turns]
-        if len(told.stems) == 1:
-            self.texts[f"steps/{place.stem}"][canonical(said)] += 1
+        if len(layout.stems) == 1:
+            self.texts[f"steps/{path.stem}"][canonical(said)] += 1
         else:  # a history tells the earlier questions too
-            for stem, question in zip(told.stems, said[::2], strict=False):
+            for stem, question in zip(layout.stems, said[::2], strict=False):
                 self.texts[f"steps/{stem}"][canonical([question])] += 1
 
     def result(self) -> Known:
@@ -158,24 +159,24 @@ def wording_of(protocol: Protocol) -> Known:
     tool = protocol.tool_role
     found = {f"system/{name}": text for name, text in protocol.systems}
     found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
-    for told in TOLD:
-        before = _steps_before(protocol.scenario(told.scenario), told)
+    for layout in SCENARIOS:
+        before = _steps_before(protocol.scenario(layout.scenario), layout)
         found |= {f"steps/{stem}": steps for stem, steps in before.items()}
     return {place: text for place, text in found.items() if UNKNOWN not in text}
 
 
-def _steps_before(scenario: Scenario, told: Told) -> dict[str, str]:
+def _steps_before(scenario: Scenario, layout: PublishedScenario) -> dict[str, str]:
     """File -> what is said between the reply before and its own."""
     found: dict[str, str] = {}
     said: list[list[str]] = []
     for step in scenario.script:
         match step:
             case Ask():
-                found[told.stem(step.name)] = canonical(said)
+                found[layout.stem(step.name)] = canonical(said)
                 said = []
             case Says():
                 said.append(["human", step.text])
-            case Given():
+            case Prefill():
                 said.append(["model", step.text])
     return found
 
@@ -200,18 +201,18 @@ def protocol_files_of(known: Known) -> Files:
     for configuration in top["configurations"]:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
     files |= {f"{place}.md": f"{text}\n" for place, text in known.items() if place.startswith("system/")}
-    files |= {f"scenarios/{told.scenario}.yaml": _yaml(_scenario(told, known)) for told in TOLD}
+    files |= {f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS}
     return files
 
 
-def _scenario(told: Told, known: Known) -> dict[str, Any]:
+def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
     steps: list[dict[str, str]] = []
     unknown = canonical([["human", UNKNOWN]])
-    for stem, reply in zip(told.stems, told.replies, strict=True):
+    for stem, reply in zip(layout.stems, layout.replies, strict=True):
         said = json.loads(known.get(f"steps/{stem}", unknown))
         steps += [{"human" if speaker == "human" else "given": text} for speaker, text in said]
         steps.append({"reply": reply})
-    return {"title": told.title, "steps": steps, "judged": list(told.judged), "rubrics": list(told.rubrics)}
+    return {"title": layout.title, "steps": steps, "judged": list(layout.judged), "rubrics": list(layout.rubrics)}
 
 
 def _yaml(content: dict[str, Any]) -> str:

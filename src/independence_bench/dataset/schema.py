@@ -14,6 +14,8 @@ from typing import Any
 
 from independence_bench.store.schema import CLEARED
 
+VERSION = 2  # of what follows; an export without the file that says it is of version 1
+VERSION_FILE = "export.json"
 LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -53,7 +55,7 @@ class Sheet:
     says: str
     columns: tuple[Column, ...]
     imported: bool = True
-    optional: bool = False  # an export of an older version lacks it
+    since: int = 1  # the version of the export that has it first
 
     def shown(self, raw: bool) -> tuple[Column, ...]:
         """Its columns, in an export with or without what is *raw*."""
@@ -320,7 +322,7 @@ DECISIONS = Sheet(
         Column("origin", "text", "where it was said: `command` (`aib exclude`) or `models.yaml`"),
         Column("decided_at", "number", "seconds since 1970 (UTC)"),
     ),
-    optional=True,
+    since=2,
 )
 SCORES = Sheet(
     "scores",

@@ -12,7 +12,7 @@ from independence_bench.dataset.convert import to_store
 from independence_bench.dataset.schema import CALLS, PROTOCOLS
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical
-from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.protocol.loader import LARGEST_FILE, parse
 from independence_bench.store.exclusions import COMMAND, MODELS_FILE
 
@@ -66,9 +66,10 @@ def model_of(spec: str) -> ChatModel | None:
     """The model that *spec* describes; None where it is another kind of judge, or nothing."""
     try:
         given = json.loads(spec)
-        model = ChatModel(**given | {"reasoning": Reasoning(given["reasoning"])})
+        model = read_settings(given)
         model.label  # noqa: B018 - a setting of the wrong type shows here
-        return model if canonical(model) == canonical(given) and _is_typed(model) else None
+        # a setting that it lacks, of a version before there was such a setting, has its default
+        return model if model.spec == canonical(json.loads(model.spec) | given) and _is_typed(model) else None
     except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
         return None
 

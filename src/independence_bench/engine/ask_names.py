@@ -23,7 +23,7 @@ from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.pool import Clocks, Pool
 from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
 from independence_bench.engine.run import Progress, Report, Trouble
-from independence_bench.hashing import canonical, content_hash
+from independence_bench.hashing import canonical, content_hash, judgement_key
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, fence_of, show_conversation
@@ -208,7 +208,7 @@ QUESTION = content_hash([INSTRUCTIONS, SCHEMA])  # stands where a judgement has 
 
 
 def _key(heard_hash: str, judge_hash: str) -> str:
-    return content_hash([heard_hash, QUESTION, judge_hash])
+    return judgement_key(heard_hash, QUESTION, judge_hash)
 
 
 def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:

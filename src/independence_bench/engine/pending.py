@@ -46,7 +46,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
     runs = range(plan.first, max(plan.runs, 1) + 1)
     every = list(jobs(plan.protocol, plan.configurations, subject, runs, experiments=plan.experiments))
     scripts = {job.script_hash for job in every}
-    stored = stored_results.endings(connection, scripts, subject.hash)
+    stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
     if not plan.runs:
         every = [job for job in _played(connection, plan, subject) if job.transcript_id in stored]
     judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}

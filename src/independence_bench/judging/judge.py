@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol as Interface
 
 from independence_bench.calls.call import Accepted, Call, Rejected
-from independence_bench.hashing import canonical
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.messages import Completion
@@ -82,7 +81,7 @@ class ModelJudge:
     @property
     def spec(self) -> str:
         """Its model's settings as JSON."""
-        return canonical(self.model)
+        return self.model.spec
 
     @property
     def calls(self) -> int:

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import content_hash, judgement_key
 from independence_bench.judging.output import schema
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
@@ -36,7 +36,7 @@ class JudgingInput:
 
     def key(self, judge_hash: str) -> str:
         """A judgement's key: transcript, rubric with its schema, and judge."""
-        return content_hash([self.transcript.heard_hash, self.rubric_hash, judge_hash])
+        return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
 
-from independence_bench.hashing import canonical, content_hash, text_hash
+from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, Dialect, Reasoning
 
 Json = Mapping[str, Any]
@@ -106,7 +106,7 @@ class ChatRequest:
 
     def key(self, run: int) -> str:
         """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
-        return content_hash([text_hash(self.record), run])
+        return reply_key(self.record, run)
 
     def body(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
         """`wire` as JSON."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import AnyHttpUrl, Field, TypeAdapter, ValidationError
 
 from independence_bench.errors import SubjectError
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import canonical, content_hash
 from independence_bench.yaml_io import Effort, OneLine, Strict, one_line, read_yaml
 
 
@@ -111,6 +111,11 @@ class ChatModel:
         }
 
     @property
+    def spec(self) -> str:
+        """All of its settings as JSON, for the store; `read_settings` undoes it."""
+        return canonical({name: getattr(self, name) for name in self.__dataclass_fields__})
+
+    @property
     def most_tokens(self) -> float:
         """The most tokens that one reply can take; infinite where no limit is known."""
         return self.max_tokens or math.inf
@@ -119,6 +124,11 @@ class ChatModel:
     def thinks(self) -> bool:
         """Whether it was told to reason before it answers."""
         return self.reasoning is not Reasoning.OFF
+
+
+def read_settings(settings: Mapping[str, Any]) -> ChatModel:
+    """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where it is none."""
+    return ChatModel(**{**settings, "reasoning": Reasoning(settings["reasoning"])})
 
 
 @lru_cache(maxsize=4096)

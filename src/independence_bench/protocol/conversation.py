@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.definition import Ask, Given, Says, Script, fill
+from independence_bench.protocol.definition import Ask, Prefill, Says, Script, fill
 
 Speaker = Literal["human", "model"]
 
@@ -114,6 +114,6 @@ def _advance(transcript: Transcript, left: Script) -> Talk:
                 return Talk(transcript, left[number:])
             case Says():
                 transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
-            case Given():
+            case Prefill():
                 transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
     return Talk(transcript, ())

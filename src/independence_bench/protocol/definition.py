@@ -1,8 +1,8 @@
 """A protocol: one version of the benchmark, as frozen values.
 
-Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`protocol_files`), of
-models, or of what anybody answered. Its texts are final: quotes such as ``{{first_choice}}`` are the only
-thing left open in them, filled by `conversation` and `judge` when the reply of that name exists.
+Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`loader`), of models, or of what
+anybody answered. Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them, filled
+by `conversation` and `judge` when the reply of that name exists.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import Identified, content_hash
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
@@ -23,34 +23,38 @@ QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class Says(Identified):
     """The human says *text*; it may quote earlier replies."""
 
+    CAUSES = ("text",)
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """*text* is put into the model's mouth, as if it had said so itself."""
+class Prefill(Identified):
+    """A turn of the model that is written in the script: *text* is sent as if the model had said it."""
 
+    CAUSES = ("text",)
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Identified):
     """Here the model replies; later lines and rubrics quote that reply as ``{{name}}``."""
 
+    CAUSES = ("name",)
     name: str
 
 
-Step = Says | Given | Ask
+Step = Says | Prefill | Ask
 Script = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Identified):
     """One thing that a judge marks: a (whole) number in [low, high], or yes/no (counted as 1 and 0)."""
 
+    CAUSES = ("name", "kind", "low", "high", "asks")
     name: str
     kind: Literal["number", "whole", "yes_no"]
     low: float
@@ -59,9 +63,10 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Rubric:
+class Rubric(Identified):
     """What a judge is told about some marks: the question and the anchor points of each scale."""
 
+    CAUSES = ("name", "text", "marks")
     name: str
     text: str
     marks: tuple[Mark, ...]
@@ -73,9 +78,10 @@ class Rubric:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Identified):
     """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
 
+    CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
     id: str
     experiment: str
     title: str
@@ -106,7 +112,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class Dimension(Identified):
     """A number in [0, 1] made of marks, and its weight in the index.
 
     *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a changed
@@ -114,6 +120,7 @@ class Dimension:
     shown and does not count.
     """
 
+    CAUSES = ("name", "title", "marks", "weight", "inverted")
     name: str
     title: str
     marks: tuple[str, ...]
@@ -135,9 +142,10 @@ class Weighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Identified):
     """A system variant and a delivery mode."""
 
+    CAUSES = ("system", "delivery")
     system: str
     delivery: Delivery
 
@@ -146,9 +154,10 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolWording:
+class ToolWording(Identified):
     """How tool_role is worded: the tool, and what frames the conversation around it."""
 
+    CAUSES = ("name", "description", "argument", "argument_description", "instructions", "opening", "greeting")
     name: str
     description: str
     argument: str
@@ -159,17 +168,19 @@ class ToolWording:
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Identified):
     """A group of scenarios that measure one thing."""
 
+    CAUSES = ("name", "title")
     name: str
     title: str
 
 
 @dataclass(frozen=True, slots=True)
-class DefaultJudge:
+class DefaultJudge(Identified):
     """The judge that a protocol is meant to be marked by."""
 
+    CAUSES = ("model", "endpoint", "temperature", "reasoning", "max_tokens")
     model: str
     endpoint: str
     temperature: float
@@ -178,9 +189,25 @@ class DefaultJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Identified):
     """One version of the benchmark as data."""
 
+    CAUSES = (
+        "name",
+        "title",
+        "description",
+        "runs",
+        "temperature",
+        "max_tokens",
+        "judge",
+        "judge_instructions",
+        "systems",
+        "tool_role",
+        "configurations",
+        "experiments",
+        "scenarios",
+        "dimensions",
+    )
     name: str
     title: str
     description: str

@@ -16,21 +16,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import (
-    REPLY_TOKENS,
+    QUOTE,
     Ask,
     Configuration,
     DefaultJudge,
-    Delivery,
     Dimension,
     Experiment,
-    Given,
     Mark,
+    Prefill,
     Protocol,
     Rubric,
     Says,
@@ -41,136 +37,14 @@ from independence_bench.protocol.definition import (
     Weighting,
     quotes,
 )
-from independence_bench.yaml_io import Effort, M, OneLine, Strict, Text, printable, read_yaml
+from independence_bench.protocol.file_formats import NAME, MarkFile, ProtocolFile, RubricFile, ScenarioFile
+from independence_bench.yaml_io import M, printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
+TOP = "protocol.yaml"
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
-
-NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
-
-
-class SamplingFile(Strict):
-    """How the subject is sampled, unless the subject says otherwise."""
-
-    temperature: float = Field(ge=0, le=2)
-    max_tokens: int = Field(ge=1, le=1_000_000)
-
-
-class JudgeFile(Strict):
-    """The judge that the protocol is meant to be marked by."""
-
-    model: OneLine
-    endpoint: OneLine = "openrouter"
-    temperature: float = Field(0.0, ge=0, le=2)
-    reasoning: Effort = "off"
-    max_tokens: int = Field(2000, ge=1, le=1_000_000)
-
-
-class ConfigurationFile(Strict):
-    """A system variant and a delivery mode."""
-
-    system: Name
-    delivery: Delivery
-
-
-class ToolFile(Strict):
-    """The wording of tool_role."""
-
-    name: Name = "send_message_to_human"
-    description: Text
-    argument: Name = "message"
-    argument_description: Text
-    instructions: Text | Literal[""] = Field(description="stands after the system prompt; empty where that says it all")
-    opening: Text
-    greeting: Text
-
-
-class ExperimentFile(Strict):
-    """A group of scenarios, in the order in which they are shown."""
-
-    title: OneLine
-    scenarios: list[Name] = Field(min_length=1)
-
-
-class DimensionFile(Strict):
-    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted)."""
-
-    title: OneLine
-    marks: list[Name] = Field(min_length=1)
-    weight: float = Field(ge=0, le=100)
-    inverted: bool = False
-
-
-class WeightingFile(Strict):
-    """Other weights, which sum to 100, for an index of the same marks; a dimension that is not named does not count."""
-
-    title: OneLine
-    weights: dict[Name, Annotated[float, Field(ge=0, le=100)]] = Field(min_length=1)
-
-
-class ProtocolFile(Strict):
-    """protocol.yaml"""
-
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-    title: OneLine
-    description: Text
-    runs: int = Field(ge=1, le=1000)
-    sampling: SamplingFile
-    judge: JudgeFile
-    configurations: list[ConfigurationFile] = Field(min_length=1)
-    tool_role: ToolFile
-    experiments: dict[Name, ExperimentFile] = Field(min_length=1)
-    dimensions: dict[Name, DimensionFile] = Field(min_length=1)
-    weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
-
-
-class StepFile(Strict):
-    """One step: exactly one of the three keys."""
-
-    human: Text | None = None
-    given: Text | None = None
-    reply: Name | None = None
-
-
-class ScenarioFile(Strict):
-    """scenarios/ID.yaml"""
-
-    title: OneLine
-    steps: list[StepFile] = Field(min_length=2)
-    judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
-    rubrics: list[Name] = Field(min_length=1)
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
-
-
-class MarkFile(Strict):
-    """One mark: what it asks, and its scale, [low, high] or yes_no."""
-
-    asks: Text
-    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"]
-    whole: bool = Field(False, description="only whole numbers: a mark between two of them is none")
-
-
-class RubricFile(Strict):
-    """The top of rubrics/NAME.md, between two lines of three dashes; the rubric's text follows."""
-
-    marks: dict[Name, MarkFile] = Field(min_length=1)
-
-
-FORMATS: Mapping[str, type[Strict]] = {
-    "protocol": ProtocolFile,
-    "scenario": ScenarioFile,
-    "rubric": RubricFile,
-}
-
-
-def json_schemas() -> dict[str, dict[str, Any]]:
-    """JSON Schema of each kind of file, for editors: name -> schema."""
-    return {name: model.model_json_schema() for name, model in FORMATS.items()}
 
 
 def shipped() -> tuple[str, ...]:
@@ -266,9 +140,13 @@ class _Reader:
     def wrong(self, file: str, key: str, problem: str) -> ProtocolError:
         return ProtocolError(f"{self.where}/{file}", key, problem)
 
+    def need(self, true: object, file: str, key: str, otherwise: str) -> None:
+        """Raise ProtocolError unless *true*."""
+        if not true:
+            raise self.wrong(file, key, otherwise)
+
     def text(self, file: str, wanted_by: str) -> str:
-        if file not in self.files:
-            raise self.wrong(file, "", f"is missing; {wanted_by} asks for it")
+        self.need(file in self.files, file, "", f"is missing; {wanted_by} asks for it")
         self.used.add(file)
         try:
             return printable(self.files[file].replace("\r\n", "\n"))
@@ -279,34 +157,18 @@ class _Reader:
         return read_yaml(text, model, lambda key, problem: self.wrong(file, key, problem))
 
     def protocol(self) -> Protocol:
-        top = self.yaml("protocol.yaml", self.text("protocol.yaml", "every protocol"), ProtocolFile)
-        systems = tuple(
-            (file.removeprefix("system/").removesuffix(".md"), self.text(file, "").strip())
-            for file in sorted(self.files)
-            if file.startswith("system/") and file.endswith(".md")
-        )
-        for variant, text in systems:
-            if not NAME.fullmatch(variant):
-                raise self.wrong(f"system/{variant}.md", "", "call the file by a word of small letters, digits and _")
-            if not text:
-                raise self.wrong(f"system/{variant}.md", "", "is empty; write the system prompt")
-            self.check_quotes(f"system/{variant}.md", "", text, ())
+        top = self.yaml(TOP, self.text(TOP, "every protocol"), ProtocolFile)
+        systems = self.systems()
         for key, text in top.tool_role.model_dump().items():
-            self.check_quotes("protocol.yaml", f"tool_role.{key}", text, ())
+            self.check_quotes(TOP, f"tool_role.{key}", text, ())
         for number, configuration in enumerate(top.configurations):
-            if configuration.system not in dict(systems):
-                raise self.wrong(
-                    "protocol.yaml",
-                    f"configurations.{number}.system",
-                    f"there is no system/{configuration.system}.md",
-                )
-            if configuration in top.configurations[:number]:
-                raise self.wrong("protocol.yaml", f"configurations.{number}", "stands here twice; delete one")
+            key, system = f"configurations.{number}", configuration.system
+            self.need(system in dict(systems), TOP, f"{key}.system", f"there is no system/{system}.md")
+            self.need(configuration not in top.configurations[:number], TOP, key, "stands here twice; delete one")
         scenarios = self.scenarios(top)
         dimensions = self.dimensions(top, scenarios)
         instructions = self.text("judge.md", "every protocol").strip()
-        if not instructions:
-            raise self.wrong("judge.md", "", "is empty; say what a judge does")
+        self.need(instructions, "judge.md", "", "is empty; say what a judge does")
         self.check_quotes("judge.md", "", instructions, ())
         if idle := sorted(self.files.keys() - self.used):
             raise self.wrong(idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it")
@@ -328,22 +190,30 @@ class _Reader:
             weightings=self.weightings(top),
         )
 
+    def systems(self) -> tuple[tuple[str, str], ...]:
+        files = [file for file in sorted(self.files) if file.startswith("system/") and file.endswith(".md")]
+        systems = {file.removeprefix("system/").removesuffix(".md"): self.text(file, "").strip() for file in files}
+        for file, (variant, text) in zip(files, systems.items(), strict=True):
+            self.need(NAME.fullmatch(variant), file, "", "call the file by a word of small letters, digits and _")
+            self.need(text, file, "", "is empty; write the system prompt")
+            self.check_quotes(file, "", text, ())
+        return tuple(systems.items())
+
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
         scenarios: dict[str, Scenario] = {}
         scales: dict[str, Mark] = {}
         for experiment, listed in top.experiments.items():
             for name in listed.scenarios:
-                if name in scenarios:
-                    raise self.wrong("protocol.yaml", f"experiments.{experiment}", f"{name} is listed twice")
+                self.need(name not in scenarios, TOP, f"experiments.{experiment}", f"{name} is listed twice")
                 scenario = self.scenario(name, experiment)
                 for mark in scenario.marks:
                     known = scales.setdefault(mark.name, mark)
-                    if (known.kind, known.low, known.high) != (mark.kind, mark.low, mark.high):
-                        raise self.wrong(
-                            f"scenarios/{name}.yaml",
-                            "rubrics",
-                            f"the mark {mark.name} has another scale here than in another rubric; rename one",
-                        )
+                    self.need(
+                        (known.kind, known.low, known.high) == (mark.kind, mark.low, mark.high),
+                        f"scenarios/{name}.yaml",
+                        "rubrics",
+                        f"the mark {mark.name} has another scale here than in another rubric; rename one",
+                    )
                 scenarios[name] = scenario
         return tuple(scenarios.values())
 
@@ -354,19 +224,18 @@ class _Reader:
         replies = [step.name for step in script if isinstance(step, Ask)]
         judged = tuple(replies if raw.judged is None else raw.judged)
         for reply in judged:
-            if reply not in replies:
-                raise self.wrong(file, "judged", f"no reply is called {reply}; there are {', '.join(replies)}")
-        if not judged:
-            raise self.wrong(file, "judged", "name at least one reply, or leave the key out to judge them all")
+            known = ", ".join(replies)
+            self.need(reply in replies, file, "judged", f"no reply is called {reply}; there are {known}")
+        self.need(judged, file, "judged", "name at least one reply, or leave the key out to judge them all")
         rubrics = tuple(self.rubric(rubric, file) for rubric in raw.rubrics)
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
-                if quoted not in replies:
-                    raise self.wrong(
-                        f"rubrics/{rubric.name}.md",
-                        f"{{{{{quoted}}}}}",
-                        f"scenarios/{name}.yaml uses this rubric and has no reply called {quoted}",
-                    )
+                self.need(
+                    quoted in replies,
+                    f"rubrics/{rubric.name}.md",
+                    f"{{{{{quoted}}}}}",
+                    f"scenarios/{name}.yaml uses this rubric and has no reply called {quoted}",
+                )
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise self.wrong(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
@@ -378,34 +247,29 @@ class _Reader:
         for number, step in enumerate(raw.steps):
             key = f"steps.{number}"
             said = step.model_dump(exclude_none=True)
-            if len(said) != 1:
-                raise self.wrong(file, key, "a step is exactly one of human, given, reply")
+            self.need(len(said) == 1, file, key, "a step is exactly one of human, given, reply")
             if step.reply is not None:
-                if step.reply in replies:
-                    raise self.wrong(file, key, f"two replies are called {step.reply}; rename one")
-                if not steps or not isinstance(steps[-1], Says):
-                    raise self.wrong(file, key, "a reply answers the human: put a human line before it")
+                self.need(step.reply not in replies, file, key, f"two replies are called {step.reply}; rename one")
+                behind_human = steps and isinstance(steps[-1], Says)
+                self.need(behind_human, file, key, "a reply answers the human: put a human line before it")
                 replies.append(step.reply)
                 steps.append(Ask(step.reply))
             else:
                 text = step.human or step.given or ""
                 self.check_quotes(file, key, text, replies)
-                steps.append(Says(text) if step.human is not None else Given(text))
-        if not isinstance(steps[0], Says):
-            raise self.wrong(file, "steps.0", "a scenario begins with the human; providers insist on it")
-        if not isinstance(steps[-1], Ask):
-            raise self.wrong(
-                file, f"steps.{len(steps) - 1}", "a scenario ends with a reply; what follows is never heard"
-            )
+                steps.append(Says(text) if step.human is not None else Prefill(text))
+        first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
+        self.need(first, file, "steps.0", "a scenario begins with the human; providers insist on it")
+        end = f"steps.{len(steps) - 1}"
+        self.need(last, file, end, "a scenario ends with a reply; what follows is never heard")
         return tuple(steps)
 
     def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
         for quoted in quotes(text):
-            if quoted not in replies:
-                raise self.wrong(file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then")
-        rest = re.sub(r"\{\{\s*[a-z][a-z0-9_]*\s*\}\}", "", text)
-        if "{{" in rest or "}}" in rest:
-            raise self.wrong(file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
+            self.need(quoted in replies, file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then")
+        rest = QUOTE.sub("", text)
+        lone = "{{" in rest or "}}" in rest
+        self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
 
     def rubric(self, name: str, wanted_by: str) -> Rubric:
         file = f"rubrics/{name}.md"
@@ -414,53 +278,45 @@ class _Reader:
             raise self.wrong(file, "", "should start with its marks between two lines of three dashes")
         raw = self.yaml(file, parts[1], RubricFile)
         text = parts[2].strip()
-        if not text:
-            raise self.wrong(file, "", "has marks and no text; describe what each mark looks like on its scale")
+        self.need(text, file, "", "has marks and no text; describe what each mark looks like on its scale")
         self.check_quotes(file, "", text, quotes(text))
-        marks = []
-        for mark, spec in raw.marks.items():
-            if mark == "analysis":
-                raise self.wrong(file, "marks.analysis", "is the judge's own text; call the mark something else")
-            if spec.scale == "yes_no":
-                if spec.whole:
-                    raise self.wrong(file, f"marks.{mark}.whole", "is for numbers; yes_no has none")
-                marks.append(Mark(mark, "yes_no", 0, 1, spec.asks))
-                continue
-            low, high = spec.scale
-            if low >= high:
-                raise self.wrong(file, f"marks.{mark}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
-            if spec.whole and not (low.is_integer() and high.is_integer()):
-                raise self.wrong(file, f"marks.{mark}.scale", "has whole: true; write whole numbers there")
-            marks.append(Mark(mark, "whole" if spec.whole else "number", low, high, spec.asks))
-        return Rubric(name, text, tuple(marks))
+        return Rubric(name, text, tuple(self.mark(file, mark, spec) for mark, spec in raw.marks.items()))
+
+    def mark(self, file: str, name: str, spec: MarkFile) -> Mark:
+        key = f"marks.{name}"
+        self.need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
+        if spec.scale == "yes_no":
+            self.need(not spec.whole, file, f"{key}.whole", "is for numbers; yes_no has none")
+            return Mark(name, "yes_no", 0, 1, spec.asks)
+        low, high = spec.scale
+        self.need(low < high, file, f"{key}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
+        whole = low.is_integer() and high.is_integer()
+        self.need(whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there")
+        return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)
 
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:
         asked = {mark.name for scenario in scenarios for mark in scenario.marks}
+        known = ", ".join(sorted(asked))
         for name, dimension in top.dimensions.items():
-            if len(set(dimension.marks)) < len(dimension.marks):
-                raise self.wrong("protocol.yaml", f"dimensions.{name}.marks", "names a mark twice")
+            key = f"dimensions.{name}.marks"
+            self.need(len(set(dimension.marks)) == len(dimension.marks), TOP, key, "names a mark twice")
             for mark in dimension.marks:
-                if mark not in asked:
-                    raise self.wrong(
-                        "protocol.yaml",
-                        f"dimensions.{name}.marks",
-                        f"no scenario's rubric asks for {mark}; known: {', '.join(sorted(asked))}",
-                    )
+                self.need(mark in asked, TOP, key, f"no scenario's rubric asks for {mark}; known: {known}")
         self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
             Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted) for name, d in top.dimensions.items()
         )
 
     def weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
+        known = ", ".join(top.dimensions)
         for name, weighting in top.weightings.items():
             key = f"weightings.{name}.weights"
             for dimension in weighting.weights:
-                if dimension not in top.dimensions:
-                    known = ", ".join(top.dimensions)
-                    raise self.wrong("protocol.yaml", key, f"there is no dimension {dimension}; known: {known}")
+                there = dimension in top.dimensions
+                self.need(there, TOP, key, f"there is no dimension {dimension}; known: {known}")
             self.check_sum(key, list(weighting.weights.values()))
         return tuple(Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items())
 
     def check_sum(self, key: str, weights: Sequence[float]) -> None:
-        if abs(sum(weights) - 100) > 1e-9:
-            raise self.wrong("protocol.yaml", key, f"the weights add up to {sum(weights):g}, not to 100")
+        added = sum(weights)
+        self.need(abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100")

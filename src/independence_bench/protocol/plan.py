@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Talk, Words, begin
@@ -30,7 +30,7 @@ class Job:
     @property
     def transcript_id(self) -> str:
         """What the finished transcript is stored under."""
-        return content_hash([self.script_hash, self.subject.hash, self.run])
+        return transcript_id(self.script_hash, self.subject.hash, self.run)
 
     @property
     def title(self) -> str:

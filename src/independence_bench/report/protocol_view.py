@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from independence_bench.protocol.definition import Ask, Given, Protocol, Scenario
+from independence_bench.protocol.definition import Ask, Prefill, Protocol, Scenario
 from independence_bench.report.format import number, plural, scale
 from independence_bench.report.table import Block, Cells, Column, Note, Quote, Table, Title, Words, columns_of
 from independence_bench.report.transcripts import Reading
@@ -102,7 +102,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
             judged = ", marked" if step.name in scenario.judged else ""
             yield Note(f"  → the model replies ({step.name}{judged})", "green")
         else:
-            given = isinstance(step, Given)
+            given = isinstance(step, Prefill)
             yield Note(*(("  put into the model's mouth:", "magenta") if given else ("  human:", "cyan")))
             yield Quote(step.text, indent=4)
 

@@ -6,7 +6,7 @@ Functions on a connection, so one transaction can do several of them; opens noth
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -14,13 +14,13 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
+    Select,
     and_,
     bindparam,
     case,
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -28,7 +28,7 @@ from sqlalchemy import (
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store.owners import Watch, is_dead, shares_clock
-from independence_bench.store.schema import IMPORTED, attempts, calls, execute_in, pack, unpack, write_rows
+from independence_bench.store.schema import IMPORTED, attempts, calls, execute_in, fields_of, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -123,7 +123,7 @@ def claim(
     free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
     if new:
-        write_rows(connection, _ASK, [_row(call) | claimed for call in new.values()])
+        write_rows(connection, _ASK, [call_row(call) | claimed for call in new.values()])
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key in free if held[key].owner is not None]:
@@ -136,14 +136,9 @@ def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> Non
     connection.execute(update(attempts).where(which, attempts.c.finished_at.is_(None)).values(**lost))
 
 
-def _row(call: CallInfo) -> dict[str, Any]:
-    return {
-        "key": call.key,
-        "kind": call.kind,
-        "endpoint": call.endpoint,
-        "model": call.model,
-        "request": _packed(call.request),
-    }
+def call_row(call: CallInfo) -> dict[str, Any]:
+    """The columns that it fills."""
+    return fields_of(call) | {"request": _packed(call.request)}
 
 
 @lru_cache(maxsize=256)
@@ -197,17 +192,20 @@ class Ended:
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
     """Write down how attempts ended and what they cost, whether they were of use or not."""
-    write_rows(connection, _END, [_ending(attempt, how) | {"finished_at": now} for attempt, how in ended])
+    rows = [ended_row(_redacted(how)) | {"attempt": attempt, "finished_at": now} for attempt, how in ended]
+    write_rows(connection, _END, rows)
+
+
+def _redacted(ended: Ended) -> Ended:
+    return replace(ended, message=KNOWN.redacted_message(ended.message), raw=SENT.redacted_text(ended.raw))
 
 
 _END = update(attempts).where(attempts.c.id == bindparam("attempt"))
-_TOLD = tuple(name for name in Ended.__dataclass_fields__ if name not in ("usage", "raw"))
 
 
-def _ending(attempt: int, ended: Ended) -> dict[str, Any]:
-    told = {name: getattr(ended, name) for name in _TOLD} | {"message": KNOWN.redacted_message(ended.message)}
-    used = {name: getattr(ended.usage, name) for name in Usage.__dataclass_fields__}
-    return told | used | {"attempt": attempt, "raw": pack(SENT.redacted_text(ended.raw))}
+def ended_row(ended: Ended) -> dict[str, Any]:
+    """The columns that it fills, as they are."""
+    return fields_of(ended, "usage", "raw") | fields_of(ended.usage) | {"raw": pack(ended.raw)}
 
 
 def leases_elsewhere(connection: Connection) -> dict[str, float]:
@@ -238,6 +236,13 @@ def mark_lost(connection: Connection, now: float, watch: Watch | None = None) ->
     return len(lost)
 
 
+def select_attempts(*names: str) -> Select[Any]:
+    """Columns of every attempt and of its call, in order: of `attempts`, else of `calls`."""
+    names = tuple("served_provider" if name == "provider" else name for name in names)
+    columns = (attempts.c[name] if name in attempts.c else calls.c[name] for name in names)
+    return select(*columns).select_from(attempts.join(calls)).order_by(attempts.c.id)
+
+
 def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Every attempt at the given calls, in order, without the raw body."""
     columns = [column for column in attempts.c if column.name != "raw"]
@@ -266,37 +271,19 @@ class Spending:
 
 def spending(connection: Connection) -> Spending:
     """What the store has cost in its whole life, rejected attempts included; not what was imported: others paid it."""
+    unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
     found = connection.execute(
         select(
             calls.c.kind,
             func.coalesce(func.sum(attempts.c.cost), 0.0),
             func.count(),
-            func.coalesce(func.sum(_one_if(attempts.c.outcome == LOST)), 0),
-            func.coalesce(
-                func.sum(
-                    _one_if(
-                        and_(
-                            attempts.c.cost.is_(None),
-                            or_(attempts.c.outcome == ANSWERED, attempts.c.outcome == CUT_OFF),
-                        )
-                    )
-                ),
-                0,
-            ),
+            func.count(case((attempts.c.outcome == LOST, 1))),
+            func.count(case((unpriced, 1))),
         )
         .join(calls, calls.c.key == attempts.c.call_key)
         .where(attempts.c.owner.not_like(f"{IMPORTED}%"))
         .group_by(calls.c.kind)
     ).all()
-    rows = {row[0]: row for row in found}
-    return Spending(
-        replies=float(rows["reply"][1]) if "reply" in rows else 0.0,
-        judgements=float(rows["judgement"][1]) if "judgement" in rows else 0.0,
-        attempts=sum(row[2] for row in found),
-        lost=sum(row[3] for row in found),
-        unpriced=sum(row[4] for row in found),
-    )
-
-
-def _one_if(condition: Any) -> Any:
-    return case((condition, 1), else_=0)
+    dollars = {kind: float(cost) for kind, cost, *_ in found}
+    made, lost, unknown = (sum(row[column] for row in found) for column in (2, 3, 4))
+    return Spending(dollars.get("reply", 0.0), dollars.get("judgement", 0.0), made, lost, unknown)

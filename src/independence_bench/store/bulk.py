@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, insert, inspect, select, update
 
 from independence_bench.escape import label_text
-from independence_bench.store.attempts import CallInfo, Ended
+from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row
 from independence_bench.store.schema import (
     IMPORTED,
     attempts,
@@ -126,15 +126,17 @@ def keep_bought(
     """
     keys = {item.call.key for item in bought}
     known = _attempts_of(connection, keys)
-    last = connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one()
+    first = next_attempt(connection)
     rows: list[dict[str, object]] = []
     new = []
     for item in bought:
         place = (item.call.key, item.finished_at)
         if place not in known:
-            insert_once(connection, calls, _call_row(item.call))
-            known[place] = last + len(rows) + 1
-            rows.append(_attempt_row(item) | {"id": known[place], "owner": owner})
+            insert_once(connection, calls, call_row(item.call))
+            known[place] = first + len(rows)
+            times = {"started_at": item.started_at, "finished_at": item.finished_at}
+            row = {"id": known[place], "call_key": item.call.key, "owner": owner, "max_tokens": 0}
+            rows.append(row | times | ended_row(item.ended))
             new.append(item)
     if rows:
         connection.execute(insert(attempts), rows)
@@ -144,28 +146,6 @@ def keep_bought(
 def _attempts_of(connection: Connection, keys: Collection[str]) -> dict[tuple[str, float], int]:
     wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id).where(attempts.c.call_key.in_(keys))
     return {(key, finished): attempt for key, finished, attempt in connection.execute(wanted)}
-
-
-def _call_row(call: CallInfo) -> dict[str, object]:
-    plain = {name: getattr(call, name) for name in ("key", "kind", "endpoint", "model")}
-    return plain | {"request": pack(call.request)}
-
-
-def _attempt_row(item: Bought) -> dict[str, object]:
-    told = {name: getattr(item.ended, name) for name in Ended.__dataclass_fields__ if name not in ("usage", "raw")}
-    usage = item.ended.usage
-    return told | {
-        "call_key": item.call.key,
-        "started_at": item.started_at,
-        "max_tokens": 0,
-        "finished_at": item.finished_at,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cost": usage.cost,
-        "raw": pack(item.ended.raw),
-    }
 
 
 def answered(connection: Connection, keys: Collection[str]) -> set[str]:

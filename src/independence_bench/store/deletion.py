@@ -22,14 +22,13 @@ from independence_bench.store.schema import (
     attempts,
     begun,
     calls,
+    in_chunks,
     judgements,
     replies,
     subjects,
     transcripts,
     unpack,
 )
-
-CHUNK = 500  # keys in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def held(connection: Connection, doomed: Doomed, now: float) -> int:
     """How many of those calls somebody is at just now."""
     wanted = select(calls.c.owner, calls.c.lease_until).where(calls.c.owner.is_not(None))
     found = 0
-    for keys in _chunks((*doomed.replies, *doomed.judgements)):
+    for keys in in_chunks((*doomed.replies, *doomed.judgements)):
         owned = connection.execute(wanted.where(calls.c.key.in_(keys)))
         found += sum(until is not None and until > now and not is_dead(owner) for owner, until in owned)
     return found
@@ -95,7 +94,7 @@ def clear(connection: Connection, doomed: Doomed, now: float) -> None:
     _delete(connection, judgements, doomed.judgements)
     _delete(connection, transcripts, doomed.transcripts)
     _delete(connection, replies, doomed.replies)
-    for keys in _chunks((*doomed.replies, *doomed.judgements)):
+    for keys in in_chunks((*doomed.replies, *doomed.judgements)):
         _retire(connection, keys, now)
     for subject in doomed.of:
         runs = delete(begun).where(begun.c.subject_hash == subject)
@@ -153,17 +152,12 @@ def _judgements(connection: Connection, heard: Collection[str], judges: Collecti
     if judges is not None:
         wanted = wanted.where(judgements.c.judge_hash.in_(list(judges)))
     found: list[str] = []
-    for some in _chunks(sorted(heard)):
+    for some in in_chunks(sorted(heard)):
         found += connection.execute(wanted.where(judgements.c.heard_hash.in_(some))).scalars()
     return found
 
 
 def _delete(connection: Connection, table: Table, keys: Sequence[str]) -> None:
     (primary,) = table.primary_key.columns
-    for some in _chunks(keys):
+    for some in in_chunks(keys):
         connection.execute(delete(table).where(primary.in_(some)))
-
-
-def _chunks(keys: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(keys), CHUNK):
-        yield list(keys[start : start + CHUNK])

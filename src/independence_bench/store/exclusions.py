@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, delete, insert, inspect, select
 
-from independence_bench.store.schema import decisions
+from independence_bench.store.schema import decisions, fields_of
 
 Verdict = Literal["exclude", "keep"]
 COMMAND, MODELS_FILE = "command", "models.yaml"  # where it was said
@@ -29,8 +29,7 @@ class Decision:
 def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
     """Write *decision* about the subject with that hash down, in the place of an earlier one."""
     connection.execute(delete(decisions).where(decisions.c.subject_hash == subject))
-    row = {"subject_hash": subject, "verdict": decision.verdict, "reason": decision.reason, "origin": decision.origin}
-    connection.execute(insert(decisions).values(**row, decided_at=now))
+    connection.execute(insert(decisions).values(subject_hash=subject, decided_at=now, **fields_of(decision)))
 
 
 def undo(connection: Connection, subject: str) -> None:

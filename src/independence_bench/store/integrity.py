@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Table, func, select
 
-from independence_bench.hashing import content_hash, text_hash
-from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.hashing import judgement_key, reply_key, transcript_id
+from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.results import read_lines
 from independence_bench.store.schema import (
     CLEARED,
     attempts,
@@ -116,9 +117,9 @@ def each_transcript(connection: Connection) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
     for row in _rows(connection, select(transcripts)):
         about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
-        if row["id"] != content_hash([row["script_hash"], row["subject_hash"], row["run"]]):
+        if row["id"] != transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
             yield f"{about} is stored under another key than its own"
-        talk = _read(lambda row=row: _transcript(row))  # type: ignore[misc]
+        talk = _read(lambda row=row: read_lines(row["lines"]))  # type: ignore[misc]
         keys = _read(lambda row=row: [str(key) for key in json.loads(row["reply_keys"])])  # type: ignore[misc]
         if talk is None or keys is None:
             yield f"{about} cannot be read"
@@ -135,7 +136,7 @@ def each_judgement(connection: Connection) -> Iterator[str]:
     """
     for row in _rows(connection, _with_attempt(judgements)):
         about, valid = f"judgement {_short(row['key'])}", row["state"] == "valid"
-        if row["key"] != content_hash([row["heard_hash"], row["rubric_hash"], row["judge_hash"]]):
+        if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
             yield f"{about} is stored under another key than its own"
         if row["attempt_id"] is not None:
             yield from _bought(about, row, "judgement", valid)
@@ -197,12 +198,7 @@ def _is_caused(connection: Connection, key: str, run: int) -> bool:
     """Whether the stored request of a reply, in that run, makes its key again."""
     packed = connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one_or_none()
     request = None if packed is None else _read(lambda: unpack(packed))
-    return request is not None and content_hash([text_hash(request), run]) == key
-
-
-def _transcript(row: RowMapping) -> Transcript:
-    system, lines = json.loads(unpack(row["lines"]))
-    return Transcript(system, tuple(Line(**line) for line in lines))
+    return request is not None and reply_key(request, run) == key
 
 
 def _marks(text: str) -> Mapping[str, float]:

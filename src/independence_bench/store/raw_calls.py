@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
 
+from independence_bench.store.attempts import select_attempts
 from independence_bench.store.schema import Damaged, attempts, calls, judgements, replies, unpack
 
 
@@ -41,33 +43,27 @@ class VerdictBody:
 
 def reply_bodies(connection: Connection) -> Iterator[ReplyBody]:
     """Every attempt at a reply that has ended, in order, one after the other."""
-    plain = [attempts.c[name] for name in ("outcome", "status", "served_provider")]
-    kept = replies.c.attempt_id == attempts.c.id
-    wanted = (
-        select(calls.c.key, *plain, attempts.c.raw, calls.c.request, replies.c.state, replies.c.text, replies.c.notes)
-        .select_from(attempts.join(calls, calls.c.key == attempts.c.call_key))
-        .outerjoin(replies, and_(replies.c.key == calls.c.key, kept))
-        .where(calls.c.kind == "reply", attempts.c.outcome.is_not(None))
-        .order_by(attempts.c.id)
-    )
-    for key, outcome, status, served, raw, request, *kept_as in connection.execute(
-        wanted.execution_options(yield_per=200)
-    ):
+    stored = and_(replies.c.key == calls.c.key, replies.c.attempt_id == attempts.c.id)
+    columns = ("key", "outcome", "status", "served_provider", "raw", "request")
+    wanted = select_attempts(*columns).add_columns(replies.c.state, replies.c.text, replies.c.notes)
+    for key, outcome, status, served, raw, request, *kept_as in _ended(connection, wanted, "reply", replies, stored):
         yield ReplyBody(key, outcome, status, served, _text(raw), _text(request), *kept_as)
 
 
 def verdict_bodies(connection: Connection) -> Iterator[VerdictBody]:
     """Every attempt at a judgement that has ended, in order, one after the other."""
-    kept = judgements.c.attempt_id == attempts.c.id
-    wanted = (
-        select(calls.c.key, attempts.c.outcome, attempts.c.status, attempts.c.raw, judgements.c.key)
-        .select_from(attempts.join(calls, calls.c.key == attempts.c.call_key))
-        .outerjoin(judgements, and_(judgements.c.key == calls.c.key, kept))
-        .where(calls.c.kind == "judgement", attempts.c.outcome.is_not(None))
-        .order_by(attempts.c.id)
-    )
-    for key, outcome, status, raw, stored in connection.execute(wanted.execution_options(yield_per=500)):
-        yield VerdictBody(key, outcome, status, _text(raw), stored is not None)
+    stored = and_(judgements.c.key == calls.c.key, judgements.c.attempt_id == attempts.c.id)
+    wanted = select_attempts("key", "outcome", "status", "raw").add_columns(judgements.c.key.label("stored"))
+    for key, outcome, status, raw, kept in _ended(connection, wanted, "judgement", judgements, stored):
+        yield VerdictBody(key, outcome, status, _text(raw), kept is not None)
+
+
+def _ended(
+    connection: Connection, wanted: Select[Any], kind: str, table: Table, stored: ColumnElement[bool]
+) -> Iterator[Sequence[Any]]:
+    """Those *wanted* attempts of a kind that have ended, with what of *table* is *stored* of each."""
+    wanted = wanted.outerjoin(table, stored).where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
+    yield from connection.execute(wanted.execution_options(yield_per=200))
 
 
 def _text(blob: bytes | None) -> str | None:

@@ -14,9 +14,10 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from independence_bench.hashing import canonical
-from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.store.schema import (
     begun,
+    fields_of,
     insert_once,
     judgements,
     judges,
@@ -47,7 +48,7 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
 
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
     """Store a subject's settings."""
-    insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": canonical(subject)})
+    insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec})
 
 
 def known_subjects(connection: Connection) -> set[str]:
@@ -59,17 +60,13 @@ def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
     """Every subject that was played: hash -> settings."""
     found = connection.execute(select(subjects.c.hash, subjects.c.spec).order_by(subjects.c.label, subjects.c.hash))
     with undamaged():
-        return {row[0]: _model(json.loads(row[1])) for row in found}
-
-
-def _model(spec: dict[str, Any]) -> ChatModel:
-    return ChatModel(**spec | {"reasoning": Reasoning(spec["reasoning"])})
+        return {row[0]: read_settings(json.loads(row[1])) for row in found}
 
 
 def model_in(settings: Mapping[str, Any]) -> ChatModel | None:
     """The model whose `causes` *settings* are, as a request has them; None where they are none that we know."""
     try:
-        return _model(dict(settings))
+        return read_settings(settings)
     except (TypeError, KeyError, ValueError):
         return None
 
@@ -110,7 +107,7 @@ class Begun:
 def begin_runs(connection: Connection, runs: Sequence[Begun]) -> list[None]:
     """Write down that runs were begun, once each: who fails before any transcript is stored has begun all the same."""
     for run in dict.fromkeys(runs):
-        insert_once(connection, begun, {name: getattr(run, name) for name in Begun.__dataclass_fields__})
+        insert_once(connection, begun, fields_of(run))
     return [None] * len(runs)
 
 
@@ -144,7 +141,7 @@ def judges_to_ask(connection: Connection) -> dict[str, str]:
             found[judge] = "embedded"
         elif "kind" not in spec:
             with undamaged():
-                found[judge] = _model(spec).name
+                found[judge] = read_settings(spec).name
     return found
 
 

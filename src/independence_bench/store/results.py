@@ -14,7 +14,16 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.store.schema import insert_over, judgements, pack, replies, transcripts, undamaged, unpack
+from independence_bench.store.schema import (
+    fields_of,
+    insert_over,
+    judgements,
+    pack,
+    replies,
+    transcripts,
+    undamaged,
+    unpack,
+)
 
 A = TypeVar("A")
 
@@ -44,17 +53,15 @@ _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass
 def keep_replies(connection: Connection, answers: Sequence[tuple[str, int | None, Reply, float]]) -> list[None]:
     """Store answers to calls, as (key, attempt, answer, now). A valid one stays; an invalid one gives way."""
     rows = [
-        {name: getattr(reply, name) for name in Reply.__dataclass_fields__}
-        | {
-            "key": key,
-            "attempt_id": attempt,
-            "state": "valid" if reply.reason is None else "invalid",
-            "stored_at": now,
-        }
-        for key, attempt, reply, now in answers
+        fields_of(reply) | _answer("invalid", reply.reason, key, attempt, now) for key, attempt, reply, now in answers
     ]
     insert_over(connection, replies, "invalid", rows)
     return [None] * len(rows)
+
+
+def _answer(bad: str, reason: str | None, key: str, attempt: int | None, now: float) -> dict[str, Any]:
+    state = "valid" if reason is None else bad
+    return {"key": key, "attempt_id": attempt, "state": state, "stored_at": now}
 
 
 def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Reply]:
@@ -92,8 +99,7 @@ def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, fl
 
 
 def _transcript_row(played: Played, now: float) -> dict[str, Any]:
-    row = {name: getattr(played, name) for name in Played.__dataclass_fields__ if name != "transcript"}
-    return row | {
+    return fields_of(played, "transcript") | {
         "state": "complete" if played.reason is None else "invalid",
         "heard_hash": played.transcript.heard_hash,
         "lines": pack(canonical([played.transcript.system, [line.record() for line in played.transcript.lines]])),
@@ -123,73 +129,63 @@ class TranscriptRow:
     finished_at: float  # seconds since 1970; of imported ones, when they were played
 
 
+_ROW = tuple(transcripts.c[name] for name in TranscriptRow.__dataclass_fields__)
+_IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
+
+
 def transcript_rows(
     connection: Connection, scripts: Collection[str], subject: str | None = None
 ) -> list[TranscriptRow]:
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
-    columns = [transcripts.c[name] for name in TranscriptRow.__dataclass_fields__]
-    wanted: list[ColumnElement[bool]] = [transcripts.c.script_hash.in_(list(scripts))]
-    if subject is not None:
-        wanted.append(transcripts.c.subject_hash == subject)
-    order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
-    return [TranscriptRow(*row) for row in connection.execute(select(*columns).where(*wanted).order_by(*order)).all()]
+    wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
+    return [TranscriptRow(*row) for row in connection.execute(wanted).all()]
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a stored transcript ended."""
-
-    run: int
-    state: str
-    reason: str | None
-    heard_hash: str
-
-
-def endings(connection: Connection, scripts: Collection[str], subject: str) -> dict[str, Ending]:
-    """How the subject's transcripts of the given script hashes ended, by their ids."""
-    columns = [transcripts.c[name] for name in ("id", *Ending.__dataclass_fields__)]
-    wanted = select(*columns).where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
-    return {row[0]: Ending(*row[1:]) for row in connection.execute(wanted)}
+def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:
+    """Transcripts of those script hashes, by one subject or by all."""
+    of_scripts = transcripts.c.script_hash.in_(list(scripts))
+    return of_scripts if subject is None else and_(transcripts.c.subject_hash == subject, of_scripts)
 
 
 def begun_at(connection: Connection, scripts: Collection[str], subject: str) -> dict[int, float]:
     """Run -> when the first of the subject's transcripts of these scripts was finished in it, seconds since 1970."""
-    first = func.min(transcripts.c.finished_at)
-    wanted = select(transcripts.c.run, first).group_by(transcripts.c.run)
-    wanted = wanted.where(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
-    return {row[0]: row[1] for row in connection.execute(wanted)}
+    first = select(transcripts.c.run, func.min(transcripts.c.finished_at)).group_by(transcripts.c.run)
+    return {row[0]: row[1] for row in connection.execute(first.where(_played(scripts, subject)))}
 
 
 def verdicts(
     connection: Connection, scripts: Collection[str], subject: str, judge: str
 ) -> dict[tuple[str, str], str | None]:
     """What the judge made of those transcripts: (heard hash, rubric hash) -> why it failed, None where it did not."""
-    of_subject = and_(transcripts.c.subject_hash == subject, transcripts.c.script_hash.in_(scripts))
     wanted = (
         select(judgements.c.heard_hash, judgements.c.rubric_hash, judgements.c.reason)
         .join(transcripts, transcripts.c.heard_hash == judgements.c.heard_hash)
-        .where(of_subject, judgements.c.judge_hash == judge)
+        .where(_played(scripts, subject), judgements.c.judge_hash == judge)
     )
     return {(heard, rubric): reason for heard, rubric, reason in connection.execute(wanted)}
 
 
 def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
     """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
-    row = connection.execute(
-        select(transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id == transcript_id)
-    ).one_or_none()
+    wanted = select(transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id == transcript_id)
+    row = connection.execute(wanted).one_or_none()
     if row is None:
         raise KeyError(transcript_id)
     with undamaged():
-        system, lines = json.loads(unpack(row[0]))
-        return Transcript(system, tuple(Line(**line) for line in lines)), tuple(json.loads(row[1]))
+        return read_lines(row[0]), tuple(json.loads(row[1]))
+
+
+def read_lines(packed: bytes) -> Transcript:
+    """What was said, from the blob that it is stored in."""
+    system, lines = json.loads(unpack(packed))
+    return Transcript(system, tuple(Line(**line) for line in lines))
 
 
 def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
-    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
+    found = connection.execute(select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts)))
     with undamaged():
-        return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted)}
+        return {row[0]: tuple(json.loads(row[1])) for row in found}
 
 
 # ---------------------------------------------------------------- judgements
@@ -219,14 +215,9 @@ _JUDGEMENTS = select(judgements).where(judgements.c.key.in_(bindparam("keys", ex
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
     """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
     rows = [
-        {name: getattr(judgement, name) for name in Judgement.__dataclass_fields__}
-        | {
-            "key": key,
-            "marks": canonical(dict(judgement.marks)),
-            "state": "valid" if judgement.reason is None else "failed",
-            "attempt_id": attempt,
-            "stored_at": now,
-        }
+        fields_of(judgement)
+        | {"marks": canonical(dict(judgement.marks))}
+        | _answer("failed", judgement.reason, key, attempt, now)
         for key, attempt, judgement, now in made
     ]
     insert_over(connection, judgements, "failed", rows)
@@ -295,14 +286,9 @@ def words_of(
     connection: Connection, scripts: Collection[str]
 ) -> Iterator[tuple[TranscriptRow, Transcript, tuple[str, ...]]]:
     """Every transcript of the given script hashes with what was said and the keys of its replies, in a fixed order."""
-    names = tuple(TranscriptRow.__dataclass_fields__)
-    wanted = select(*(transcripts.c[name] for name in names), transcripts.c.lines, transcripts.c.reply_keys)
-    wanted = wanted.where(transcripts.c.script_hash.in_(list(scripts)))
-    order = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
-    for row in connection.execute(wanted.order_by(*order).execution_options(yield_per=500)):
+    wanted = select(*_ROW, transcripts.c.lines, transcripts.c.reply_keys).where(_played(scripts)).order_by(*_IN_ORDER)
+    for row in connection.execute(wanted.execution_options(yield_per=500)):
         *about, packed, keys = row
         with undamaged():
-            system, lines = json.loads(unpack(packed))
-            talk = Transcript(system, tuple(Line(**line) for line in lines))
-            read = tuple(json.loads(keys))
+            talk, read = read_lines(packed), tuple(json.loads(keys))
         yield TranscriptRow(*about), talk, read

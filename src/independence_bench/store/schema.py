@@ -281,6 +281,17 @@ def _insertion_over(dialect: str, table: Table, state: str) -> sqlite.Insert | p
     )
 
 
+def fields_of(record: Any, *without: str) -> dict[str, Any]:
+    """The fields of a dataclass as they are, by name."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name not in without}
+
+
+def in_chunks(keys: Sequence[str], size: int = 500) -> Iterator[list[str]]:
+    """*keys* in lists that fit into one statement."""
+    for start in range(0, len(keys), size):
+        yield list(keys[start : start + size])
+
+
 def pack(text: str) -> bytes:
     """*text* as it is stored in a blob."""
     # fast: 4 % larger than the default, in two thirds of the time, which is spent on every call

@@ -1,18 +1,36 @@
-"""What was consumed: tries, tokens and dollars of replies and judgements, and when the newest came.
+"""What was consumed: attempts as money and tokens, which commands made them, and what endpoints listed as prices then.
 
-Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
+An attempt's owner says which process made it; `commands` says what that was. A store of version 1 kept neither commands
+nor prices: what it holds from then has none. Functions on a connection; opens nothing and waits for nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, func, inspect, select
 
-from independence_bench.store.schema import attempts, calls, judgements, transcripts, undamaged
+from independence_bench.store.attempts import select_attempts
+from independence_bench.store.results import reply_keys
+from independence_bench.store.schema import (
+    IMPORTED,
+    attempts,
+    calls,
+    commands,
+    fields_of,
+    in_chunks,
+    insert_once,
+    judgements,
+    prices,
+    transcripts,
+    undamaged,
+    unpack,
+)
+
+BATCH = 2000  # rows that are read at once
 
 
 def newest(connection: Connection) -> float | None:
@@ -20,6 +38,61 @@ def newest(connection: Connection) -> float | None:
     times = (attempts.c.finished_at, transcripts.c.finished_at, judgements.c.stored_at)
     found = [connection.execute(select(func.max(time))).scalar() for time in times]
     return max((time for time in found if time is not None), default=None)
+
+
+# ---------------------------------------------------------------- commands and prices
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a process did with the store. One command may have opened it for buying several times."""
+
+    session: str  # the same for all that one command did
+    began_at: float  # seconds since 1970
+    typed: str  # without secrets; "": not a command of ours, but a program that uses the library
+
+
+def keep_command(connection: Connection, owner: str, command: Command) -> None:
+    """Write down what *owner* is, before its first attempt."""
+    insert_once(connection, commands, {"owner": owner} | fields_of(command))
+
+
+@dataclass(frozen=True, slots=True)
+class ListPrice:
+    """What an endpoint lists for a model, in dollars: a token of the prompt, one of the reply, and for each call."""
+
+    prompt: float
+    completion: float
+    request: float = 0.0
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Dollars of a call, every token in full."""
+        return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
+
+
+def keep_price(connection: Connection, owner: str, endpoint: str, model: str, price: ListPrice) -> None:
+    """Write down what a model was listed at when *owner* called it first."""
+    insert_once(connection, prices, {"owner": owner, "endpoint": endpoint, "model": model} | fields_of(price))
+
+
+def kept_commands(connection: Connection) -> dict[str, Command]:
+    """Owner -> what it was; {} in a store that kept none."""
+    if not inspect(connection).has_table(commands.name):
+        return {}
+    return {row.owner: Command(row.session, row.began_at, row.typed) for row in connection.execute(select(commands))}
+
+
+def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
+    """(owner, endpoint, model) -> what it was listed at; {} in a store that kept none."""
+    if not inspect(connection).has_table(prices.name):
+        return {}
+    return {
+        (row.owner, row.endpoint, row.model): ListPrice(row.prompt, row.completion, row.request)
+        for row in connection.execute(select(prices))
+    }
+
+
+# ---------------------------------------------------------------- dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +108,64 @@ class Try:
 
 def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> list[Try]:
     """Every attempt at a call of that kind that has ended, in order."""
-    wanted = (
-        select(
-            attempts.c.call_key,
-            attempts.c.outcome,
-            *(attempts.c[name] for name in ("cost", "served_provider", "seconds")),
-        )
-        .join(calls, calls.c.key == attempts.c.call_key)
-        .where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
-        .order_by(attempts.c.id)
-    )
-    return [Try(*row) for row in connection.execute(wanted)]
+    ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
+    return [Try(*row) for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended))]
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One attempt of this store's own, as far as it is money."""
+
+    key: str  # of the call
+    kind: Literal["reply", "judgement"]
+    endpoint: str
+    model: str
+    owner: str
+    started_at: float
+    outcome: str | None  # None: in flight
+    cost: float | None  # dollars that were told
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cached_tokens: int | None
+    provider: str | None  # that served it, by its own word
+
+
+def payments(connection: Connection) -> Iterator[Payment]:
+    """Every attempt in order, whatever came of it; not what was imported: others paid it."""
+    wanted = select_attempts(*Payment.__dataclass_fields__).where(attempts.c.owner.not_like(f"{IMPORTED}%"))
+    for row in connection.execute(wanted.execution_options(yield_per=BATCH)):
+        yield Payment(*row)
+
+
+def imported(connection: Connection) -> tuple[int, float]:
+    """(attempts that somebody else made and paid for, their dollars)."""
+    theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
+    row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
+    return int(row[0]), float(row[1])
+
+
+def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
+    """(key of a reply -> the hash of a subject whose conversation has it, key of a judgement -> its judge's hash)."""
+    subjects = {}
+    with undamaged():
+        for subject, keys in connection.execute(select(transcripts.c.subject_hash, transcripts.c.reply_keys)):
+            subjects.update(dict.fromkeys(json.loads(keys), subject))
+    found = connection.execute(select(judgements.c.key, judgements.c.judge_hash))
+    return subjects, {row[0]: row[1] for row in found}
+
+
+def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:
+    """Key of a call -> the settings of the model that it asks, as its request has them; {} where it does not say."""
+    found = {}
+    for some in in_chunks(keys):
+        for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))):
+            with undamaged():
+                asked = json.loads(unpack(packed) or "{}")
+            found[key] = asked.get("model") if isinstance(asked.get("model"), dict) else {}
+    return found
+
+
+# ---------------------------------------------------------------- tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +200,11 @@ def used_by(
 
 
 def _used(connection: Connection, keys: Sequence[str]) -> dict[str, Used]:
-    columns = (
-        attempts.c.call_key,
-        attempts.c.prompt_tokens,
-        attempts.c.completion_tokens,
-        attempts.c.reasoning_tokens,
-    )
-    told = and_(attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
+    wanted = select_attempts("call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+    wanted = wanted.where(and_(attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None)))
     used: dict[str, Used] = {}
-    for start in range(0, len(keys), 500):
-        wanted = select(*columns).where(told, attempts.c.call_key.in_(keys[start : start + 500]))
-        for key, prompt, completion, reasoning in connection.execute(wanted.order_by(attempts.c.id)):
+    for some in in_chunks(keys):
+        for key, prompt, completion, reasoning in connection.execute(wanted.where(attempts.c.call_key.in_(some))):
             before = used.get(key, Used(0, 0, 0))
             said = max(completion - (reasoning or 0), 0)
             used[key] = Used(before.prompt + prompt, before.completion + completion, said)
@@ -119,7 +233,5 @@ def failed_attempts(connection: Connection, broken: Collection[str], scripts: Co
     spoiled = {row[0]: int(row[1]) for row in found}
     if not spoiled:
         return {}
-    keyed = select(transcripts.c.id, transcripts.c.reply_keys).where(transcripts.c.script_hash.in_(list(scripts)))
-    with undamaged():
-        counts = {one: sum(spoiled.get(key, 0) for key in json.loads(keys)) for one, keys in connection.execute(keyed)}
+    counts = {one: sum(spoiled.get(key, 0) for key in keys) for one, keys in reply_keys(connection, scripts).items()}
     return {one: count for one, count in counts.items() if count}
