@@ -147,7 +147,7 @@ def children() -> list[int]:
     found = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in found.stdout.splitlines() if "embedded.host" in line]
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.host" in line]
 
 
 @needs_model
