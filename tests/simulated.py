@@ -1,24 +1,26 @@
-"""The simulated endpoint for tests: `aib simulate` as a process, and runs against it in hurried time.
+"""The simulated endpoint for tests: `aib simulate` as a process, and runs against it in simulated time.
 
     with simulating(folder, "--fault", "mixed=0.2"):     # a process of its own, its models.yaml in the folder
         aib(folder, "run", "sim:sim/rock", ...)
 
-    played = play(small, store, Settings(faults=...))    # engine and endpoint in one loop, minutes in seconds
+    played = play(small, store, Settings(faults=...))    # engine and endpoint in one loop, an hour in a second
     played.report, played.entries, played.index
 
-In hurried time a second of everybody (waits, time-outs, leases, Retry-After, the endpoint's minutes) takes a
-fraction of a second: the code under test and its numbers are those of every day.
+There, time stands still while anything is done and leaps over every wait (time-outs, leases, Retry-After, the
+endpoint's minutes): the code under test and its numbers are those of every day, however fast the machine is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import random
 import selectors
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -46,7 +48,8 @@ from independence_bench.store.database import open_store
 
 AIB = str(Path(sys.executable).with_name("aib"))
 CENT = 0.01  # dollars
-SPEED = 200.0  # seconds of hurried time in a real one
+STEP = 1e-6  # simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
+LOOK = 0.001  # real seconds in which what is on its way in the system must arrive, before time goes on
 T = TypeVar("T")
 
 # ---------------------------------------------------------------- processes
@@ -97,35 +100,59 @@ def start_aib(folder: Path, *arguments: str, more: Mapping[str, str] | None = No
     )
 
 
-# ---------------------------------------------------------------- hurried time
+# ---------------------------------------------------------------- simulated time
 
 
 class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
-    """Waits for a fraction of what it is told."""
+    """Waits for what happens, and has the clock leap where nothing will."""
 
-    speed = 1.0
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.at_work = 0.0, 0  # simulated seconds; calls in other threads
 
     def select(self, timeout: float | None = None) -> Any:
-        """As its base, with a shorter *timeout*."""
-        return super().select(timeout / self.speed if timeout and timeout > 0 else timeout)
+        """As its base, except that a *timeout* takes no real time."""
+        self.now += STEP
+        if timeout is None or timeout <= 0:
+            return super().select(timeout)
+        while not (events := super().select(LOOK)):
+            if not self.at_work and not self._on_its_way():
+                self.now += timeout
+                break
+        return events
+
+    def _on_its_way(self) -> bool:
+        """Whether any connection is being made, or has bytes that its other end has not acknowledged."""
+        return any(key.events & selectors.EVENT_WRITE or _unacknowledged(key.fd) for key in self.get_map().values())
 
 
-class HurriedLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock, and with it every wait and time-out, can go faster than real time."""
+def _unacknowledged(fd: int) -> int:
+    try:
+        return int.from_bytes(fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except OSError:  # it listens
+        return 0
+
+
+class SimulatedTime(asyncio.SelectorEventLoop):
+    """An event loop whose clock all but stands still while anything is done, and leaps over every wait."""
 
     def __init__(self) -> None:
         self._waits = _Selector()
-        self._since, self._then = 0.0, 0.0  # since that real time it has gone at this speed; what it showed then
         super().__init__(self._waits)
 
     def time(self) -> float:
-        """Seconds, hurried ones from `hurry` on."""
-        return self._then + (super().time() - self._since) * self._waits.speed
+        """Seconds since the loop was made."""
+        return self._waits.now
 
-    def hurry(self, speed: float) -> None:
-        """From now on *speed* seconds pass in a real one."""
-        self._then, self._since = self.time(), super().time()
-        self._waits.speed = speed
+    def run_in_executor(self, *call: Any) -> asyncio.Future[Any]:
+        """As its base; time stands still until it is done."""
+        self._waits.at_work += 1
+        made = super().run_in_executor(*call)
+        made.add_done_callback(self._done)
+        return made
+
+    def _done(self, _call: object) -> None:
+        self._waits.at_work -= 1
 
 
 # ---------------------------------------------------------------- runs
@@ -139,7 +166,7 @@ class Played:
     entries: list[Entry]
     spending: Spending  # of the store's whole life
     boards: list[Board]
-    seconds: float  # of hurried time
+    seconds: float  # of simulated time
     runs: int  # that were ordered
 
     @property
@@ -176,15 +203,14 @@ def play(
     store: Path | str,
     settings: Settings,
     judging: Settings | None = None,
-    speed: float = SPEED,
     **command: Any,
 ) -> Played:
-    """Carry out one command in hurried time; *command* as `Command`.
+    """Carry out one command in simulated time; *command* as `Command`.
 
     The judge is behind the subjects' endpoint, or behind one of its own that behaves as *judging* says.
     """
-    with asyncio.Runner(loop_factory=HurriedLoop) as runner:
-        return runner.run(_carry_out(folder, store, settings, judging, speed, Command(**command)))
+    with asyncio.Runner(loop_factory=SimulatedTime) as runner:
+        return runner.run(_carry_out(folder, store, settings, judging, Command(**command)))
 
 
 async def _carry_out(
@@ -192,12 +218,11 @@ async def _carry_out(
     store: Path | str,
     settings: Settings,
     judging: Settings | None,
-    speed: float,
     command: Command,
 ) -> Played:
     """One command, one or two endpoints, one loop; the loop's clock is everybody's."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, HurriedLoop)
+    assert isinstance(loop, SimulatedTime)
     async with AsyncExitStack() as stack:
         opened = stack.enter_context(open_store(store))
         behaviours = {"sim": settings} if judging is None else {"sim": settings, "bench": judging}
@@ -206,14 +231,12 @@ async def _carry_out(
         }
         clients = {}
         for name, simulation in simulations.items():
-            # a connection takes real time, which is not to be hurried on a busy machine
-            made = Client(Endpoint(name, simulation.url, "openrouter"), connect=3600.0)
+            made = Client(Endpoint(name, simulation.url, "openrouter"))
             clients[name] = await stack.enter_async_context(made)
             await made.models()
         plan = _plan(folder, command, "sim" if judging is None else "bench")
         clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
         engine = Engine(plan, opened, clients, Budget(command.budget), clocks)
-        loop.hurry(speed)
         began = loop.time()
         beside = asyncio.ensure_future(command.during(engine)) if command.during else None
         report = await engine.run()

@@ -131,7 +131,7 @@ def test_silence_is_waited_for_as_long_as_is_said_and_no_longer(who: str, small:
     bad = faulty("silence")
     settings, judging = (bad, CALM) if who == "subject" else (CALM, bad)
 
-    played = play(small, tmp_path / "store.db", settings, judging, speed=300, policy=WITHOUT_PATIENCE)
+    played = play(small, tmp_path / "store.db", settings, judging, policy=WITHOUT_PATIENCE)
 
     assert ending(played) == (FAILED if who == "subject" else NOT_JUDGED)
     silent = [entry for entry in played.entries if entry.fault == "silence"]

@@ -9,11 +9,10 @@ out together: many rows, few statements.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import queue
-import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -54,20 +53,17 @@ class Commits:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: list[_Write] = []
-        self._queue: queue.SimpleQueue[list[_Write] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+        self._thread = ThreadPoolExecutor(1, "store")
 
     async def __aenter__(self) -> Commits:
         self._loop = asyncio.get_running_loop()
-        self._thread.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._hand_over()
-        self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.shutdown)
 
     def do(self, operation: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run *operation* in the next commit; to be awaited: its result, when that is durable.
@@ -91,12 +87,9 @@ class Commits:
 
     def _hand_over(self) -> None:
         for start in range(0, len(self._waiting), LARGEST_BATCH):
-            self._queue.put(self._waiting[start : start + LARGEST_BATCH])
+            batch = self._waiting[start : start + LARGEST_BATCH]
+            self._loop.run_in_executor(self._thread, self._commit, batch).add_done_callback(partial(_settle, batch))
         self._waiting = []
-
-    def _work(self) -> None:
-        while (batch := self._queue.get()) is not None:
-            self._commit(batch)
 
     def _commit(self, batch: list[_Write]) -> None:
         carried_out = False
@@ -115,8 +108,6 @@ class Commits:
         except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
             for write in batch:
                 write.error = error
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            self._loop.call_soon_threadsafe(_settle, batch)
 
     def _commit_singly(self, batch: list[_Write]) -> None:
         with self._store.writing() as connection:
@@ -147,6 +138,6 @@ def _first(error: SQLAlchemyError) -> SQLAlchemyError:
     return error
 
 
-def _settle(batch: list[_Write]) -> None:
+def _settle(batch: list[_Write], _done: asyncio.Future[None]) -> None:
     for write in batch:
         write.settle()
