@@ -155,8 +155,10 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> str:
-    """Where a bench keeps its store; a file of tests that wants both databases returns `either` for it."""
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked `scripted.both`."""
+    if getattr(request, "param", "sqlite") == "postgresql":
+        return str(request.getfixturevalue("database"))
     return str(tmp_path / "store.db")
 
 

@@ -68,7 +68,7 @@ class Server:
         command = [program("postgres"), "-D", str(self.folder / "data"), *options]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, **self._as)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 600
         while True:
             try:
                 self.say("SELECT 1")
@@ -83,7 +83,7 @@ class Server:
         """End it, whoever is connected."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(30)
+            self._process.wait()
             self._process = None
 
     def say(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from independence_bench.analysis.leaderboard import Board, boards
@@ -200,7 +201,7 @@ class ScriptedModel:
 
     def __enter__(self) -> ScriptedModel:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(600)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -243,7 +244,7 @@ class ScriptedModel:
         """Begin the ledger anew; counters go on."""
         self.chats.clear()
 
-    def wait_until(self, seen: Callable[[ScriptedModel], bool], seconds: float = 20.0) -> None:
+    def wait_until(self, seen: Callable[[ScriptedModel], bool], seconds: float = 600.0) -> None:
         """Wait for something to have happened here; AssertionError where it does not in time."""
         with self._changed:
             assert self._changed.wait_for(lambda: seen(self), seconds), "the server waited in vain"
@@ -319,6 +320,7 @@ class ScriptedModel:
 
 FAST = Policy(first_wait=0.002, longest_wait=0.02)  # the same tries, without the waiting
 JUDGE = "judge/one"
+both = pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)  # once on each database
 
 
 class Bench:

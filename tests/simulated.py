@@ -74,7 +74,7 @@ def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
             yield spoken
         finally:
             server.send_signal(signal.SIGINT)
-            spoken.extend(server.communicate(timeout=60)[0].splitlines(keepends=True))
+            spoken.extend(server.communicate()[0].splitlines(keepends=True))
         assert server.returncode == 0
 
 

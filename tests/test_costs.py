@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-from scripted import Answer, Asked, Bench, failure, says, steady, verdict
+from scripted import Answer, Asked, Bench, both, failure, says, steady, verdict
 from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
@@ -25,12 +25,6 @@ from independence_bench.store.migrations import MIGRATIONS, VERSION
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
 LISTED = {"prompt": "0.00001", "completion": "0.00002"}  # 20 and 10 tokens a call: $0.0004
-
-
-@pytest.fixture
-def where(either: str) -> str:
-    """What is read from the store is read from both databases."""
-    return either
 
 
 def costs_of(made: Bench) -> Costs:
@@ -79,6 +73,7 @@ def shown(costs: Costs, width: int = 80) -> str:
     return out.getvalue()
 
 
+@both
 def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
     """Two subjects of seven replies at $0.002, four judgements each at $0.0005, and again by a judge of $0.01."""
 
@@ -155,6 +150,7 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
+@both
 def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches) -> None:
     """Its answers are gone, and its subject with them: the requests say who was asked."""
     made = bench(steady())
@@ -167,6 +163,7 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
     assert costs_of(made) == before
 
 
+@both
 def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(bench: Benches) -> None:
     """Old calls were made before commands were kept; the next command is kept beside them."""
     made = bench(steady())

@@ -234,7 +234,7 @@ def test_a_completion_keeps_everything_that_the_endpoint_reported(serve: Serve) 
     assert got.usage == Usage(120, 45, 30, 100, 0.0125)
     assert (got.served_model, got.served_provider, got.response_id) == ("acme/one-0601", "Acme Cloud", "gen-77")
     assert json.loads(got.raw) == body
-    assert 0.05 <= got.seconds < 5
+    assert got.seconds >= 0.05
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from scripted import Answer, Asked, Bench, completion, says, verdict
+from scripted import Answer, Asked, Bench, both, completion, says, verdict
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.export import export
@@ -31,12 +31,6 @@ def script(asked: Asked) -> Answer:
     if asked.model.endswith("silent") and "Be somebody else" in asked.text:
         return Answer(completion("", cost=0.0))
     return says(asked, f"I stay who I am, answer {asked.number}.")
-
-
-@pytest.fixture
-def where(either: str) -> str:
-    """Both databases."""
-    return either
 
 
 @pytest.fixture
@@ -64,6 +58,7 @@ def rows(made: Bench, *options: str) -> dict[str, dict[str, Any]]:
     return {row["label"].partition("@")[0].removeprefix("scripted:acme/"): row for row in every}
 
 
+@both
 def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     """Its row says why, everywhere and by all rules; the others move up; undone, all is as before."""
     before = rows(played)
@@ -123,6 +118,7 @@ def test_models_yaml_excludes_and_takes_back(played: Bench) -> None:
     assert rows(played)["two"]["excluded"] == "excluded by a person: mine"
 
 
+@both
 def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> None:
     """Into an empty store and back; the viewer's state changes with it."""
     with open_store(played.store) as store:
@@ -150,6 +146,7 @@ def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Pa
         assert import_export(tmp_path / "out", other).findings == []
 
 
+@both
 def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], tmp_path: Path) -> None:
     """It has no table for decisions until one is made."""
     made = bench(script)

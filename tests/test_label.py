@@ -206,7 +206,7 @@ def test_bytes_that_are_no_text_are_a_note_like_any_other(user: User) -> None:
     typed = answers(user, 4).encode().replace(b"note 4", b"\xff\xfe\x00 note")
 
     done = subprocess.run(
-        [AIB, "label", "anna"], cwd=user.folder, env=user.env, input=typed + b"q\n", capture_output=True, timeout=60,
+        [AIB, "label", "anna"], cwd=user.folder, env=user.env, input=typed + b"q\n", capture_output=True,
         check=False,
     )  # fmt: skip
 
@@ -234,7 +234,7 @@ def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(user: User, number: s
             pass
         time.sleep(0.3)
         process.send_signal(number)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate()
 
     assert process.returncode == 0, said
     assert "Traceback" not in said
@@ -253,7 +253,7 @@ def test_it_works_on_a_terminal(user: User) -> None:
         seen = b""
         while b"to go" not in seen:
             seen += os.read(ours, 4096)
-        process.wait(timeout=20)
+        process.wait()
     os.close(ours)
 
     assert process.returncode == 0

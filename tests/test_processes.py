@@ -49,7 +49,7 @@ def order(small: Path, store: str, *more: str) -> tuple[str, ...]:
 
 def ended(children: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
     """(exit code, stdout, stderr) of each."""
-    said = [child.communicate(timeout=60) for child in children]
+    said = [child.communicate() for child in children]
     return [(child.returncode, out, err) for child, (out, err) in zip(children, said, strict=True)]
 
 
@@ -79,7 +79,7 @@ def bought(folder: Path) -> Audit:
 
 def wait_for_answers(folder: Path, count: int) -> None:
     """Until the endpoint has answered so often."""
-    until, ledger = time.monotonic() + 30, folder / "ledger.jsonl"
+    until, ledger = time.monotonic() + 600, folder / "ledger.jsonl"
     while ledger.read_bytes().count(b"\n") < count:
         assert time.monotonic() < until, "nothing is asked"
         time.sleep(0.01)
@@ -172,7 +172,7 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
         first = aib(tmp_path, *order(small, store))
         forget_one_reply(store, elsewhere, time.time() - 300, 0.0)
         child = start_aib(tmp_path, *order(small, store))
-        until = time.monotonic() + 30
+        until = time.monotonic() + 600
         while child.poll() is None and time.monotonic() < until:
             with open_store(store) as opened, opened.writing() as connection:
                 stored_attempts.renew(connection, elsewhere, time.time() - 300 + time.monotonic() % 60)

@@ -161,8 +161,9 @@ def in_bursts(entries: list[Entry]) -> list[int]:
 
 
 def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None:
-    """`aib run` against `aib simulate --requests-per-minute`, whose minute is two seconds here: exit code 0."""
-    options = ("--requests-per-minute", "5", "--scale", "0.03", "--ledger", "ledger.jsonl")
+    """`aib run` against an `aib simulate` that refuses some calls: exit code 0, and everything is there."""
+    (tmp_path / "script").write_text("2-4 rate-limit\n", encoding="utf-8")
+    options = ("--script", "script", "--requests-per-minute", "600", "--ledger", "ledger.jsonl")
     with simulating(tmp_path, *options):
         order = ("run", "sim:sim/rock", "--protocol", str(small), "--judge", "sim:sim/judge", "--runs", "1")
         ran = aib(tmp_path, *order)
@@ -170,5 +171,5 @@ def test_the_command_itself_through_a_limit(small: Path, tmp_path: Path) -> None
     assert ran.returncode == 0, ran.stderr
     assert "not completed" not in ran.stderr
     entries = read_ledger(tmp_path / "ledger.jsonl")
-    assert any(entry.fault == OVER_THE_LIMIT for entry in entries)
+    assert any(entry.status == 429 for entry in entries)
     assert audit(entries).answered == CALLS

@@ -566,7 +566,7 @@ def test_a_latency_is_waited_and_scaled() -> None:
     assert Latency(2.0, 0.5).of(True, 0.9) == 1.0
     assert Latency("published", 0.1).of(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
     _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
-    assert 0.2 <= entry.seconds < 1.0
+    assert entry.seconds >= 0.2
 
 
 def test_a_limit_of_requests_a_minute_is_kept_and_says_when_to_come_back() -> None:

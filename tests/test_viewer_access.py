@@ -115,7 +115,9 @@ def test_a_token_under_another_name_or_origin_does_not_let_in(browser: Browser) 
 def test_a_connection_on_which_nothing_is_asked_is_closed(played: Path, sent: bytes) -> None:
     """Silent, half-sent, and kept alive after an answer: the server ends each of them."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        with socket.create_connection(("127.0.0.1", browser.port), timeout=60) as opened:
+        with socket.create_connection(
+            ("127.0.0.1", browser.port),
+        ) as opened:
             opened.sendall(sent.replace(b"PORT", str(browser.port).encode()))
             while opened.recv(65536):
                 pass
@@ -133,7 +135,9 @@ def sent_until_it_ends(opened: socket.socket, part: bytes) -> bool:
 def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
     """A header that grows by a byte now and then is half a request, however long that goes on."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        with socket.create_connection(("127.0.0.1", browser.port), timeout=60) as opened:
+        with socket.create_connection(
+            ("127.0.0.1", browser.port),
+        ) as opened:
             opened.sendall(b"GET / HTTP/1.1\r\nX: ")
             opened.settimeout(0.05)
             ended = False
@@ -161,7 +165,11 @@ def test_more_connections_than_there_may_be_push_out_those_that_wait(browser: Br
     """The page is served beside a crowd that says nothing, and most of the crowd is gone."""
     with ExitStack() as stack:
         crowd = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", browser.port), timeout=60))
+            stack.enter_context(
+                socket.create_connection(
+                    ("127.0.0.1", browser.port),
+                )
+            )
             for _ in range(3 * MOST)
         ]
         assert browser.get("/api/index.json")[0] == 200

@@ -36,7 +36,7 @@ def store(played: Path, where: str) -> Iterator[Store]:
 
 def soon(ask: Callable[[], SearchState], done: Callable[[SearchState], bool]) -> SearchState:
     """What there is when it is as is waited for."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 600
     while not done(there := ask()):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -336,7 +336,7 @@ def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, t
             again = ran("view", "--store", where, "--port", found[1], "--no-open", cwd=tmp_path, code=1)
             assert f"port {found[1]} cannot be used" in again.stderr
             viewing.send_signal(signal.SIGINT)
-            assert viewing.wait(30) == 0
+            assert viewing.wait() == 0
         finally:
             with contextlib.suppress(ProcessLookupError):
                 viewing.kill()
@@ -354,13 +354,13 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
         env=measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         cwd=tmp_path,
     ) as writing:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not list(out.parent.glob(".site.*.making/site/api/boards/*")):
             assert writing.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)
         writing.send_signal(signal.SIGINT)
-        writing.communicate(timeout=60)
+        writing.communicate()
 
     assert list(out.parent.iterdir()) == ([out] if writing.returncode == 0 else [])  # 0: it was done before
 

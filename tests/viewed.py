@@ -110,7 +110,7 @@ def served(store: Store, page: Page | None = None, idle: int = IDLE, **more: Any
         server = Server(make_app(live, page, port, access), ready.set, idle)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
         thread.start()
-        assert ready.wait(20)
+        assert ready.wait(600)
         try:
             yield Browser(port, live, access)
         finally:
@@ -128,7 +128,10 @@ class Browser:
         self, path: str, method: str = "GET", host: str | None = None, cookie: str | None = None, **headers: str
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """(status, headers, body); let in already, unless another *cookie* is sent, or none ("")."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1",
+            self.port,
+        )
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             if host != "":
@@ -145,7 +148,7 @@ class Browser:
 
     def searchable(self) -> None:
         """Returns when the index of what is stored now is there."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 600
         while json.loads(self.get("/api/search/index.json")[2])["preparing"] is not None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
