@@ -17,7 +17,7 @@ from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results
 from independence_bench.store.attempts import LEASE, CallInfo
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.owners import Watch, new_owner
+from independence_bench.store.owners import LeaseWatch, new_owner
 from independence_bench.store.results import Reply
 
 NOW = 1_700_000_000.0
@@ -119,7 +119,7 @@ def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store:
     clock = Clock()
     elsewhere = Ledger("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
     mine = books("mine", clock)
-    mine.watch = Watch(clock, LEASE)
+    mine.watch = LeaseWatch(clock, LEASE)
     start(store, elsewhere, case())
 
     assert start(store, mine, case()) == [None]

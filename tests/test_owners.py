@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from independence_bench.store.owners import Watch, host_of, is_dead, new_owner, shares_clock
+from independence_bench.store.owners import LeaseWatch, host_of, is_dead, new_owner, shares_clock
 
 MINE = new_owner()
 HOST, CLOCK, NAMESPACE, PID, STARTED, NONCE = MINE.split("|")
@@ -88,7 +88,7 @@ def test_one_kernel_has_one_clock() -> None:
 def test_another_machine_is_silent_when_nothing_has_moved_for_a_whole_lease() -> None:
     """By our own clock, from the first look on; each renewal begins it anew. What its lease says does not matter."""
     now = [1000.0]
-    watch = Watch(lambda: now[0], patience=90.0)
+    watch = LeaseWatch(lambda: now[0], patience=90.0)
     assert not watch.is_silent("a", until=5.0)
     now[0] += 89.0
     assert not watch.is_silent("a", until=5.0)

@@ -18,7 +18,7 @@ from independence_bench.models.messages import Completion
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, Tried
-from independence_bench.store.owners import Watch
+from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import Shelf
 
 A = TypeVar("A")
@@ -115,7 +115,7 @@ class Ledger:
 
     owner: str
     now: Callable[[], float]  # seconds since 1970
-    watch: Watch | None = None  # of who works on the store with another clock, where there can be such
+    watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Stored[Any] | None]:

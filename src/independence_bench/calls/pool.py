@@ -26,7 +26,7 @@ from independence_bench.models.redaction import KNOWN
 from independence_bench.store import attempts
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.owners import Watch, host_of, new_owner
+from independence_bench.store.owners import LeaseWatch, host_of, new_owner
 from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two looks at whether the store is still there
@@ -109,7 +109,7 @@ class _Upkeep:
 
     def __init__(self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks) -> None:
         self.owner = new_owner()
-        self.watch: Watch | None = None
+        self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
         self._behind = 0.0  # seconds that the store's clock is before ours
         self._elsewhere: dict[str, float] = {}  # who was at work here with another clock when we came
@@ -125,7 +125,7 @@ class _Upkeep:
         Returns how many calls earlier processes left in flight.
         """
         if await self._set_clock() is None:
-            self.watch = Watch(self._clocks.clock, attempts.LEASE)
+            self.watch = LeaseWatch(self._clocks.clock, attempts.LEASE)
             self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
         command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
         await self._commits.do(partial(keep_command, owner=self.owner, command=command))

@@ -31,7 +31,7 @@ Check = Callable[[Row], Row]
 Known = Mapping[str, list[tuple[Protocol, Configuration, Scenario]]]  # script hash -> what is played by it
 
 
-class Stored:
+class StoreLookups:
     """What is in the store already, as checks need it."""
 
     def __init__(self, connection: Connection) -> None:
@@ -76,7 +76,7 @@ class Stored:
         return known
 
 
-def parents(stored: Stored, _rows: list[Row]) -> Check:
+def parents(stored: StoreLookups, _rows: list[Row]) -> Check:
     """Of `begun` and `decisions`: the protocol and the subject have to be here."""
 
     def check(row: Row) -> Row:
@@ -90,7 +90,7 @@ def parents(stored: Stored, _rows: list[Row]) -> Check:
     return check
 
 
-def replies(stored: Stored, rows: list[Row]) -> Check:
+def replies(stored: StoreLookups, rows: list[Row]) -> Check:
     """Replies with the attempts that they came from."""
     attempt_id = _paid_for(stored, rows, "reply")
 
@@ -102,7 +102,7 @@ def replies(stored: Stored, rows: list[Row]) -> Check:
     return check
 
 
-def judgements(stored: Stored, rows: list[Row]) -> Check:
+def judgements(stored: StoreLookups, rows: list[Row]) -> Check:
     """Judgements with the attempts that they came from, by judges that are here."""
     attempt_id = _paid_for(stored, rows, "judgement")
     judges = stored.present("judges", "hash", {row["judge_hash"] for row in rows})
@@ -131,7 +131,7 @@ def _without_number(row: Row) -> Row:
     return {name: value for name, value in row.items() if name != "attempt"}
 
 
-def _paid_for(stored: Stored, rows: list[Row], kind: str) -> Callable[[Row, bool], int]:
+def _paid_for(stored: StoreLookups, rows: list[Row], kind: str) -> Callable[[Row, bool], int]:
     """What finds the id of the attempt that an answer of *kind* came from."""
     keys = {row["key"] for row in rows}
     attempts = stored.attempts_at(keys)
@@ -152,7 +152,7 @@ def _paid_for(stored: Stored, rows: list[Row], kind: str) -> Callable[[Row, bool
 class Transcripts:
     """Transcripts, checked against their replies, their script, and the keys that its requests make."""
 
-    def __init__(self, stored: Stored, rows: list[Row]) -> None:
+    def __init__(self, stored: StoreLookups, rows: list[Row]) -> None:
         self.stored = stored
         self.protocols = stored.present("protocols", "hash", {row["protocol_hash"] for row in rows})
         subjects = stored.rows("subjects", "hash", {row["subject_hash"] for row in rows})

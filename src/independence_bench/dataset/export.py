@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.dataset.card import card
 from independence_bench.dataset.convert import to_sheet
-from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, VERSION, VERSION_FILE, Column, Sheet
+from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, VERSION, VERSION_FILE, Field, Sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
@@ -167,14 +167,14 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 
 
 # writes rows with those columns into a new file and counts them
-Writer = Callable[[Path, tuple[Column, ...], Iterable[Mapping[str, Any]]], int]
+Writer = Callable[[Path, tuple[Field, ...], Iterable[Mapping[str, Any]]], int]
 
 
 def _writers(form: Form) -> Writer:
     return write_jsonl if form == "jsonl" else _parquet_writer()
 
 
-def write_jsonl(path: Path, _columns: tuple[Column, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+def write_jsonl(path: Path, _columns: tuple[Field, ...], rows: Iterable[Mapping[str, Any]]) -> int:
     """One JSON object a line, in UTF-8; half a character is written as its escape."""
     count = 0
     with path.open("wb") as file:
@@ -193,7 +193,7 @@ def _parquet_writer() -> Writer:
             "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'; or --format jsonl"
         ) from None
 
-    def write(path: Path, columns: tuple[Column, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+    def write(path: Path, columns: tuple[Field, ...], rows: Iterable[Mapping[str, Any]]) -> int:
         schema = arrow.schema([_field(arrow, column) for column in columns])
         count = 0
         with closing(parquet.ParquetWriter(path, schema, compression="zstd")) as writer:
@@ -213,11 +213,11 @@ def in_groups(rows: Iterable[R], size: int) -> Iterator[list[R]]:
         yield group
 
 
-def _arrow_value(column: Column, value: Any) -> Any:
+def _arrow_value(column: Field, value: Any) -> Any:
     return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
 
 
-def _field(arrow: Any, column: Column) -> Any:
+def _field(arrow: Any, column: Field) -> Any:
     return arrow.field(column.name, _arrow_type(arrow, column.kind), nullable=column.kind.endswith("?"))
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from independence_bench.dataset import cross_checks, validate
 from independence_bench.dataset.convert import same, to_sheet, to_store
-from independence_bench.dataset.cross_checks import Check, Row, Stored, Transcripts
+from independence_bench.dataset.cross_checks import Check, Row, StoreLookups, Transcripts
 from independence_bench.dataset.files_io import find_file, in_batches, read_file
 from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, Sheet, read_row
 from independence_bench.dataset.validate import Refused, need
@@ -122,7 +122,7 @@ class _Importer:
     """Takes rows of one sheet after the other, each batch checked against what came before it."""
 
     def __init__(self, connection: Connection, summary: Imported) -> None:
-        self.connection, self.summary, self.stored = connection, summary, Stored(connection)
+        self.connection, self.summary, self.stored = connection, summary, StoreLookups(connection)
 
     def take(self, sheet: Sheet, batch: list[tuple[str, Row]]) -> None:
         """Store what is good and new of *batch*."""
@@ -206,7 +206,7 @@ _ALONE: Mapping[str, Check] = {
     "judges": validate.check_judge,
     "calls": validate.check_call,
 }
-_TOGETHER: Mapping[str, Callable[[Stored, list[Row]], Check]] = {
+_TOGETHER: Mapping[str, Callable[[StoreLookups, list[Row]], Check]] = {
     "begun": cross_checks.parents,
     "decisions": cross_checks.parents,
     "replies": cross_checks.replies,
@@ -214,7 +214,7 @@ _TOGETHER: Mapping[str, Callable[[Stored, list[Row]], Check]] = {
 }
 
 
-def _check(sheet: Sheet, stored: Stored, rows: list[Row]) -> Check:
+def _check(sheet: Sheet, stored: StoreLookups, rows: list[Row]) -> Check:
     """What makes a row for the store of one of *rows*, or refuses it."""
     return _ALONE[sheet.name] if sheet.name in _ALONE else _TOGETHER[sheet.name](stored, rows)
 

@@ -32,7 +32,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Field:
     """One column. *kind* with a question mark may be null."""
 
     name: str
@@ -53,11 +53,11 @@ class Sheet:
 
     name: str
     says: str
-    columns: tuple[Column, ...]
+    columns: tuple[Field, ...]
     imported: bool = True
     since: int = 1  # the version of the export that has it first
 
-    def shown(self, raw: bool) -> tuple[Column, ...]:
+    def shown(self, raw: bool) -> tuple[Field, ...]:
         """Its columns, in an export with or without what is *raw*."""
         return tuple(column for column in self.columns if raw or not column.raw)
 
@@ -172,155 +172,155 @@ PROTOCOLS = Sheet(
     "protocols",
     "What was played: the files of each protocol, so that results can be read and scored without them at hand.",
     (
-        Column("hash", "key", "hash of everything in it but comments and layout"),
-        Column("name", "text", "its name"),
-        Column("files", "files", "path and text of each of its files"),
-        Column("played_at", "number", "when it was last played, seconds since 1970 (UTC)"),
+        Field("hash", "key", "hash of everything in it but comments and layout"),
+        Field("name", "text", "its name"),
+        Field("files", "files", "path and text of each of its files"),
+        Field("played_at", "number", "when it was last played, seconds since 1970 (UTC)"),
     ),
 )
 SUBJECTS = Sheet(
     "subjects",
     "Who was tested: a model with everything about the way it is called.",
     (
-        Column("hash", "key", "hash of everything that causes its replies"),
-        Column("label", "text", "`name+provider@reasoning-tTEMP`"),
-        Column("spec", "text", "its settings as JSON: model, endpoint by name, temperature, limit, reasoning, pin"),
+        Field("hash", "key", "hash of everything that causes its replies"),
+        Field("label", "text", "`name+provider@reasoning-tTEMP`"),
+        Field("spec", "text", "its settings as JSON: model, endpoint by name, temperature, limit, reasoning, pin"),
     ),
 )
 JUDGES = Sheet(
     "judges",
     "Who marked: a model, the embedded table of weights, or a person.",
     (
-        Column("hash", "key", "what identifies it, down to its settings or weights"),
-        Column("label", "text", "its name in tables"),
-        Column("spec", "text", "its settings as JSON"),
+        Field("hash", "key", "what identifies it, down to its settings or weights"),
+        Field("label", "text", "its name in tables"),
+        Field("spec", "text", "its settings as JSON"),
     ),
 )
 CALLS = Sheet(
     "calls",
     "Every question that was asked of an endpoint: for a reply, or for a judgement.",
     (
-        Column(
+        Field(
             "key", "call", "hash of everything that causes the answer; another one, behind `cleared-`, where the "
             "answer was deleted",
         ),
-        Column("kind", "text", "`reply` or `judgement`"),
-        Column("endpoint", "text", "the endpoint's name"),
-        Column("model", "text", "the model that was asked"),
-        Column("request", "body?", "messages, tools and settings as JSON", raw=True),
+        Field("kind", "text", "`reply` or `judgement`"),
+        Field("endpoint", "text", "the endpoint's name"),
+        Field("model", "text", "the model that was asked"),
+        Field("request", "body?", "messages, tools and settings as JSON", raw=True),
     ),
 )  # fmt: skip
 ATTEMPTS = Sheet(
     "attempts",
     "Every try at a call that has ended, with its cost, whether it was of use or not.",
     (
-        Column("call_key", "call", "the call"),
-        Column("number", "count", "1, 2, ... at that call"),
-        Column("started_at", "number", "seconds since 1970 (UTC)"),
-        Column("finished_at", "number", "seconds since 1970 (UTC)"),
-        Column("origin", "text?", "where it had been imported from; null: made by the store that was exported"),
-        Column("outcome", "text", "`answered`, `cut off`, `lost` (the process ended meanwhile), or what went wrong"),
-        Column("message", "text?", "what went wrong, in a sentence"),
-        Column("status", "integer?", "HTTP status"),
-        Column("finish_reason", "text?", "as the server said it"),
-        Column("max_tokens", "integer", "the limit that was sent"),
-        Column("prompt_tokens", "integer?", "as the server counted"),
-        Column("completion_tokens", "integer?", "reasoning included"),
-        Column("reasoning_tokens", "integer?", "of those: reasoning"),
-        Column("cached_tokens", "integer?", "of the prompt: read from a cache"),
-        Column("cost", "number?", "US dollars, as the server said; null: it did not say"),
-        Column("seconds", "number?", "from sending to the end of the answer"),
-        Column("served_model", "text?", "the model that the server says it used"),
-        Column("served_provider", "text?", "the provider that the server says it used"),
-        Column("response_id", "text?", "the server's name for it", raw=True),
-        Column("raw", "body?", "the body of the response", raw=True),
+        Field("call_key", "call", "the call"),
+        Field("number", "count", "1, 2, ... at that call"),
+        Field("started_at", "number", "seconds since 1970 (UTC)"),
+        Field("finished_at", "number", "seconds since 1970 (UTC)"),
+        Field("origin", "text?", "where it had been imported from; null: made by the store that was exported"),
+        Field("outcome", "text", "`answered`, `cut off`, `lost` (the process ended meanwhile), or what went wrong"),
+        Field("message", "text?", "what went wrong, in a sentence"),
+        Field("status", "integer?", "HTTP status"),
+        Field("finish_reason", "text?", "as the server said it"),
+        Field("max_tokens", "integer", "the limit that was sent"),
+        Field("prompt_tokens", "integer?", "as the server counted"),
+        Field("completion_tokens", "integer?", "reasoning included"),
+        Field("reasoning_tokens", "integer?", "of those: reasoning"),
+        Field("cached_tokens", "integer?", "of the prompt: read from a cache"),
+        Field("cost", "number?", "US dollars, as the server said; null: it did not say"),
+        Field("seconds", "number?", "from sending to the end of the answer"),
+        Field("served_model", "text?", "the model that the server says it used"),
+        Field("served_provider", "text?", "the provider that the server says it used"),
+        Field("response_id", "text?", "the server's name for it", raw=True),
+        Field("raw", "body?", "the body of the response", raw=True),
     ),
 )
 REPLIES = Sheet(
     "replies",
     "What subjects answered, or that there is no answer.",
     (
-        Column("key", "key", "its call"),
-        Column("attempt", "count", "number of the attempt that it came from"),
-        Column("state", "text", "`valid` or `invalid`"),
-        Column("reason", "text?", "why it is invalid"),
-        Column("text", "text", "what the human heard"),
-        Column("notes", "text", "words beside the tool call, which the human did not hear"),
-        Column("reasoning", "text", "what the model thought before, where it was sent"),
-        Column("cut_off", "flag", "whether the token limit ended it"),
-        Column("plain_text", "flag", "in tool_role: whether it spoke without calling the tool"),
-        Column("reasoned", "flag", "whether it came with reasoning, asked for or not"),
-        Column("stored_at", "number", "seconds since 1970 (UTC)"),
+        Field("key", "key", "its call"),
+        Field("attempt", "count", "number of the attempt that it came from"),
+        Field("state", "text", "`valid` or `invalid`"),
+        Field("reason", "text?", "why it is invalid"),
+        Field("text", "text", "what the human heard"),
+        Field("notes", "text", "words beside the tool call, which the human did not hear"),
+        Field("reasoning", "text", "what the model thought before, where it was sent"),
+        Field("cut_off", "flag", "whether the token limit ended it"),
+        Field("plain_text", "flag", "in tool_role: whether it spoke without calling the tool"),
+        Field("reasoned", "flag", "whether it came with reasoning, asked for or not"),
+        Field("stored_at", "number", "seconds since 1970 (UTC)"),
     ),
 )
 TRANSCRIPTS = Sheet(
     "transcripts",
     "Conversations: one scenario, one subject, one run.",
     (
-        Column("id", "key", "hash of script, subject and run"),
-        Column("subject", "text", "the subject's label", told=True),
-        Column("protocol", "text", "the protocol's name", told=True),
-        Column("run", "count", "1, 2, ..."),
-        Column("system", "text", "system variant"),
-        Column("delivery", "text", "`user_role` or `tool_role`"),
-        Column("experiment", "text", "the group of scenarios that it belongs to"),
-        Column("scenario", "text", "the scenario's id"),
-        Column("state", "text", "`complete`, or `invalid`: ended by a reply that was none"),
-        Column("reason", "text?", "why it is invalid"),
-        Column("system_prompt", "text", "the system prompt"),
-        Column(
+        Field("id", "key", "hash of script, subject and run"),
+        Field("subject", "text", "the subject's label", told=True),
+        Field("protocol", "text", "the protocol's name", told=True),
+        Field("run", "count", "1, 2, ..."),
+        Field("system", "text", "system variant"),
+        Field("delivery", "text", "`user_role` or `tool_role`"),
+        Field("experiment", "text", "the group of scenarios that it belongs to"),
+        Field("scenario", "text", "the scenario's id"),
+        Field("state", "text", "`complete`, or `invalid`: ended by a reply that was none"),
+        Field("reason", "text?", "why it is invalid"),
+        Field("system_prompt", "text", "the system prompt"),
+        Field(
             "lines", "lines", "what was said: speaker (`human` or `model`), text, notes, and the reply's name where "
             "the model itself said it (empty: said by the human, or put into the model's mouth)",
         ),
-        Column("replies", "count", "replies that were asked for, an invalid one included"),
-        Column("cut_off", "count", "of those: ended by the token limit"),
-        Column("plain_text", "count", "of those: spoken beside the tool"),
-        Column("reasoned", "count", "of those: came with reasoning"),
-        Column("reply_keys", "keys", "keys of its replies, in order"),
-        Column("heard_hash", "key", "hash of what both parties heard: all that a judge is shown"),
-        Column("script_hash", "key", "hash of what is sent when the scenario is played, replies left open"),
-        Column("subject_hash", "key", "the subject"),
-        Column("protocol_hash", "key", "the protocol that it was first played for"),
-        Column("finished_at", "number", "seconds since 1970 (UTC)"),
+        Field("replies", "count", "replies that were asked for, an invalid one included"),
+        Field("cut_off", "count", "of those: ended by the token limit"),
+        Field("plain_text", "count", "of those: spoken beside the tool"),
+        Field("reasoned", "count", "of those: came with reasoning"),
+        Field("reply_keys", "keys", "keys of its replies, in order"),
+        Field("heard_hash", "key", "hash of what both parties heard: all that a judge is shown"),
+        Field("script_hash", "key", "hash of what is sent when the scenario is played, replies left open"),
+        Field("subject_hash", "key", "the subject"),
+        Field("protocol_hash", "key", "the protocol that it was first played for"),
+        Field("finished_at", "number", "seconds since 1970 (UTC)"),
     ),
 )  # fmt: skip
 JUDGEMENTS = Sheet(
     "judgements",
     "All marks of one judge on what was heard in one conversation, or that it failed.",
     (
-        Column("key", "key", "hash of what was heard, the rubric and the judge"),
-        Column("judge", "text", "the judge's label", told=True),
-        Column("state", "text", "`valid` or `failed`"),
-        Column("reason", "text?", "why it failed"),
-        Column("marks", "marks", "each mark and its number on the mark's own scale, yes and no as 1 and 0"),
-        Column("reasoning", "text", "what the judge wrote before it marked"),
-        Column("heard_hash", "key", "what it is about: `heard_hash` of one or more transcripts"),
-        Column("rubric_hash", "key", "hash of everything that the judge was told beside the conversation"),
-        Column("judge_hash", "key", "the judge"),
-        Column("attempt", "count?", "number of the attempt that it came from; null: nothing was bought for it"),
-        Column("stored_at", "number", "seconds since 1970 (UTC)"),
+        Field("key", "key", "hash of what was heard, the rubric and the judge"),
+        Field("judge", "text", "the judge's label", told=True),
+        Field("state", "text", "`valid` or `failed`"),
+        Field("reason", "text?", "why it failed"),
+        Field("marks", "marks", "each mark and its number on the mark's own scale, yes and no as 1 and 0"),
+        Field("reasoning", "text", "what the judge wrote before it marked"),
+        Field("heard_hash", "key", "what it is about: `heard_hash` of one or more transcripts"),
+        Field("rubric_hash", "key", "hash of everything that the judge was told beside the conversation"),
+        Field("judge_hash", "key", "the judge"),
+        Field("attempt", "count?", "number of the attempt that it came from; null: nothing was bought for it"),
+        Field("stored_at", "number", "seconds since 1970 (UTC)"),
     ),
 )
 BEGUN = Sheet(
     "begun",
     "Runs that were begun for a protocol, beside those that have transcripts of it.",
     (
-        Column("protocol_hash", "key", "the protocol"),
-        Column("subject_hash", "key", "the subject"),
-        Column("run", "count", "1, 2, ..."),
-        Column("system", "text", "system variant"),
-        Column("delivery", "text", "`user_role` or `tool_role`"),
+        Field("protocol_hash", "key", "the protocol"),
+        Field("subject_hash", "key", "the subject"),
+        Field("run", "count", "1, 2, ..."),
+        Field("system", "text", "system variant"),
+        Field("delivery", "text", "`user_role` or `tool_role`"),
     ),
 )
 DECISIONS = Sheet(
     "decisions",
     "Subjects that a person took off every ranking, or kept on them, and why.",
     (
-        Column("subject_hash", "key", "the subject"),
-        Column("verdict", "text", "`exclude`, or `keep`: though too many of its conversations have no valid reply"),
-        Column("reason", "text", "why, as it is shown"),
-        Column("origin", "text", "where it was said: `command` (`aib exclude`) or `models.yaml`"),
-        Column("decided_at", "number", "seconds since 1970 (UTC)"),
+        Field("subject_hash", "key", "the subject"),
+        Field("verdict", "text", "`exclude`, or `keep`: though too many of its conversations have no valid reply"),
+        Field("reason", "text", "why, as it is shown"),
+        Field("origin", "text", "where it was said: `command` (`aib exclude`) or `models.yaml`"),
+        Field("decided_at", "number", "seconds since 1970 (UTC)"),
     ),
     since=2,
 )
@@ -328,23 +328,23 @@ SCORES = Sheet(
     "scores",
     "Every ranking, worked out from the marks when this was exported; not read back.",
     (
-        Column("protocol", "text", "the protocol's name"),
-        Column("protocol_hash", "key", "the protocol"),
-        Column("configurations", "texts", "the configurations that are pooled, `system/delivery`"),
-        Column("judge", "text?", "the judge's label; null: nothing is judged yet"),
-        Column("subject", "text", "the subject's label"),
-        Column("subject_hash", "key", "the subject"),
-        Column("rank", "count?", "1 is the most independent; null: not ranked"),
-        Column("index", "number?", "Independence Index, 0-100; null where a planned mark is missing"),
-        Column("runs", "count", "how many"),
-        Column("standard_deviation", "number?", "of the runs' indices"),
-        Column("run_indices", "indices", "the index of each run"),
-        Column("dimensions", "values", "each dimension, 0-1, 1 the most independent; null: a mark is missing"),
-        Column("means", "values", "each mark's mean, on the mark's scale"),
-        Column("replies", "count", "replies asked for"),
-        Column("replies_invalid", "count", "of those: invalid"),
-        Column("replies_cut_off", "count", "of those: ended by the token limit"),
-        Column("missing", "texts", "marks that are not there, a line each"),
+        Field("protocol", "text", "the protocol's name"),
+        Field("protocol_hash", "key", "the protocol"),
+        Field("configurations", "texts", "the configurations that are pooled, `system/delivery`"),
+        Field("judge", "text?", "the judge's label; null: nothing is judged yet"),
+        Field("subject", "text", "the subject's label"),
+        Field("subject_hash", "key", "the subject"),
+        Field("rank", "count?", "1 is the most independent; null: not ranked"),
+        Field("index", "number?", "Independence Index, 0-100; null where a planned mark is missing"),
+        Field("runs", "count", "how many"),
+        Field("standard_deviation", "number?", "of the runs' indices"),
+        Field("run_indices", "indices", "the index of each run"),
+        Field("dimensions", "values", "each dimension, 0-1, 1 the most independent; null: a mark is missing"),
+        Field("means", "values", "each mark's mean, on the mark's scale"),
+        Field("replies", "count", "replies asked for"),
+        Field("replies_invalid", "count", "of those: invalid"),
+        Field("replies_cut_off", "count", "of those: ended by the token limit"),
+        Field("missing", "texts", "marks that are not there, a line each"),
     ),
     imported=False,
 )

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.store.owners import Watch, is_dead, shares_clock
+from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
 from independence_bench.store.schema import IMPORTED, attempts, calls, execute_in, fields_of, pack, unpack, write_rows
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
@@ -93,7 +93,7 @@ class Holder:
     owner: str | None
     until: float | None
 
-    def is_gone(self, now: float, watch: Watch | None) -> bool:
+    def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
         """Whether the call can be taken. *watch*: for who has another clock; None where all have one."""
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
@@ -113,7 +113,7 @@ def claim(
     held: Mapping[str, Holder],
     owner: str,
     now: float,
-    watch: Watch | None = None,
+    watch: LeaseWatch | None = None,
 ) -> set[str]:
     """Take calls for *owner*, knowing from `holders` who is at them: the keys that it got, not those that others hold.
 
@@ -216,7 +216,7 @@ def leases_elsewhere(connection: Connection) -> dict[str, float]:
     return {owner: until for owner, until in found if until is not None and not shares_clock(owner)}
 
 
-def mark_lost(connection: Connection, now: float, watch: Watch | None = None) -> int:
+def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = None) -> int:
     """Close the attempts that a dead or silent process left in flight. Returns how many there were.
 
     They may have been paid for without us ever seeing the reply: all that a kill can cost.

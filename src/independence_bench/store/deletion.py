@@ -1,4 +1,4 @@
-"""Deleting what was answered, so that it is asked anew. What it cost stays: attempts are the books and are kept.
+"""Deleting what was answered, so that it is asked anew. What it cost stays: attempts are kept.
 
 Functions on a connection. A call whose answer is deleted leaves its key, so that a new call of that key starts from
 nothing: its attempts go on under a key of their own, of the same kind, and spending is what it was.

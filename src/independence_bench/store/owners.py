@@ -3,7 +3,7 @@
 A claim lasts until a time, and a time means something on the clock that it was read from. Processes that one kernel
 runs, in containers or not, share a clock; other machines have clocks of their own, whatever they are called. So a
 process of this kernel is judged by its number and by time, and one of another kernel only by whether it still moves
-(`Watch`). Knows nothing of calls; reads the system, no store.
+(`LeaseWatch`). Knows nothing of calls; reads the system, no store.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def is_dead(owner: str) -> bool:
 
 
 @dataclass(slots=True)
-class Watch:
+class LeaseWatch:
     """How long processes of other machines have not moved: each time that they renew, their leases end later.
 
     *clock*: monotonic seconds. *patience*: how many of them nothing moves until a process is held to have ended.
