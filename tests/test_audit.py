@@ -13,7 +13,7 @@ from scripted import Answer, Asked, Bench, completion, says, steady, verdict
 from simulated import aib
 from sqlalchemy import Connection, select, update
 
-from independence_bench.analysis.audit.audit import Audit, IndexChange, audit
+from independence_bench.analysis.audit.audit import AuditReport, IndexChange, audit
 from independence_bench.analysis.audit.catalog import CHECKS
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.dataset.import_published import import_published
@@ -31,7 +31,7 @@ ONE = "acme--one@none-t0.7"
 LABEL = "acme/one@none-t0.7"
 
 
-def audited(store: Path | str, rules: Rules = OWN) -> Audit:
+def audited(store: Path | str, rules: Rules = OWN) -> AuditReport:
     """The audit of what was imported into *store*."""
     with open_store(store) as opened:
         with opened.reading() as connection:
@@ -39,17 +39,17 @@ def audited(store: Path | str, rules: Rules = OWN) -> Audit:
         return audit(opened, parse(files, name), rules)
 
 
-def counts(found: Audit) -> dict[str, int]:
+def counts(found: AuditReport) -> dict[str, int]:
     """Finding -> in how many places."""
     return {finding.kind.name: len(finding.places) for finding in found.findings}
 
 
-def places(found: Audit, name: str) -> tuple[Occurrence, ...]:
+def places(found: AuditReport, name: str) -> tuple[Occurrence, ...]:
     """Where that is."""
     return next(finding.places for finding in found.findings if finding.kind.name == name)
 
 
-def effect(found: Audit, name: str) -> IndexChange:
+def effect(found: AuditReport, name: str) -> IndexChange:
     """What it does to the only index that it touches."""
     (only,) = next(finding.effects for finding in found.findings if finding.kind.name == name)
     return only

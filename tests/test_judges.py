@@ -22,7 +22,7 @@ from independence_bench.analysis.judge_leniency import base_model, family_of
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.errors import WrongUse
-from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.panel import find_judge, jury_judgements
 from independence_bench.judging.review_flags import flags_of, stance_of
@@ -199,7 +199,7 @@ def test_what_a_run_takes_each_judge(bench: Benches) -> None:
     marking = panel({"judge/a": {"acme/x": 5, "acme/y": 5}})
     made = bench(script)
     made.play(made.subject("acme/x"), made.subject("acme/y"), judge="judge/a")
-    made.play(made.subject("acme/x"), made.subject("acme/y"), judge=TableJudge(Table.load()))
+    made.play(made.subject("acme/x"), made.subject("acme/y"), judge=TableJudge(WeightTable.load()))
 
     model, table = sorted(validated(made).judges, key=lambda row: row.kind)
 
@@ -368,7 +368,7 @@ def test_the_conversations_of_the_widest_disagreement_come_first(bench: Benches)
 def test_the_embedded_judge_takes_part(bench: Benches) -> None:
     """It is a judge among the others, with the marks that it has grounds for."""
     made = judged(bench, {"judge/a": {"acme/x": 9}})
-    made.play(made.subject("acme/x"), judge=TableJudge(Table.load()))
+    made.play(made.subject("acme/x"), judge=TableJudge(WeightTable.load()))
 
     found = validated(made)
 

@@ -7,12 +7,19 @@ import pytest
 
 from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
 from independence_bench.analysis.statistics.judge_noise import (
+    JuryMarks,
     judge_noise,
+    jury_marks,
     pairs_with_judges,
-    panel,
-    whole_panel,
     with_judges,
 )
+
+
+def whole_panel(scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> JuryMarks:
+    """Of a jury that lacks no mark, from its judges' *scores* [subjects, judges]."""
+    apart = scores[:, :, None] - scores[:, None, :]
+    return JuryMarks(apart, np.ones_like(apart), np.full_like(scores, 1 / max(scores.shape[1], 1)))
+
 
 BY_HAND = whole_panel(np.array([[0.6, 0.4], [0.7, 0.3]]))
 MIDDLE_AND_END = np.array([[0.5, 0.9], [0.5, 1.0]])
@@ -128,7 +135,7 @@ def test_a_juror_who_marked_half_worked_by_hand() -> None:
     was 0.0133 when the missing mark was taken for one that agrees.
     """
     shares = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    found = panel(np.array([[0.5, 0.5]]), [shares])
+    found = jury_marks(np.array([[0.5, 0.5]]), [shares])
     noise = judge_noise(found)
     scores = plain_scores(np.array([0.5]), np.array([0.01]), np.array([9.0]))
 
@@ -147,7 +154,7 @@ def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
     rng = np.random.default_rng(2)
     weights = np.array([[0.1, 0.2], [0.3, 0.4]])
     shares = rng.random((4, 3, 5, 2, 2))
-    of_marks = panel(weights, list(shares))
+    of_marks = jury_marks(weights, list(shares))
     of_scores = whole_panel(np.einsum("dk,shrdk->sh", weights, shares) / 5)
 
     for name in ("apart", "shared", "voices"):
@@ -170,7 +177,7 @@ def test_what_is_planted_is_found_though_marks_are_missing() -> None:
         for subject, cells in enumerate(missing):
             marks[subject, 2, 0, 0, cells] = np.nan
         jury = np.nanmean(marks, axis=1)
-        noise = judge_noise(panel(weights, list(marks)))
+        noise = judge_noise(jury_marks(weights, list(marks)))
         scores = plain_scores(np.full(20, 0.5), np.full(20, 0.01), np.full(20, 9.0))
         added.append(with_judges(scores, noise).added.mean())
         truth.append(np.square(jury.mean(axis=(1, 2, 3)) - 0.5).mean())
@@ -191,7 +198,7 @@ def test_severity_is_in_a_difference_where_the_judges_voices_are_not_the_same() 
     """
     whole = [[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, 1.0]]]]
     half = np.array([[[[0.2, 0.6]]], [[[0.2, 0.6]]], [[[0.6, np.nan]]]])
-    noise = judge_noise(panel(np.array([[0.5, 0.5]]), [half, np.array(whole)]))
+    noise = judge_noise(jury_marks(np.array([[0.5, 0.5]]), [half, np.array(whole)]))
     scores = plain_scores(np.full(2, 0.5), np.full(2, 0.01), np.full(2, 9.0))
     sides = pairs_with_judges(scores.at(ONE), scores.at(OTHER), noise, ONE, OTHER)
 

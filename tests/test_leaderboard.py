@@ -16,7 +16,7 @@ from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
@@ -202,7 +202,7 @@ def test_the_embedded_judges_absent_marks_leave_the_index_absent(bench: Benches)
     """A table of weights that never saw a mark's name has no grounds for it, and guesses none."""
     made = bench(steady(MARKS))
 
-    report = made.play(judge=TableJudge(Table.load()))
+    report = made.play(judge=TableJudge(WeightTable.load()))
 
     (row,) = made.boards()[0].incomplete
     assert row.score.index is None

@@ -54,8 +54,8 @@ from independence_bench.judging.embedded.table import (
     STEADINESS,
     YES_NO,
     JudgedWords,
-    Reading,
-    Table,
+    ReplyFeatures,
+    WeightTable,
     read,
 )
 
@@ -188,7 +188,7 @@ class Data:
     """The dataset as arrays; rows are examples, columns of *marks* are MARKS, absent is NaN."""
 
     examples: list[Example]
-    readings: list[Reading]
+    readings: list[ReplyFeatures]
     marks: Floats
     proper: frozenset[str]
 
@@ -234,7 +234,7 @@ def vocabulary(data: Data, rows: Ints) -> list[str]:
     )
 
 
-def phrase_matrix(readings: Sequence[Reading], phrases: list[str]) -> sparse.csr_array:
+def phrase_matrix(readings: Sequence[ReplyFeatures], phrases: list[str]) -> sparse.csr_array:
     """Return one row per reply: each known phrase of it as 1 / root(number of them + STEADINESS)."""
     column = {phrase: number for number, phrase in enumerate(phrases)}
     columns, values, ends = [], [], [0]
@@ -255,12 +255,12 @@ class Weights:
     measures: Floats
     shift: Floats
 
-    def logits(self, readings: Sequence[Reading]) -> Floats:
+    def logits(self, readings: Sequence[ReplyFeatures]) -> Floats:
         """Return the log odds of holding, shape readings x marks."""
         measures = np.array([reading.measures for reading in readings])
         return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
 
-    def predict(self, readings: Sequence[Reading]) -> Floats:
+    def predict(self, readings: Sequence[ReplyFeatures]) -> Floats:
         """Return the marks of *readings* as shares of their scales, shape readings x marks."""
         return np.asarray(expit(SIGN * self.logits(readings)))
 
@@ -572,7 +572,7 @@ def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
     return lines
 
 
-def card(data: Data, weights: Weights, table: Table, published: dict[str, float], size: int) -> str:
+def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, float], size: int) -> str:
     """Cross-validate and return the card's generated section, as Markdown."""
     models, vendors, scenarios = (
         data.column(value) for value in (lambda one: one.model, lambda one: one.vendor, lambda one: one.scenario)
@@ -638,7 +638,7 @@ def main() -> None:
     data = prepare(read_dataset(chosen.data))
     weights = train(data, np.arange(len(data.examples)))
     written = write_table(weights, chosen.out)
-    table = Table(written)
+    table = WeightTable(written)
     print(f"{chosen.out}: {len(written):,} bytes, {len(weights.phrases):,} phrases", file=sys.stderr)
     rewrite(chosen.card, card(data, weights, table, published, len(written)))
 

@@ -20,7 +20,7 @@ from methods import (
 
 from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_again, pairs_another
 from independence_bench.analysis.statistics.intervals import differences, p_values
-from independence_bench.analysis.statistics.judge_noise import panel
+from independence_bench.analysis.statistics.judge_noise import jury_marks
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
 
 OURS = "ours"
@@ -251,7 +251,7 @@ def of_judges(
         none = rng.random((*marks.shape[1:4], 1, marks.shape[-1])) < lacking
         marks[-1] = np.where(none, np.nan, marks[-1])
     boards = measured_boards(test.design, np.nanmean(marks, axis=0))
-    panels = [panel(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)]
+    panels = [jury_marks(test.design.weights, list(np.moveaxis(marks[:, n], 0, 1))) for n in range(draws)]
     mean = means_of(boards)
     for question in QUESTIONS:
         limits = ours(boards, question, panels if jury.judges > 1 else ())

@@ -24,7 +24,7 @@ from independence_bench.analysis.statistics.dispersion import (
     scores_another,
 )
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
-from independence_bench.analysis.statistics.judge_noise import Panel, judge_noise, with_judges
+from independence_bench.analysis.statistics.judge_noise import JuryMarks, judge_noise, with_judges
 from independence_bench.analysis.statistics.run_effects import RunEffects
 
 Floats = npt.NDArray[np.float64]
@@ -77,7 +77,7 @@ def stacked(scores: Sequence[Scores]) -> Scores:
     return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared, trials, scores[0].exact)
 
 
-def ours(boards: Sequence[Measured], question: str, panels: Sequence[Panel] = ()) -> Limits | None:
+def ours(boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] = ()) -> Limits | None:
     """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if several."""
     find = scores_again if question == "again" else scores_another
     found = [find(board) for board in boards]

@@ -64,11 +64,28 @@ class SubjectComparison:
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
     """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
-    places = {row.subject.hash: place for place, row in enumerate(board.ranked)} if board.sureness else {}
+    sureness, found = board.sureness, []
+    numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     measures: Mapping[tuple[str, str], Measure] = {}
-    if board.sureness is not None:
+    if sureness is not None:
         measures = measure_scenarios(board.protocol, board.configurations, [row.marks for row in board.ranked])
-    return [_side_by_side(board, first, second, places, measures) for first, second in pairs]
+    for first, second in pairs:
+        whole, apart = pair_rows(board.protocol, board.configurations, first, second)
+        one, other = numbers.get(first.subject.hash), numbers.get(second.subject.hash)
+        index: ScoreDifference | None = None
+        unsaid: tuple[str, ...] = ()
+        if sureness is not None and one is not None and other is not None:
+            index, unsaid = sureness.apart(INDEX, other, one), sureness.unsaid()
+            whole = [replace(p, apart=sureness.apart(p.dimension.name, other, one).in_percent()) for p in whole]
+            apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
+        elif sureness is not None:
+            unsaid = tuple(
+                f"no interval: {row.label} is incomplete, and only who is ranked is measured"
+                for row in (first, second)
+                if row.subject.hash not in numbers
+            )
+        found.append(SubjectComparison(board, first, second, index, _marked(whole), _marked(apart), unsaid))
+    return found
 
 
 def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDifference | None:
@@ -87,31 +104,6 @@ def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
     """
     kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
     return [None if p is None else next(kept) for p in p_values]
-
-
-def _side_by_side(
-    board: Board,
-    first: Row,
-    second: Row,
-    places: Mapping[str, int],
-    measures: Mapping[tuple[str, str], Measure],
-) -> SubjectComparison:
-    whole, apart = pair_rows(board.protocol, board.configurations, first, second)
-    one, other = places.get(first.subject.hash), places.get(second.subject.hash)
-    if board.sureness is None:
-        return SubjectComparison(board, first, second, None, tuple(whole), tuple(apart), ())
-    if one is None or other is None:
-        unsaid = tuple(
-            f"no interval: {row.label} is incomplete, and only who is ranked is measured"
-            for row, place in ((first, one), (second, other))
-            if place is None
-        )
-        return SubjectComparison(board, first, second, None, tuple(whole), tuple(apart), unsaid)
-    sureness = board.sureness
-    whole = [replace(pair, apart=sureness.apart(pair.dimension.name, other, one).in_percent()) for pair in whole]
-    apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
-    index = sureness.apart(INDEX, other, one)
-    return SubjectComparison(board, first, second, index, _marked(whole), _marked(apart), sureness.unsaid())
 
 
 def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:

@@ -30,7 +30,7 @@ def labelling_queue(
     """The complete transcripts of *protocol* that count in *configurations*, each text once.
 
     *sample* takes so many of them, the same ones for every person. The order is each person's own and mixes subjects,
-    scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the pile grows smaller.
+    scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the queue gets shorter.
     """
     every: dict[Key, QueuedTranscript] = {}
     with store.reading() as connection:

@@ -34,7 +34,7 @@ Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement 
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class CountedConversation:
     """A transcript that counts, in one place of its run."""
 
     row: TranscriptRow  # complete or invalid
@@ -55,7 +55,7 @@ class Results:
     transcripts: tuple[TranscriptRow, ...]  # complete and invalid, by subject's hash, run, script hash
 
     @cached_property
-    def conversations(self) -> tuple[Conversation, ...]:
+    def conversations(self) -> tuple[CountedConversation, ...]:
         """Every place of a run that is filled, in the order of the transcripts."""
         return tuple(self._placed())
 
@@ -77,11 +77,11 @@ class Results:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
         return {subject: tuple(sorted({row.run for row in rows})) for subject, rows in self.by_subject.items()}
 
-    def _placed(self) -> Iterator[Conversation]:
+    def _placed(self) -> Iterator[CountedConversation]:
         scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
         for row in self.transcripts:
             for configuration, name in self.slots[row.script_hash]:
-                yield Conversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
+                yield CountedConversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
 
 
 def results_of(

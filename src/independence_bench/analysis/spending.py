@@ -15,7 +15,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
 from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
@@ -47,7 +47,7 @@ def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost
     judgements = judging_tries(connection)
     keys = stored_results.reply_keys(connection, results.slots)
     given, bought = _judgements(connection, board, results)
-    played: dict[str, list[Conversation]] = defaultdict(list)
+    played: dict[str, list[CountedConversation]] = defaultdict(list)
     for one in results.conversations:
         played[one.row.subject_hash].append(one)
     found = {}

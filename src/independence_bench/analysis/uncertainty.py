@@ -19,7 +19,7 @@ import numpy as np
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
 from independence_bench.analysis.statistics.intervals import Floats, Interval, Limits
-from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, panel
+from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
@@ -210,7 +210,7 @@ def measure_board(
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
             measured = measure(design, counting)
-            noise = judge_noise(panel(design.weights, of_judges), measured.mean) if by_judge else None
+            noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
             measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
     return BoardUncertainty(protocol, measures, max(len(by_judge), 1))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from independence_bench.judging.embedded.table import JudgedWords, Table
+from independence_bench.judging.embedded.table import JudgedWords, WeightTable
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.report.format import plural, scale
@@ -36,7 +36,7 @@ def command(path: str) -> None:
 
 def _foreign(protocol: Protocol) -> list[str]:
     """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark everything."""
-    table, nothing = Table.load(), JudgedWords("", "", "")
+    table, nothing = WeightTable.load(), JudgedWords("", "", "")
     foreign = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:

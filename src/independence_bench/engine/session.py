@@ -17,7 +17,7 @@ from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
-from independence_bench.judging.embedded.table import Table
+from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client, read_key
@@ -97,7 +97,7 @@ async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str
         subjects, left_out = await _resolve_all(options, clients)
         judge: Judge | None = None
         if options.judge == TABLE_JUDGE:
-            judge = TableJudge(Table.load())
+            judge = TableJudge(WeightTable.load())
         elif judge_spec is not None:
             judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(
@@ -136,7 +136,7 @@ async def open_judge(options: RunOptions) -> AsyncIterator[tuple[Judge, dict[str
     Raises EndpointUnusable where a key is missing or nothing answers.
     """
     if options.judge == TABLE_JUDGE:
-        yield TableJudge(Table.load()), {}
+        yield TableJudge(WeightTable.load()), {}
         return
     spec = judge_of(options)
     async with _clients({spec.endpoint}, options) as clients:

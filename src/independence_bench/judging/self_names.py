@@ -55,11 +55,6 @@ def final_choice(text: str, before: Choice) -> Choice:
     return Choice(name, gender, name_state, gender_state)
 
 
-def same_name(one: str, other: str) -> bool:
-    """Whether two names are one, however they are written."""
-    return one.casefold().split() == other.casefold().split()
-
-
 # ---------------------------------------------------------------- the words
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.audit.audit import Audit, Finding, IndexChange
+from independence_bench.analysis.audit.audit import AuditReport, Finding, IndexChange
 from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.protocol.definition import Protocol
@@ -21,13 +21,13 @@ SHOWN = 5  # places of a finding, and rows that it moves
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def chosen(audit: Audit, lowest: Severity) -> tuple[Finding, ...]:
+def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     """The findings of severity *lowest* or worse."""
     wanted = SEVERITIES[: SEVERITIES.index(lowest) + 1]
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: Audit, lowest: Severity = "note") -> Iterator[Block]:
+def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]:
     """A summary, then each finding with its first places and how to see them."""
     findings = chosen(audit, lowest)
     yield Title(("Audit of protocol ", Words(audit.protocol.called)))
@@ -117,7 +117,7 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 # ---------------------------------------------------------------- for programs
 
 
-def audit_json(audit: Audit, lowest: Severity = "note") -> str:
+def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
     """All of it, in ASCII, so that a terminal obeys nothing in it. Absent is null."""
     shown = {
         "protocol": {"name": audit.protocol.name, "hash": audit.protocol.hash},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from independence_bench.judging.embedded.table import Table, find_phrases
+from independence_bench.judging.embedded.table import WeightTable, find_phrases
 from independence_bench.judging.embedded.table_judge import evidence_of
 from independence_bench.judging.review_flags import Flag, flags_of
 from independence_bench.models.local import is_table_judge
@@ -106,7 +106,7 @@ def embedded_reading(catalog: Catalog, case: StoredConversation) -> Embedded | N
     judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
     if len(judged) < len(scenario.judged):
         return None
-    table = catalog.kept("table", Table.load)
+    table = catalog.kept("table", WeightTable.load)
     evidence = evidence_of(case.transcript, scenario)
     marks = []
     for mark in scenario.marks:

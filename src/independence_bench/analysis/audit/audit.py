@@ -57,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditReport:
     """What was found, the worst first, and what was read for it."""
 
     protocol: Protocol
@@ -74,7 +74,7 @@ class Audit:
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
-def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audit:
+def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
     """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError."""
     evidence = gather(store, protocol, rules)
     findings = []
@@ -82,7 +82,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> Audit:
         if places := tuple(kind.find(evidence)):
             effects = tuple(_effects(evidence, places)) if kind.runs else ()
             findings.append(Finding(kind, places, effects))
-    return Audit(
+    return AuditReport(
         protocol,
         rules.name,
         tuple(findings),

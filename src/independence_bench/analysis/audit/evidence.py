@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
 from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.analysis.results import Conversation, Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
@@ -123,7 +123,7 @@ def _conversations(
 ) -> Iterable[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
-    counted: dict[str, list[Conversation]] = defaultdict(list)
+    counted: dict[str, list[CountedConversation]] = defaultdict(list)
     for one in (one for results in every for one in results.conversations):
         counted[one.row.id].append(one)
     for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):

@@ -46,16 +46,16 @@ class Composite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class _PointCells:
     """Shares of points; subjects are the first axis."""
 
     mean: Floats  # (subjects, scenarios, judges), over runs
     runs: Floats  # (subjects, scenarios): how many
     spread: Floats  # (subjects, scenarios, judges, judges): covariances over runs; nan for a single run
 
-    def without(self, subject: int) -> _Cells:
+    def without(self, subject: int) -> _PointCells:
         """Those of all others."""
-        return _Cells(*(np.delete(values, subject, axis=0) for values in (self.mean, self.runs, self.spread)))
+        return _PointCells(*(np.delete(values, subject, axis=0) for values in (self.mean, self.runs, self.spread)))
 
 
 def composite_components(
@@ -74,7 +74,7 @@ def composite_components(
     return replace(_composite(cells, weights, members), left_out=tuple(left_out))
 
 
-def _composite(cells: _Cells, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
+def _composite(cells: _PointCells, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
     """*members*: the scenarios of each stratum."""
     subjects, _, judges = cells.mean.shape
     names = SEVERAL_JUDGES if judges > 1 else ONE_JUDGE
@@ -92,7 +92,7 @@ def _composite(cells: _Cells, points: Floats, members: Sequence[npt.NDArray[np.i
     return Composite(estimates, within)
 
 
-def _cells(shares: Floats) -> _Cells:
+def _cells(shares: Floats) -> _PointCells:
     there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
     runs = there.sum(axis=2).astype(np.float64)
     if not runs.all():
@@ -100,10 +100,10 @@ def _cells(shares: Floats) -> _Cells:
     mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]
     off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
     products = np.einsum("psrh,psrg->pshg", off, off)
-    return _Cells(mean, runs, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
+    return _PointCells(mean, runs, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
 
 
-def _tables(cells: _Cells) -> dict[str, Floats]:
+def _tables(cells: _PointCells) -> dict[str, Floats]:
     """Component -> what it comes to between two scenarios, (scenarios, scenarios); nan where that is not known.
 
     "p", "h" and "ph" hold themselves off the diagonal, and on it themselves with what they are in that scenario alone
@@ -150,7 +150,7 @@ def _shared(mean: Floats) -> dict[str, Floats]:
     }
 
 
-def _over_runs(cells: _Cells, judges: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _over_runs(cells: _PointCells, judges: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """(the covariance over runs of one conversation, that of a mean over the runs that were played), as diagonals.
 
     Means over subjects, and over the pairs of *judges* (judges, judges). Who was played once is taken to vary as the

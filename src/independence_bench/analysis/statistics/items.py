@@ -81,8 +81,8 @@ def item_rest(item: Floats, total: Floats) -> float | None:
     return float(np.clip(a @ b / sqrt(float(a @ a) * float(b @ b)), -1.0, 1.0))
 
 
-def fisher_interval(correlation: float, subjects: int, level: float = LEVEL) -> Interval | None:
-    """Where a correlation lies at *level*: tanh(atanh r -+ q / sqrt(n - 3)), q being the normal quantile.
+def fisher_interval(correlation: float, subjects: int) -> Interval | None:
+    """Where a correlation lies at 95 %: tanh(atanh r -+ q / sqrt(n - 3)), q being the normal quantile.
 
     R. A. Fisher, On the "probable error" of a coefficient of correlation deduced from a small sample, Metron 1, 1921,
     3-32. Exact for pairs that are jointly normal; scores that pile up at an end are not, so it is an approximation.
@@ -90,25 +90,25 @@ def fisher_interval(correlation: float, subjects: int, level: float = LEVEL) -> 
     """
     if subjects < FEWEST_SAMPLED or abs(correlation) > 1 - SAME:
         return None
-    half = NormalDist().inv_cdf((1 + level) / 2) / sqrt(subjects - 3)
+    half = NormalDist().inv_cdf((1 + LEVEL) / 2) / sqrt(subjects - 3)
     middle = atanh(correlation)
     return Interval(tanh(middle - half), tanh(middle + half))
 
 
-def beyond_chance(correlation: float, subjects: int, looked_at: int = 1, level: float = LEVEL) -> bool:
+def beyond_chance(correlation: float, subjects: int, looked_at: int = 1) -> bool:
     """Whether *correlation* is further below 0 than chance explains, it being one of so many that were looked at.
 
     One-sided, t = r sqrt((n - 2) / (1 - r^2)) against Student's t with n - 2 (exact where nothing is connected and the
     pairs are normal; Fisher's z says it too often this far out). The level is divided by *looked_at* (Bonferroni), so
-    that then at most 1 - *level* of all reports say this of any item. False for fewer than `FEWEST_SAMPLED` subjects.
+    that then at most 5 % of all reports say this of any item. False for fewer than `FEWEST_SAMPLED` subjects.
     """
     if subjects < FEWEST_SAMPLED:
         return False
     errors = correlation * sqrt((subjects - 2) / max(1 - correlation**2, SAME))
-    return errors < -float(t_quantile(1 - 2 * (1 - level) / max(looked_at, 1), subjects - 2))
+    return errors < -float(t_quantile(1 - 2 * (1 - LEVEL) / max(looked_at, 1), subjects - 2))
 
 
-def variance_share(item: Floats, total: Floats, level: float = LEVEL) -> Share | None:
+def variance_share(item: Floats, total: Floats) -> Share | None:
     """What *item*, one of the summands of *total*, carries of its variance: cov(item, total) / var(total).
 
     As the total is the sum of its items, the shares of all of them add up to 1 (the covariance decomposition of a sum;
@@ -127,7 +127,7 @@ def variance_share(item: Floats, total: Floats, level: float = LEVEL) -> Share |
     if item.size < FEWEST_SAMPLED:
         return Share(slope, None, explained)
     left = a - slope * b
-    half = float(t_quantile(level, item.size - 2)) * sqrt(float(left @ left) / (item.size - 2) / float(b @ b))
+    half = float(t_quantile(LEVEL, item.size - 2)) * sqrt(float(left @ left) / (item.size - 2) / float(b @ b))
     return Share(slope, Interval(slope - half, slope + half), explained)
 
 

@@ -24,7 +24,7 @@ SAME = 1e-9  # what differs by less is rounding
 ALMOST_ONE = 1 - SAME
 
 
-def jackknife_interval(estimate: float, without: Sequence[float | None], level: float = LEVEL) -> Interval | None:
+def jackknife_interval(estimate: float, without: Sequence[float | None]) -> Interval | None:
     """*estimate*, in (-1, 1), from what it is *without* each of the n subjects.
 
     tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's with n - 1 degrees of freedom. On
@@ -37,11 +37,11 @@ def jackknife_interval(estimate: float, without: Sequence[float | None], level: 
     error = jackknife([atanh(value) for value in there])
     if error is None or error < SAME:
         return None
-    half, middle = float(t_quantile(level, len(there) - 1)) * error, atanh(estimate)
+    half, middle = float(t_quantile(LEVEL, len(there) - 1)) * error, atanh(estimate)
     return Interval(tanh(middle - half), tanh(middle + half))
 
 
-def rank_correlation_interval(one: Sequence[float], other: Sequence[float], level: float = LEVEL) -> Interval | None:
+def rank_correlation_interval(one: Sequence[float], other: Sequence[float]) -> Interval | None:
     """Where Spearman's rank correlation of subjects lies; None for fewer than `FEWEST_RANKED`, and at 1 or -1."""
     estimate = rank_correlation(one, other)
     if estimate is None or len(one) < FEWEST_RANKED:
@@ -50,11 +50,11 @@ def rank_correlation_interval(one: Sequence[float], other: Sequence[float], leve
         rank_correlation([*one[:left], *one[left + 1 :]], [*other[:left], *other[left + 1 :]])
         for left in range(len(one))
     ]
-    return jackknife_interval(estimate, without, level)
+    return jackknife_interval(estimate, without)
 
 
 def alpha_interval(
-    marks: Sequence[Sequence[float | None]], subjects: Sequence[str], estimate: float | None, level: float = LEVEL
+    marks: Sequence[Sequence[float | None]], subjects: Sequence[str], estimate: float | None
 ) -> Interval | None:
     """Where Krippendorff's alpha, *estimate*, of *marks* (a row for each judge, a column for each conversation) lies.
 
@@ -62,7 +62,7 @@ def alpha_interval(
     """
     if estimate is None or len(set(subjects)) < FEWEST_MARKED:
         return None
-    return jackknife_interval(estimate, alphas_without(marks, subjects), level)
+    return jackknife_interval(estimate, alphas_without(marks, subjects))
 
 
 def alphas_without(marks: Sequence[Sequence[float | None]], subjects: Sequence[str]) -> list[float | None]:

@@ -26,7 +26,7 @@ Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class JuryMarks:
     """What the judges of a jury gave each subject."""
 
     apart: Floats  # [subjects, judges, judges]: the first's score minus the second's, over what both of them marked
@@ -34,19 +34,12 @@ class Panel:
     voices: Floats  # [subjects, judges]: what part of the jury's score the judge's marks make up; the sum is 1
 
 
-def panel(weights: Floats, subjects: Sequence[Floats]) -> Panel:
+def jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
     """From *weights* [dimensions, transcripts], their sum 1, and the judges' shares of each of *subjects*.
 
     These are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
     """
-    return Panel(*(np.array(part) for part in zip(*(_of_one(weights, one) for one in subjects), strict=True)))
-
-
-def whole_panel(scores: Floats) -> Panel:
-    """Of a jury that lacks no mark, from its judges' *scores* [subjects, judges]."""
-    judges = scores.shape[1]
-    apart = scores[:, :, None] - scores[:, None, :]
-    return Panel(apart, np.ones_like(apart), np.full_like(scores, 1 / max(judges, 1)))
+    return JuryMarks(*(np.array(part) for part in zip(*(_of_one(weights, one) for one in subjects), strict=True)))
 
 
 def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
@@ -71,7 +64,7 @@ class JudgeNoise:
     room: float = 0.0  # the subjects' average mean x (1 - mean); 0: not known, the same is added to every score
 
 
-def judge_noise(of: Panel, means: Floats | None = None) -> JudgeNoise | None:
+def judge_noise(of: JuryMarks, means: Floats | None = None) -> JudgeNoise | None:
     """How unlike the judges of a jury are; *means* [subjects]: the jury's scores, in [0, 1].
 
     For judges g and h let d_j be how far they are apart on subject j, over the part p_j of its score that both marked.

@@ -41,7 +41,7 @@ def linear_limits(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
     return Interval(total - below, total + above)
 
 
-def effect_interval(scores: Floats, weights: Sequence[float], level: float = LEVEL) -> Interval | None:
+def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None:
     """The mean over subjects of a contrast, *weights* on their *scores* [subjects, len(weights)] in [0, 1].
 
     The subjects are a sample of those that might have been tested; what is scored stays as it is. At an end of the
@@ -64,7 +64,7 @@ def effect_interval(scores: Floats, weights: Sequence[float], level: float = LEV
     degrees = subjects - 1
     measured = variance / room if room > 0 else 0.0
     dispersion = (BELIEVED_SUBJECTS * BELIEVED + degrees * measured) / (BELIEVED_SUBJECTS + degrees)
-    critical = t_quantile(level, BELIEVED_SUBJECTS + degrees)
+    critical = t_quantile(LEVEL, BELIEVED_SUBJECTS + degrees)
     low, high = score_limits(means, dispersion / subjects, critical)
     return linear_limits(
         [

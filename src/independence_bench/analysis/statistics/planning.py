@@ -89,20 +89,20 @@ def seen_apart(expected: Expected, mean: float, runs: int, level: float = interv
     return None if scores is None else float(intervals.smallest_seen(scores, scores, level)[0])
 
 
-def runs_for_width(expected: Expected, mean: float, width: float, most: int = MOST_RUNS) -> int | None:
+def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     """The fewest runs after which the interval around *mean* is expected to be no wider than *width*, both in [0, 1].
 
-    None where *most* do not do it.
+    None where `MOST_RUNS` do not do it.
     """
     few, many = 0, 1
     while not _narrow(expected, mean, many, width):
         few, many = many, 2 * many
-        if few >= most:
+        if few >= MOST_RUNS:
             return None
     while many - few > 1:  # the width falls with every run
         middle = (few + many) // 2
         few, many = (few, middle) if _narrow(expected, mean, middle, width) else (middle, many)
-    return many if many <= most else None
+    return many if many <= MOST_RUNS else None
 
 
 def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float]) -> intervals.Scores:

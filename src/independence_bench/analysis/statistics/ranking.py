@@ -57,14 +57,14 @@ def holm(p_values: Floats, level: float = LEVEL) -> Bools:
     return rejected
 
 
-def standings(indices: Sequence[float], pairs: Floats, level: float = LEVEL) -> list[Standing]:
+def standings(indices: Sequence[float], pairs: Floats) -> list[Standing]:
     """The standing of each subject, from its index and the p-values of all *pairs*, in the order of `pairs_of`.
 
     A rank lies between 1 + (those that are better) and n - (those that are worse), of which certain ones are counted.
     """
     number = len(indices)
     first, second = pairs_of(number)
-    apart = holm(pairs, level)
+    apart = holm(pairs)
     better = np.zeros((number, number), dtype=np.bool_)  # [i, j]: i is better than j
     higher = np.asarray(indices, dtype=np.float64)
     ahead = higher[first] > higher[second]

@@ -82,16 +82,14 @@ def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) 
     return WidthLook(now, then, narrow, hopeless, order[on[order]])
 
 
-def look_at_ranking(
-    measured: Measured, may_play: Bools, most: int, looks: int | None = None, share: float = NEXT_TO_BEST
-) -> RankLook:
+def look_at_ranking(measured: Measured, may_play: Bools, most: int, looks: int | None = None) -> RankLook:
     """Whose next run settles most in the ranking.
 
     A pair is settled where it is apart by Holm's procedure at the level of one of so many *looks* (None: as many as
     there are numbers of runs from `FEWEST` to *most*). It is given up where it would not be apart with *most* runs of
     both if the gap and the dispersions stay what they are. What a run of one side brings to an open pair is the share
     of the evidence that is lacking: (log p now - log p then)/(log p now - log bound), at most 1, where *bound* is that
-    of the pair which Holm's procedure comes to next. Whoever gains at least *share* of the most plays on.
+    of the pair which Holm's procedure comes to next. Whoever gains at least `NEXT_TO_BEST` of the most plays on.
     """
     number = len(measured.mean)
     level = level_of_a_look(looks or max(most - FEWEST + 1, 1))
@@ -117,16 +115,16 @@ def look_at_ranking(
             brought = np.clip((np.log(p_now) - np.log(p)) / np.where(open_, lacking, 1.0), 0.0, 1.0)
             np.add.at(gain, side, np.where(open_ & playing[side], brought, 0.0))
     order = np.argsort(-gain, kind="stable")
-    chosen = (gain > 0) & (gain >= share * gain.max(initial=0.0))
+    chosen = (gain > 0) & (gain >= NEXT_TO_BEST * gain.max(initial=0.0))
     return RankLook(apart, ~apart & ~open_, open_, gain, order[chosen[order]])
 
 
-def runs_needed(measured: Measured, width: float, most: int = MOST_RUNS) -> list[int | None]:
+def runs_needed(measured: Measured, width: float) -> list[int | None]:
     """For each subject the fewest runs after which its interval is expected to be no wider than *width*, in [0, 1].
 
-    None where *most* would not do it.
+    None where `MOST_RUNS` would not do it.
     """
-    few, many = np.zeros(len(measured.mean)), np.full(len(measured.mean), float(most))
+    few, many = np.zeros(len(measured.mean)), np.full(len(measured.mean), float(MOST_RUNS))
     reached = _widths(after(measured, many)) <= width
     while (many - few).max() > 1:  # the width falls with every run
         middle = np.ceil((few + many) / 2)

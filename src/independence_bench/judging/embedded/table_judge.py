@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.table import READER, JudgedWords, Table
+from independence_bench.judging.embedded.table import READER, JudgedWords, WeightTable
 from independence_bench.judging.judge import JudgeCalls
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
@@ -24,7 +24,7 @@ from independence_bench.store.results import Judgement
 class TableJudge:
     """Marks by the shipped table."""
 
-    table: Table
+    table: WeightTable
 
     @property
     def label(self) -> str:
