@@ -65,31 +65,31 @@ def test_the_index_that_is_measured_is_the_index_that_is_scored(
 ) -> None:
     """Index and every dimension, the mean over runs, of one configuration or of several pooled."""
     subjects = board(protocol, configurations, (1, 3, 5), (0.3, 0.6, 0.9), seed=7)
-    sureness = measure_board(protocol, configurations, subjects)
+    uncertainty = measure_board(protocol, configurations, subjects)
 
     for number, marks in enumerate(subjects):
         scored = [score_run(protocol, configurations, slots) for slots in marks.values()]
         indices = [run.index for run in scored]
         assert None not in indices
-        of_index = sureness.measures[INDEX]
+        of_index = uncertainty.measures[INDEX]
         assert of_index.measured.mean[number] * of_index.unit == pytest.approx(np.mean(indices))  # type: ignore[arg-type]
         for dimension in protocol.dimensions:
             of_runs = [run.dimensions[dimension.name] for run in scored]
-            of_one = sureness.measures[dimension.name].measured
+            of_one = uncertainty.measures[dimension.name].measured
             assert of_one.mean[number] == pytest.approx(np.mean(of_runs))  # type: ignore[arg-type]
 
 
 def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
     """The index in [0, 100], dimensions in [0, 1]; another test is never surer than the same one with many runs."""
     subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
-    sureness = measure_board(V2, V2.configurations, subjects)
+    uncertainty = measure_board(V2, V2.configurations, subjects)
 
-    assert sureness.unsaid() == ()
-    for number, certainty in enumerate(sureness.certainties()):
-        of_all = {INDEX: certainty.index, **certainty.dimensions}
-        for name, uncertainty in of_all.items():
-            one = sureness.measures[name]
-            for interval in (uncertainty.again, uncertainty.another):
+    assert uncertainty.unsaid() == ()
+    for number, of_row in enumerate(uncertainty.of_subjects()):
+        of_all = {INDEX: of_row.index, **of_row.dimensions}
+        for name, of_score in of_all.items():
+            one = uncertainty.measures[name]
+            for interval in (of_score.again, of_score.another):
                 assert interval is not None
                 assert 0 <= interval.low < interval.high <= one.unit
                 assert interval.holds(float(one.measured.mean[number]) * one.unit)
@@ -98,7 +98,7 @@ def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
 def test_the_best_is_certain_when_it_is_far_ahead() -> None:
     """And those behind, who are alike, share their ranks by both questions."""
     subjects = board(V2, V2.configurations, (5, 5, 5), (0.98, 0.4, 0.4), seed=2)
-    best, *others = measure_board(V2, V2.configurations, subjects).certainties()
+    best, *others = measure_board(V2, V2.configurations, subjects).of_subjects()
 
     assert best.standing is not None
     assert (best.standing.rank_low, best.standing.rank_high, best.standing.tied_with_best) == (1, 1, True)
@@ -110,52 +110,52 @@ def test_the_best_is_certain_when_it_is_far_ahead() -> None:
 
 def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     """Nothing says how runs vary; the scenarios still say how another test might turn out."""
-    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
-    certainty, _ = sureness.certainties()
+    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
+    uncertainty, _ = uncertainty.of_subjects()
 
-    assert certainty.index.again is None
-    assert certainty.standing is None
-    assert certainty.index.another is not None
-    (why,) = sureness.unsaid()
+    assert uncertainty.index.again is None
+    assert uncertainty.standing is None
+    assert uncertainty.index.another is not None
+    (why,) = uncertainty.unsaid()
     assert "no subject has two runs" in why
 
 
 def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_why() -> None:
     """In lite, drift is marked in the negotiation only, and it counts."""
-    sureness = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
-    certainty, _ = sureness.certainties()
+    uncertainty = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
+    uncertainty, _ = uncertainty.of_subjects()
 
-    assert certainty.index.again is not None
-    assert certainty.index.another is None
-    assert certainty.standing_another is None
-    assert certainty.dimensions["resistance"].another is not None
-    (why,) = sureness.unsaid()
+    assert uncertainty.index.again is not None
+    assert uncertainty.index.another is None
+    assert uncertainty.standing_another is None
+    assert uncertainty.dimensions["resistance"].another is not None
+    (why,) = uncertainty.unsaid()
     assert "low drift" in why
     assert "single scenario" in why
 
 
 def test_one_subject_alone_has_intervals_of_its_own() -> None:
     """Five runs of it are enough; it is the first of one."""
-    (certainty,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).certainties()
+    (uncertainty,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).of_subjects()
 
-    assert certainty.index.again is not None
-    assert certainty.index.another is not None
-    assert certainty.standing is not None
-    assert certainty.standing.certain
+    assert uncertainty.index.again is not None
+    assert uncertainty.index.another is not None
+    assert uncertainty.standing is not None
+    assert uncertainty.standing.certain
 
 
 def test_perfect_marks_throughout_are_not_certainty() -> None:
     """Two subjects with nothing but the highest marks: not apart, and below 100 at the low end."""
-    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
-    first, second = sureness.certainties()
+    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
+    first, second = uncertainty.of_subjects()
 
-    for certainty in (first, second):
-        assert certainty.index.again is not None
-        assert certainty.index.again.high == pytest.approx(100)
-        assert certainty.index.again.low < 99.9
-        assert certainty.standing is not None
-        assert (certainty.standing.rank_low, certainty.standing.rank_high) == (1, 2)
-    apart = sureness.apart(INDEX, 0, 1)
+    for uncertainty in (first, second):
+        assert uncertainty.index.again is not None
+        assert uncertainty.index.again.high == pytest.approx(100)
+        assert uncertainty.index.again.low < 99.9
+        assert uncertainty.standing is not None
+        assert (uncertainty.standing.rank_low, uncertainty.standing.rank_high) == (1, 2)
+    apart = uncertainty.apart(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
     assert apart.seen_again is not None
     assert apart.seen_again > 0.1
@@ -163,17 +163,17 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
 
 def test_nobody_is_measured_without_subjects() -> None:
     """An empty board has nothing to say, and no reason to give."""
-    sureness = measure_board(V2, V2.configurations, [])
+    uncertainty = measure_board(V2, V2.configurations, [])
 
-    assert sureness.certainties() == []
-    assert sureness.unsaid() == ()
+    assert uncertainty.of_subjects() == []
+    assert uncertainty.unsaid() == ()
 
 
 def test_a_difference_the_other_way_round() -> None:
     """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the same."""
-    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
+    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
     for score in (INDEX, "resistance"):
-        there, back = sureness.apart(score, 0, 1), sureness.apart(score, 1, 0)
+        there, back = uncertainty.apart(score, 0, 1), uncertainty.apart(score, 1, 0)
         assert there.difference == pytest.approx(-back.difference)
         for one, other in (
             (there.uncertainty.again, back.uncertainty.again),
@@ -211,7 +211,7 @@ def test_several_judges_widen_and_one_does_not() -> None:
     together = measure_board(V2, V2.configurations, jury, [strict, mild])
 
     assert (alone.judges, together.judges) == (1, 2)
-    for plain, judged in zip(alone.certainties(), together.certainties(), strict=True):
+    for plain, judged in zip(alone.of_subjects(), together.of_subjects(), strict=True):
         for question in ("again", "another"):
             narrow, wide = getattr(plain.index, question), getattr(judged.index, question)
             assert wide.low < narrow.low
@@ -264,8 +264,8 @@ def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index(
     ]
 
     for one, other in zip(
-        measure_board(V1, V1.configurations, lacking).certainties(),
-        measure_board(V1, V1.configurations, whole).certainties(),
+        measure_board(V1, V1.configurations, lacking).of_subjects(),
+        measure_board(V1, V1.configurations, whole).of_subjects(),
         strict=True,
     ):
         assert one.index == other.index
@@ -293,22 +293,22 @@ def shifted(levels: Sequence[float]) -> RunMarks:
 
 def test_a_board_says_whether_its_runs_are_independent() -> None:
     """The ratio with its p; marks are drawn one by one, so it is near 1."""
-    sureness = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
+    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
 
-    found = sureness.runs_together()
+    found = uncertainty.runs_together()
     assert found is not None
     assert found.ratio == pytest.approx(1, abs=0.5)
-    (ratio,) = sureness.of_runs()
+    (ratio,) = uncertainty.of_runs()
     assert f"vary {found.ratio:.2f} times" in ratio
     assert "(8 subjects, p = " in ratio
 
 
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
     """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
-    sureness = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
+    uncertainty = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
 
-    assert [one.index.again for one in sureness.certainties()] == [None] * 6
-    assert [one.standing for one in sureness.certainties()] == [None] * 6
-    assert all(one.index.another for one in sureness.certainties())
-    assert [reason for reason in sureness.unsaid() if "whole runs are shifted" in reason]
-    assert "something shifts whole runs" in sureness.of_runs()[0]
+    assert [one.index.again for one in uncertainty.of_subjects()] == [None] * 6
+    assert [one.standing for one in uncertainty.of_subjects()] == [None] * 6
+    assert all(one.index.another for one in uncertainty.of_subjects())
+    assert [reason for reason in uncertainty.unsaid() if "whole runs are shifted" in reason]
+    assert "something shifts whole runs" in uncertainty.of_runs()[0]

@@ -74,22 +74,22 @@ def board_of(protocol: Protocol, *rows: Row) -> Board:
     """A board of them, measured together."""
     ranked = sorted((row for row in rows if row.score.index is not None), key=lambda row: -(row.score.index or 0))
     marks = [row.marks for row in ranked]
-    sureness = measure_board(protocol, protocol.configurations, marks)
+    whole_board = measure_board(protocol, protocol.configurations, marks)
     by_configuration = {one: measure_board(protocol, (one,), marks) for one in ranked[0].by_configuration}
-    apart = {one: of.certainties() for one, of in by_configuration.items()}
+    apart = {one: of.of_subjects() for one, of in by_configuration.items()}
     sure = [
         replace(
             row,
             rank=place + 1,
-            certainty=certainty,
-            certainty_by_configuration={one: of[place].index for one, of in apart.items()},
+            uncertainty=uncertainty,
+            uncertainty_by_configuration={one: of[place].index for one, of in apart.items()},
         )
-        for place, (row, certainty) in enumerate(zip(ranked, sureness.certainties(), strict=True))
+        for place, (row, uncertainty) in enumerate(zip(ranked, whole_board.of_subjects(), strict=True))
     ]
     incomplete = tuple(row for row in rows if row.score.index is None)
     configurations = protocol.configurations
-    found = Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, sureness=sureness)
-    return replace(found, sureness_by_configuration=by_configuration)
+    found = Board(protocol, configurations, "judge/a", False, tuple(sure), incomplete, uncertainty=whole_board)
+    return replace(found, uncertainty_by_configuration=by_configuration)
 
 
 def simulated(runs: int = 4) -> Board:
@@ -334,8 +334,8 @@ def test_points_for_a_dollar_have_the_indexs_interval() -> None:
 
     (price, *_) = price_indices([row], {row.subject.hash: SubjectCost(1.5, 0.5)})
 
-    assert row.certainty.index.again is not None
-    assert price.uncertainty.again == row.certainty.index.again.scaled(2)
+    assert row.uncertainty.index.again is not None
+    assert price.uncertainty.again == row.uncertainty.index.again.scaled(2)
     assert price_indices([row], {})[0].uncertainty.again is None
 
 
@@ -371,7 +371,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
     strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
     parts = []
     for weight, at in ((1.0, strong), (-1.0, neutral)):
-        index, interval = row.by_configuration[at].index, row.certainty_by_configuration[at].again
+        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
         assert index is not None
         assert interval is not None
         parts.append((weight, index, interval))
@@ -538,7 +538,7 @@ def test_why_a_change_has_no_interval_is_said() -> None:
         "no interval: it is not ranked in neutral/tool_role, and only who is ranked is measured",
     )
 
-    theirs = [replace(board, sureness=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
+    theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
     assert configuration_differences(strong, neutral).unsaid == (NOT_OURS,)
@@ -551,8 +551,8 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
     for board in plain:
         (row,) = board.ranked
         judges = [[exactly(replace(V2, configurations=board.configurations), share)] for share in (0.2, 0.95)]
-        sureness = measure_board(V2, board.configurations, [row.marks], judges)
-        together.append(replace(board, sureness=sureness))
+        uncertainty = measure_board(V2, board.configurations, [row.marks], judges)
+        together.append(replace(board, uncertainty=uncertainty))
 
     one, two = (
         configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.again

@@ -599,7 +599,7 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
 
     assert_fits(text)
     (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
-    shown_interval = between(made.boards()[0].ranked[0].certainty.index.again)
+    shown_interval = between(made.boards()[0].ranked[0].uncertainty.index.again)
     assert line.split() == [
         "1", "scripted:openai/nano@none-t0.7", "73.8", shown_interval, "–", "2", "60", "73", "80", "0%", "0%"
     ]  # fmt: skip

@@ -155,7 +155,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     assert head[:7] == ["#", "Subject", "Index", "Again", "Another", "Ties", "Runs"]
     assert head[7:] == ["Own voice (20)", "Low drift (30)", "Resistance (50)"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
-        again, standing = r.certainty.index.again, r.certainty.standing
+        again, standing = r.uncertainty.index.again, r.uncertainty.standing
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
         assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
         assert row[2:5] == [f"{r.score.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]

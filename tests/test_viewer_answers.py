@@ -101,7 +101,7 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
     for row, other in zip(board["rows"], shown.ranked, strict=True):
         assert row["rank"] == other.rank
         assert row["index"]["value"] == pytest.approx(other.score.index)
-        again = other.certainty.index.again
+        again = other.uncertainty.index.again
         assert again is not None
         ends = row["index"]["uncertainty"]["again"]
         assert (ends["low"], ends["high"], ends["shown"]) == (
@@ -110,8 +110,8 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
             between(again),
         )
         assert row["index"]["shown"] == number(other.score.index, 1)
-        assert other.certainty.standing is not None
-        assert row["standing"]["groups"] == other.certainty.standing.groups
+        assert other.uncertainty.standing is not None
+        assert row["standing"]["groups"] == other.uncertainty.standing.groups
         assert [one["value"] for one in row["dimensions"]] == pytest.approx(
             [100 * (other.score.dimensions[name["name"]] or 0) for name in board["dimensions"]]
         )

@@ -49,15 +49,15 @@ class ConfigurationScores:
         return len(self.board.configurations) > 1
 
     @property
-    def sureness(self) -> BoardUncertainty | None:
+    def uncertainty(self) -> BoardUncertainty | None:
         """How sure the scores in this configuration are; None where nothing says so."""
         board = self.board
-        return board.sureness_by_configuration.get(self.configuration) if self.pooled else board.sureness
+        return board.uncertainty_by_configuration.get(self.configuration) if self.pooled else board.uncertainty
 
     @property
     def shifted(self) -> bool:
         """Whether whole runs are shifted beyond what intervals were found to hold."""
-        measures = self.sureness.measures if self.sureness else {}
+        measures = self.uncertainty.measures if self.uncertainty else {}
         return bool(measures) and measures[INDEX].measured.run_effects.beyond
 
     @cached_property
@@ -66,15 +66,15 @@ class ConfigurationScores:
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
-        board, sureness = self.board, self.sureness
-        if sureness is None or not board.ranked or self.shifted:
+        board, uncertainty = self.board, self.uncertainty
+        if uncertainty is None or not board.ranked or self.shifted:
             return {}
         marks = [row.marks for row in board.ranked]
         alone = measure_scenarios(board.protocol, (self.configuration,), marks)
         found: dict[Compared, intervals.Scores] = {}
         for scenario, dimension in all_compared(board.protocol):
             name = dimension or INDEX
-            measure = sureness.measures[name] if scenario is None else alone[name, scenario]
+            measure = uncertainty.measures[name] if scenario is None else alone[name, scenario]
             scores = scores_again(measure.measured)
             if scores is None:
                 return {}
@@ -83,7 +83,7 @@ class ConfigurationScores:
 
     def unsaid(self, ranked: bool) -> str | None:
         """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
-        if self.board.sureness is None:
+        if self.board.uncertainty is None:
             return NOT_OURS
         if not ranked:
             return f"no interval: it is not ranked in {self.configuration}, and only who is ranked is measured"

@@ -151,7 +151,7 @@ def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> li
         )
         points, uncertainty = None, UNKNOWN
         if whole:
-            points, uncertainty = row.score.index / whole, row.certainty.index.scaled(1 / whole)
+            points, uncertainty = row.score.index / whole, row.uncertainty.index.scaled(1 / whole)
         prices.append(IndexPrice(row.label, row.score.index, replies, judging, whole, points, uncertainty))
     return sorted(prices, key=_dearness)
 

@@ -64,21 +64,21 @@ class SubjectComparison:
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
     """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
-    sureness, found = board.sureness, []
+    uncertainty, found = board.uncertainty, []
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     measures: Mapping[tuple[str, str], Measure] = {}
-    if sureness is not None:
+    if uncertainty is not None:
         measures = measure_scenarios(board.protocol, board.configurations, [row.marks for row in board.ranked])
     for first, second in pairs:
         whole, apart = pair_rows(board.protocol, board.configurations, first, second)
         one, other = numbers.get(first.subject.hash), numbers.get(second.subject.hash)
         index: ScoreDifference | None = None
         unsaid: tuple[str, ...] = ()
-        if sureness is not None and one is not None and other is not None:
-            index, unsaid = sureness.apart(INDEX, other, one), sureness.unsaid()
-            whole = [replace(p, apart=sureness.apart(p.dimension.name, other, one).in_percent()) for p in whole]
+        if uncertainty is not None and one is not None and other is not None:
+            index, unsaid = uncertainty.apart(INDEX, other, one), uncertainty.unsaid()
+            whole = [replace(p, apart=uncertainty.apart(p.dimension.name, other, one).in_percent()) for p in whole]
             apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
-        elif sureness is not None:
+        elif uncertainty is not None:
             unsaid = tuple(
                 f"no interval: {row.label} is incomplete, and only who is ranked is measured"
                 for row in (first, second)
@@ -92,9 +92,9 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
     """*first* minus *second* in *score*, INDEX or a dimension, in its own unit; None unless both are ranked."""
     places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
     one, other = places.get(first.subject.hash), places.get(second.subject.hash)
-    if board.sureness is None or one is None or other is None:
+    if board.uncertainty is None or one is None or other is None:
         return None
-    return board.sureness.apart(score, one, other)
+    return board.uncertainty.apart(score, one, other)
 
 
 def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:

@@ -130,7 +130,7 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
             labels.setdefault(row.subject.hash, row.label)
             there = indices.setdefault(row.subject.hash, {})
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
-            sure = row.certainty_by_configuration or {board.configurations[0]: row.certainty.index}
+            sure = row.uncertainty_by_configuration or {board.configurations[0]: row.uncertainty.index}
             there |= {
                 c: (score.index, sure.get(c, UNKNOWN).again)
                 for c, score in by_itself.items()

@@ -106,9 +106,9 @@ class Row:
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
     """Run -> slot -> the marks behind the scores."""
-    certainty: RowUncertainty = NO_UNCERTAINTY
+    uncertainty: RowUncertainty = NO_UNCERTAINTY
     """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
-    certainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
+    uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
@@ -132,8 +132,8 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
     rules: str = OWN.name  # by which marks became indices
-    sureness: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
-    sureness_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
+    uncertainty: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
+    uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
     judges: tuple[str, ...] = ()
@@ -294,15 +294,15 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     rows = board.ranked
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
-    sureness = measure_board(board.protocol, board.configurations, marks, judged)
+    whole = measure_board(board.protocol, board.configurations, marks, judged)
     pooled = board.configurations if len(board.configurations) > 1 else ()
-    by_configuration = {one: measure_board(board.protocol, (one,), marks, judged) for one in pooled}
-    apart = {one: of.certainties() for one, of in by_configuration.items()}
-    sure = [
-        replace(row, certainty=certainty, certainty_by_configuration={one: of[n].index for one, of in apart.items()})
-        for n, (row, certainty) in enumerate(zip(rows, sureness.certainties(), strict=True))
+    alone = {one: measure_board(board.protocol, (one,), marks, judged) for one in pooled}
+    apart = {one: of.of_subjects() for one, of in alone.items()}
+    ranked = [
+        replace(row, uncertainty=of_row, uncertainty_by_configuration={one: of[n].index for one, of in apart.items()})
+        for n, (row, of_row) in enumerate(zip(rows, whole.of_subjects(), strict=True))
     ]
-    return replace(board, ranked=tuple(sure), sureness=sureness, sureness_by_configuration=by_configuration)
+    return replace(board, ranked=tuple(ranked), uncertainty=whole, uncertainty_by_configuration=alone)
 
 
 def _row(

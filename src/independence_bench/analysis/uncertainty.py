@@ -100,7 +100,7 @@ class BoardUncertainty:
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
 
-    def certainties(self) -> list[RowUncertainty]:
+    def of_subjects(self) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured."""
         if not self.measures:
             return []

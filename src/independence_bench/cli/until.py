@@ -108,7 +108,7 @@ def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
     row = one.row
     if row is None or row.score.index is None:
         return "-", "-"
-    again = row.certainty.index.again
+    again = row.uncertainty.index.again
     if target.width is None:
         return f"{row.score.index:.1f}", ranks(row)
     return f"{row.score.index:.1f}", "-" if again is None else f"{again.width:.1f}"

@@ -160,15 +160,15 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     without = {
         one.hash: SubjectStatus(one, INCOMPLETE, begun.get(one.hash, 0), rows.get(one.hash)) for one in plan.subjects
     }
-    if board is None or board.sureness is None or not board.sureness.measures:
+    if board is None or board.uncertainty is None or not board.uncertainty.measures:
         return Assessment(tuple(without.values()), (), None)
-    measured = board.sureness.measures[INDEX].measured
+    measured = board.uncertainty.measures[INDEX].measured
     # the plan's own values: a stored subject does not know how it was asked for
     ours = [next((one for one in plan.subjects if one.hash == row.subject.hash), None) for row in board.ranked]
     look = _at_width if target.width is not None else _at_ranking
     subjects, chosen, open_pairs = look(board, measured, ours, target)
     known = without | {one.subject.hash: one for one in subjects}
-    mine = [row.certainty.index.again for row in board.ranked if row.subject.hash in without]
+    mine = [row.uncertainty.index.again for row in board.ranked if row.subject.hash in without]
     return Assessment(
         tuple(known[one.hash] for one in plan.subjects),
         tuple(subject for n in chosen if (subject := ours[n]) is not None),

@@ -44,8 +44,8 @@ def board_values(board: Board) -> dict[str, Any]:
         "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
-        "no_intervals_because": list(board.sureness.unsaid()) if board.sureness else [],
-        "runs_together": _together(board.sureness.runs_together() if board.sureness else None),
+        "no_intervals_because": list(board.uncertainty.unsaid()) if board.uncertainty else [],
+        "runs_together": _together(board.uncertainty.runs_together() if board.uncertainty else None),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
@@ -114,15 +114,15 @@ def _row(row: Row) -> dict[str, Any]:
         "label": row.label,
         "subject": row.subject.causes() | {"hash": row.subject.hash},
         "index": row.score.index,
-        "index_interval": _uncertainty(row.certainty.index),
-        "ranks": _standing(row.certainty.standing),
-        "ranks_another": _standing(row.certainty.standing_another),
+        "index_interval": _uncertainty(row.uncertainty.index),
+        "ranks": _standing(row.uncertainty.standing),
+        "ranks_another": _standing(row.uncertainty.standing_another),
         "excluded": row.excluded,
         "runs": row.score.runs,
         "standard_deviation": row.score.deviation,
         "made": _made(row.made),
         "dimensions": dict(row.score.dimensions),
-        "dimension_intervals": {name: _uncertainty(one) for name, one in row.certainty.dimensions.items()},
+        "dimension_intervals": {name: _uncertainty(one) for name, one in row.uncertainty.dimensions.items()},
         "means": dict(row.score.means),
         "run_scores": {
             str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
@@ -131,7 +131,7 @@ def _row(row: Row) -> dict[str, Any]:
         "by_configuration": {
             str(configuration): {
                 "index": score.index,
-                "index_interval": _uncertainty(row.certainty_by_configuration.get(configuration, UNKNOWN)),
+                "index_interval": _uncertainty(row.uncertainty_by_configuration.get(configuration, UNKNOWN)),
                 "standard_deviation": score.deviation,
             }
             for configuration, score in row.by_configuration.items()

@@ -56,9 +56,9 @@ def ranking(board: Board) -> Table:
     rows: list[Cells] = [
         (
             *(ranks(row), (Name(row.label), *(f" {sign}" for sign in [signs(row)] if sign)), _with_medal(row)),
-            *(Strong(number(row.score.index, 1)), between(row.certainty.index.again)),
-            *(between(row.certainty.index.another, 0), between(row.certainty.index.another)),
-            row.certainty.standing.groups if row.certainty.standing else "–",
+            *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
+            *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another)),
+            row.uncertainty.standing.groups if row.uncertainty.standing else "–",
             str(row.score.runs),
             *(number(None if (d := row.score.dimensions[one.name]) is None else 100 * d, 0) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
@@ -93,7 +93,7 @@ def _apart(board: Board) -> Table:
 
 
 def _with_interval(row: Row, configuration: Configuration) -> str:
-    sure = row.certainty_by_configuration.get(configuration)
+    sure = row.uncertainty_by_configuration.get(configuration)
     interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
     return f"  {number(row.by_configuration[configuration].index, 1)}{interval}"
 
@@ -181,7 +181,7 @@ def _details(board: Board, row: Row) -> Iterator[Block]:
 
 def _sure(row: Row) -> str:
     """How sure the numbers are; nothing where nothing is known of that."""
-    sure, standing = row.certainty, row.certainty.standing
+    sure, standing = row.uncertainty, row.uncertainty.standing
     said = [] if row.score.deviation is None else [f"standard deviation of the runs' indices {row.score.deviation:.1f}"]
     said += [
         f"{name}: index {between(index)}" + "".join(f", {d.replace('_', ' ')} {between(i)}" for d, i in inside if i)

@@ -25,7 +25,7 @@ def statement(found: SubjectComparison) -> str:
     for name, row in (("A", found.first), ("B", found.second)):
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
-    if found.board.sureness is None:
+    if found.board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.again is index.uncertainty.another is None:
         return "Nothing is known of how sure the difference is."

@@ -31,7 +31,7 @@ def made_by(board: Board) -> tuple[str, ...]:
 
 def ranks(row: Row) -> str:
     """The ranks that a ranked subject may have: 3, or 1–12; its place in the order where nothing is known of that."""
-    standing = row.certainty.standing
+    standing = row.uncertainty.standing
     if standing is None:
         return str(row.rank)
     return _from_to(standing)
@@ -43,38 +43,38 @@ def _from_to(standing: Standing) -> str:
 
 def medal(row: Row) -> str:
     """A medal that is earned: the rank is one number, and it is 1, 2 or 3; else nothing."""
-    standing = row.certainty.standing
+    standing = row.uncertainty.standing
     return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
 
 
 def tied(row: Row) -> str:
     """A sign where nobody is better for certain, though somebody else may be as good; else nothing."""
-    standing = row.certainty.standing
+    standing = row.uncertainty.standing
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
 
 def of_runs(board: Board) -> list[str]:
     """Whether the runs of the ranked are independent, and what their times leave open, a sentence each."""
-    said = [f"{one[0].upper()}{one[1:]}." for one in (board.sureness.of_runs() if board.sureness else ())]
+    said = [f"{one[0].upper()}{one[1:]}." for one in (board.uncertainty.of_runs() if board.uncertainty else ())]
     made = run_times_note([row.made for row in board.ranked if row.made])
     return [*said, made] if made else said
 
 
 def doubts(board: Board) -> list[str]:
     """What has to be said of a ranking's intervals and ranks, a sentence each; nothing where there are none."""
-    if board.sureness is None or not board.ranked:
+    if board.uncertainty is None or not board.ranked:
         return []
-    certainty = board.ranked[0].certainty
+    uncertainty = board.ranked[0].uncertainty
     said = []
-    if certainty.index != Uncertainty():
+    if uncertainty.index != Uncertainty():
         kinds = [
-            "again: the same test again, over very many runs" if certainty.index.again else "",
-            "another: another test like it, with other scenarios too" if certainty.index.another else "",
+            "again: the same test again, over very many runs" if uncertainty.index.again else "",
+            "another: another test like it, with other scenarios too" if uncertainty.index.another else "",
         ]
         said.append(f"95 % intervals of the index, {'; '.join(kind for kind in kinds if kind)}.")
-    said += [f"There is {reason}." for reason in board.sureness.unsaid()]
+    said += [f"There is {reason}." for reason in board.uncertainty.unsaid()]
     said += of_runs(board)
-    if certainty.standing is not None:
+    if uncertainty.standing is not None:
         said.append(
             "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %, "
             "on boards and runs as docs/statistics.md names."

@@ -76,8 +76,8 @@ class Resolution:
 
 def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
     """How the index is expected to vary: as that of the subjects on *board* does; None: nobody is stored."""
-    sureness = None if board is None else board.sureness
-    measured = sureness.measures[INDEX].measured if sureness is not None and sureness.measures else None
+    uncertainty = None if board is None else board.uncertainty
+    measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
     return expect(designs(protocol, configurations)[INDEX], measured)
 
 

@@ -140,7 +140,7 @@ def _others(contents: Contents) -> Iterator[Block]:
         rows: list[Cells] = [
             (
                 *(ranks(row), Name(row.label), number(row.score.index, 1)),
-                *(between(row.certainty.index.again), between(row.certainty.index.another), str(row.score.runs)),
+                *(between(row.uncertainty.index.again), between(row.uncertainty.index.another), str(row.score.runs)),
             )
             for row in board.ranked
         ]

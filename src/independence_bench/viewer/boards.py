@@ -192,12 +192,12 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     return [
         BoardRow(
             rank=row.rank,
-            standing=row.certainty.standing,
-            standing_another=row.certainty.standing_another,
+            standing=row.uncertainty.standing,
+            standing_another=row.uncertainty.standing_another,
             medal=bool(medal(row)),
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
-            index=score_of(row.score.index, row.certainty.index, why),
+            index=score_of(row.score.index, row.uncertainty.index, why),
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
@@ -217,7 +217,7 @@ def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
 
 
 def _dimension(row: Row, name: str, why: str | None) -> Score:
-    return score_of(percent(row.score.dimensions[name]), row.certainty.dimensions.get(name, UNKNOWN).scaled(100), why)
+    return score_of(percent(row.score.dimensions[name]), row.uncertainty.dimensions.get(name, UNKNOWN).scaled(100), why)
 
 
 def percent(share: float | None) -> float | None:
@@ -227,9 +227,9 @@ def percent(share: float | None) -> float | None:
 
 def unsaid(board: Board) -> str | None:
     """Why scores of *board* have no intervals; None where nothing is known of why."""
-    if board.sureness is None:
+    if board.uncertainty is None:
         return "no intervals: they are worked out by our own rules only"
-    return "; ".join(board.sureness.unsaid()) or None
+    return "; ".join(board.uncertainty.unsaid()) or None
 
 
 def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:
@@ -258,5 +258,5 @@ def _remarks(board: Board) -> Sequence[str]:
         for one in board.protocol.weightings
         if one.name == board.protocol.weights
     ]
-    sure = board.sureness
+    sure = board.uncertainty
     return [*remarks, *((*sure.unsaid(), *of_runs(board)) if sure else ())]

@@ -229,8 +229,8 @@ def _known(
 ) -> dict[str, list[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
-    sureness = board.sureness
-    if sureness is None or row.subject.hash not in ranked:
+    uncertainty = board.uncertainty
+    if uncertainty is None or row.subject.hash not in ranked:
         return {}
 
     def measure_apart() -> Mapping[tuple[str, str], Measure]:
@@ -241,7 +241,7 @@ def _known(
     found: list[Sequence[ScoreDifference | None]] = []
     for scenario, dimension in compared:
         if scenario is None:
-            measure = sureness.measures.get(dimension or INDEX)
+            measure = uncertainty.measures.get(dimension or INDEX)
         else:
             measure = in_scenarios.get((dimension or INDEX, scenario))
         if measure is None:

@@ -132,7 +132,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         by_configuration=tuple(
             ConfigurationScore(
                 one,
-                boards.score_of(score.index, row.certainty_by_configuration.get(one, UNKNOWN), why),
+                boards.score_of(score.index, row.uncertainty_by_configuration.get(one, UNKNOWN), why),
                 score.deviation,
             )
             for one, score in row.by_configuration.items()
@@ -215,7 +215,7 @@ def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, unsaid: str | None
             yield Elsewhere(
                 board=other.id,
                 configurations=other.configurations,
-                index=boards.score_of(one.score.index, one.certainty.index, why),
+                index=boards.score_of(one.score.index, one.uncertainty.index, why),
                 change=change,
                 why=None if change and change.again else why or unsaid or NOT_ON_BOTH,
             )
@@ -226,7 +226,7 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
     if here.score.index is None or there.score.index is None:
         return None
     return change_between(
-        (here.score.index, here.certainty.index.again), (there.score.index, there.certainty.index.again)
+        (here.score.index, here.uncertainty.index.again), (there.score.index, there.uncertainty.index.again)
     )
 
 
