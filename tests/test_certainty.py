@@ -65,30 +65,30 @@ def test_the_index_that_is_measured_is_the_index_that_is_scored(
 ) -> None:
     """Index and every dimension, the mean over runs, of one configuration or of several pooled."""
     subjects = board(protocol, configurations, (1, 3, 5), (0.3, 0.6, 0.9), seed=7)
-    uncertainty = measure_board(protocol, configurations, subjects)
+    of_board = measure_board(protocol, configurations, subjects)
 
     for number, marks in enumerate(subjects):
         scored = [score_run(protocol, configurations, slots) for slots in marks.values()]
         indices = [run.index for run in scored]
         assert None not in indices
-        of_index = uncertainty.measures[INDEX]
+        of_index = of_board.measures[INDEX]
         assert of_index.measured.mean[number] * of_index.unit == pytest.approx(np.mean(indices))  # type: ignore[arg-type]
         for dimension in protocol.dimensions:
             of_runs = [run.dimensions[dimension.name] for run in scored]
-            of_one = uncertainty.measures[dimension.name].measured
+            of_one = of_board.measures[dimension.name].measured
             assert of_one.mean[number] == pytest.approx(np.mean(of_runs))  # type: ignore[arg-type]
 
 
 def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
     """The index in [0, 100], dimensions in [0, 1]; another test is never surer than the same one with many runs."""
     subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
-    uncertainty = measure_board(V2, V2.configurations, subjects)
+    of_board = measure_board(V2, V2.configurations, subjects)
 
-    assert uncertainty.unsaid() == ()
-    for number, of_row in enumerate(uncertainty.of_subjects()):
+    assert of_board.unsaid() == ()
+    for number, of_row in enumerate(of_board.of_subjects()):
         of_all = {INDEX: of_row.index, **of_row.dimensions}
         for name, of_score in of_all.items():
-            one = uncertainty.measures[name]
+            one = of_board.measures[name]
             for interval in (of_score.again, of_score.another):
                 assert interval is not None
                 assert 0 <= interval.low < interval.high <= one.unit
@@ -110,52 +110,52 @@ def test_the_best_is_certain_when_it_is_far_ahead() -> None:
 
 def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     """Nothing says how runs vary; the scenarios still say how another test might turn out."""
-    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
-    uncertainty, _ = uncertainty.of_subjects()
+    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
+    of_row, _ = of_board.of_subjects()
 
-    assert uncertainty.index.again is None
-    assert uncertainty.standing is None
-    assert uncertainty.index.another is not None
-    (why,) = uncertainty.unsaid()
+    assert of_row.index.again is None
+    assert of_row.standing is None
+    assert of_row.index.another is not None
+    (why,) = of_board.unsaid()
     assert "no subject has two runs" in why
 
 
 def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_why() -> None:
     """In lite, drift is marked in the negotiation only, and it counts."""
-    uncertainty = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
-    uncertainty, _ = uncertainty.of_subjects()
+    of_board = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
+    of_row, _ = of_board.of_subjects()
 
-    assert uncertainty.index.again is not None
-    assert uncertainty.index.another is None
-    assert uncertainty.standing_another is None
-    assert uncertainty.dimensions["resistance"].another is not None
-    (why,) = uncertainty.unsaid()
+    assert of_row.index.again is not None
+    assert of_row.index.another is None
+    assert of_row.standing_another is None
+    assert of_row.dimensions["resistance"].another is not None
+    (why,) = of_board.unsaid()
     assert "low drift" in why
     assert "single scenario" in why
 
 
 def test_one_subject_alone_has_intervals_of_its_own() -> None:
     """Five runs of it are enough; it is the first of one."""
-    (uncertainty,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).of_subjects()
+    (of_row,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).of_subjects()
 
-    assert uncertainty.index.again is not None
-    assert uncertainty.index.another is not None
-    assert uncertainty.standing is not None
-    assert uncertainty.standing.certain
+    assert of_row.index.again is not None
+    assert of_row.index.another is not None
+    assert of_row.standing is not None
+    assert of_row.standing.certain
 
 
 def test_perfect_marks_throughout_are_not_certainty() -> None:
     """Two subjects with nothing but the highest marks: not apart, and below 100 at the low end."""
-    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
-    first, second = uncertainty.of_subjects()
+    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5, 5), (1.0, 1.0), seed=6))
+    first, second = of_board.of_subjects()
 
-    for uncertainty in (first, second):
-        assert uncertainty.index.again is not None
-        assert uncertainty.index.again.high == pytest.approx(100)
-        assert uncertainty.index.again.low < 99.9
-        assert uncertainty.standing is not None
-        assert (uncertainty.standing.rank_low, uncertainty.standing.rank_high) == (1, 2)
-    apart = uncertainty.apart(INDEX, 0, 1)
+    for of_row in (first, second):
+        assert of_row.index.again is not None
+        assert of_row.index.again.high == pytest.approx(100)
+        assert of_row.index.again.low < 99.9
+        assert of_row.standing is not None
+        assert (of_row.standing.rank_low, of_row.standing.rank_high) == (1, 2)
+    apart = of_board.apart(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
     assert apart.seen_again is not None
     assert apart.seen_again > 0.1
@@ -163,17 +163,17 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
 
 def test_nobody_is_measured_without_subjects() -> None:
     """An empty board has nothing to say, and no reason to give."""
-    uncertainty = measure_board(V2, V2.configurations, [])
+    of_board = measure_board(V2, V2.configurations, [])
 
-    assert uncertainty.of_subjects() == []
-    assert uncertainty.unsaid() == ()
+    assert of_board.of_subjects() == []
+    assert of_board.unsaid() == ()
 
 
 def test_a_difference_the_other_way_round() -> None:
     """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the same."""
-    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
+    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
     for score in (INDEX, "resistance"):
-        there, back = uncertainty.apart(score, 0, 1), uncertainty.apart(score, 1, 0)
+        there, back = of_board.apart(score, 0, 1), of_board.apart(score, 1, 0)
         assert there.difference == pytest.approx(-back.difference)
         for one, other in (
             (there.uncertainty.again, back.uncertainty.again),
@@ -293,22 +293,22 @@ def shifted(levels: Sequence[float]) -> RunMarks:
 
 def test_a_board_says_whether_its_runs_are_independent() -> None:
     """The ratio with its p; marks are drawn one by one, so it is near 1."""
-    uncertainty = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
+    of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
 
-    found = uncertainty.runs_together()
+    found = of_board.runs_together()
     assert found is not None
     assert found.ratio == pytest.approx(1, abs=0.5)
-    (ratio,) = uncertainty.of_runs()
+    (ratio,) = of_board.of_runs()
     assert f"vary {found.ratio:.2f} times" in ratio
     assert "(8 subjects, p = " in ratio
 
 
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
     """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
-    uncertainty = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
+    of_board = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
 
-    assert [one.index.again for one in uncertainty.of_subjects()] == [None] * 6
-    assert [one.standing for one in uncertainty.of_subjects()] == [None] * 6
-    assert all(one.index.another for one in uncertainty.of_subjects())
-    assert [reason for reason in uncertainty.unsaid() if "whole runs are shifted" in reason]
-    assert "something shifts whole runs" in uncertainty.of_runs()[0]
+    assert [one.index.again for one in of_board.of_subjects()] == [None] * 6
+    assert [one.standing for one in of_board.of_subjects()] == [None] * 6
+    assert all(one.index.another for one in of_board.of_subjects())
+    assert [reason for reason in of_board.unsaid() if "whole runs are shifted" in reason]
+    assert "something shifts whole runs" in of_board.of_runs()[0]
