@@ -16,7 +16,7 @@ from independence_bench.viewer.snapshot import Catalog, JudgeKind
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class JudgeQuote:
     """Words of the transcript that a judge's reasoning quotes."""
 
     reasoning: Span
@@ -34,7 +34,7 @@ class TranscriptJudgement:
     reasoning: str
     failed: str | None  # why there is no verdict
     flags: tuple[Flag, ...]
-    quotes: tuple[Quote, ...]  # in the order of the reasoning; may overlap in the lines, never in the reasoning
+    quotes: tuple[JudgeQuote, ...]  # in the order of the reasoning; may overlap in the lines, never in the reasoning
     attempts: tuple[TranscriptAttempt, ...]
 
 
@@ -92,7 +92,8 @@ def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[Transcrip
                 failed=judgement.reason,
                 flags=tuple(flags_of(label, judgement, embedded, case.stored.scenario)),
                 quotes=tuple(
-                    Quote(reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to)) for q in quoted
+                    JudgeQuote(reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to))
+                    for q in quoted
                 ),
                 attempts=tuple(case.attempts.get(judgement.key, ())),
             )

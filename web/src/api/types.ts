@@ -799,7 +799,7 @@ export interface TranscriptJudgement {
   readonly failed: string | null;
   readonly flags: readonly Flag[];
   /** in the order of the reasoning; may overlap in the lines, never in the reasoning */
-  readonly quotes: readonly Quote[];
+  readonly quotes: readonly JudgeQuote[];
   readonly attempts: readonly TranscriptAttempt[];
   /** as text */
   readonly shown: {
@@ -818,7 +818,7 @@ export interface Flag {
 }
 
 /** Words of the transcript that a judge's reasoning quotes. */
-export interface Quote {
+export interface JudgeQuote {
   readonly reasoning: Span;
   readonly line: number;
   /** in the line's text */
