@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from independence_bench.analysis.audit.audit import audit
 from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
 from independence_bench.cli.options import (
-    find_protocol,
-    open_results,
     out,
     rules_option,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.audit_view import audit_json, audit_view
@@ -32,27 +32,18 @@ from independence_bench.report.terminal import printed
     "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
 )
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, every place.")
-@click.pass_context
-def command(
-    context: click.Context,
-    path: str | None,
-    protocol_name: str | None,
-    store: str,
-    rules: str,
-    weights: str | None,
-    lowest: Severity,
-    as_json: bool,
-) -> None:
+@selecting
+def command(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
     """Make every number again from its records, and list what lies behind it that should worry its reader.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
     where nothing of severity error was found, whatever is shown, else 1.
     """
+    context = click.get_current_context()
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with open_results(path or store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
-        found = audit(opened, protocol, RULES[rules])
+    with replace(selection, store=path or selection.store).opened() as (opened, protocol):
+        found = audit(opened, protocol, RULES[selection.rules])
         if not found.conversations and not found.findings:
             raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")
     if as_json:

@@ -9,26 +9,21 @@ import click
 
 from independence_bench.analysis.compare_settings import SettingComparison, compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.cli.options import (
     configuration_options,
-    configurations,
     err,
-    find_protocol,
-    jurors,
     jury_option,
-    open_results,
     out,
     rules_option,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
-from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.terminal import printed
 
@@ -47,19 +42,8 @@ TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @store_option
-def command(
-    subjects: tuple[str, ...],
-    by: str | None,
-    judge: str | None,
-    jury: str | None,
-    rules: str,
-    weights: str | None,
-    protocol_name: str | None,
-    variants: str | None,
-    modes: str | None,
-    as_json: bool,
-    store: str,
-) -> None:
+@selecting
+def command(selection: Selection, subjects: tuple[str, ...], by: str | None, as_json: bool) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
@@ -75,15 +59,8 @@ def command(
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
-    names = jurors(judge, jury)
-    with open_results(store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
-        chosen = configurations(protocol, variants, modes)
-        every = boards(opened, protocol, judge, names, RULES[rules])
-    found = [board for board in every if board.configurations == chosen]
-    if not found:
-        where = " + ".join(map(str, chosen))
-        raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")
+    with selection.opened() as (opened, protocol):
+        found = selection.configured_boards(opened, protocol)
     compared = _by(by, found, subjects) if by else _two(found, *subjects)
     if as_json:
         click.echo(json.dumps([paired_values(one) for one in compared], indent=2))

@@ -7,14 +7,12 @@ import click
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.cli.options import (
     err,
-    find_protocol,
-    open_results,
     out,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.terminal import printed
 
@@ -25,14 +23,14 @@ from independence_bench.report.terminal import printed
 @weights_option
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, every pair and every conversation.")
-def command(names: tuple[str, ...], protocol_name: str | None, weights: str | None, store: str, as_json: bool) -> None:
+@selecting
+def command(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     """Compare the judges: what each gives whom, how far they agree, which verdicts to read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
     a person; the embedded judge takes part like any other.
     """
-    with open_results(store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
+    with selection.opened() as (opened, protocol):
         found = validations(opened, protocol, names)
     if as_json:
         click.echo(validations_json(found))

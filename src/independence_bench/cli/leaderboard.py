@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from independence_bench.analysis.configurations import compare_configurations
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.cli.options import (
     err,
-    find_protocol,
-    jurors,
     jury_option,
-    open_results,
     out,
     rules_option,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
-from independence_bench.protocol.published_scoring import RULES
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json
 from independence_bench.report.board_view import board_view, differences_view
@@ -38,35 +36,26 @@ from independence_bench.store import registry
 @weights_option
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
 @click.option("--json", "as_json", is_flag=True, help="The same rows as JSON.")
-def command(
-    protocol_name: str | None,
-    store: str,
-    judge: str | None,
-    jury: str | None,
-    rules: str,
-    weights: str | None,
-    detailed: bool,
-    as_json: bool,
-) -> None:
+@selecting
+def command(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --rules published also lists every row for which our own rules say something else, and why.
     """
-    names = jurors(judge, jury)
-    with open_results(store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
-        found = boards(opened, protocol, judge, names, RULES[rules])
-        own = found if rules == OWN.name else boards(opened, protocol, judge, names)
+    own_rules = selection.rules == OWN.name
+    with selection.opened() as (opened, protocol):
+        found = selection.boards(opened, protocol)
+        own = found if own_rules else replace(selection, rules=OWN.name).boards(opened, protocol)
         with opened.reading() as connection:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
     if as_json:
-        click.echo(boards_json(found, None if rules == OWN.name else rule_differences(own, found)))
+        click.echo(boards_json(found, None if own_rules else rule_differences(own, found)))
     elif found:
         print_boards(found, detailed)
-        if rules != OWN.name:
-            printed(out(), differences_view(rule_differences(own, found), rules))
+        if not own_rules:
+            printed(out(), differences_view(rule_differences(own, found), selection.rules))
     else:
-        by = f" by a judge called {judge}" if judge else ""
+        by = f" by a judge called {selection.judge}" if selection.judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
         err().print(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
-from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
 from independence_bench.cli.options import (
     Number,
     configuration_options,
-    configurations,
-    find_protocol,
     jurors,
-    open_results,
     out,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
-from independence_bench.errors import WrongUse
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.report.reliability_view import reliability_json, reliability_view
 from independence_bench.report.terminal import printed
 
@@ -40,17 +37,8 @@ from independence_bench.report.terminal import printed
 )
 @click.option("--json", "as_json", is_flag=True, help="For programs: every variance, with its standard error.")
 @store_option
-def command(
-    judge: str | None,
-    jury: str | None,
-    protocol_name: str | None,
-    variants: str | None,
-    modes: str | None,
-    weights: str | None,
-    target: float,
-    as_json: bool,
-    store: str,
-) -> None:
+@selecting
+def command(selection: Selection, target: float, as_json: bool) -> None:
     """Say where the differences between marks come from: subjects, scenarios, runs, judges.
 
     And what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable enough
@@ -58,15 +46,10 @@ def command(
     conversations are taken together; without --judge and --jury those that rank at least half of the subjects, and
     the embedded one only where it is alone.
     """
-    panel_names = jurors(judge, jury)
-    with open_results(store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
-        chosen = configurations(protocol, variants, modes)
-        found = [board for board in boards(opened, protocol, judge) if board.configurations == chosen]
-        if not found:
-            where = " + ".join(map(str, chosen))
-            raise WrongUse(f"nothing of {protocol.name} in {where}{f' by {judge}' if judge else ''} is stored")
-        together = panel(found) if jury is None else jury_of(found, panel_names)
+    jury = selection.jury
+    with selection.opened() as (opened, protocol):
+        found = replace(selection, jury=None).configured_boards(opened, protocol)
+        together = panel(found) if jury is None else jury_of(found, jurors(None, jury))
         with opened.reading() as connection:
             prices = read_prices(connection, together)
     measured = measure_reliability(together, prices, target)

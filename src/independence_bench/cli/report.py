@@ -7,23 +7,18 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import (
     err,
-    find_protocol,
-    jurors,
     jury_option,
-    open_results,
     out,
     rules_option,
     store_option,
     stored_protocol_option,
-    weighed,
     weights_option,
 )
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.contents_json import contents_json
 from independence_bench.report.report_markdown import moment, report_markdown
@@ -49,28 +44,19 @@ STEM = "LEADERBOARD"
 @jury_option
 @rules_option
 @weights_option
-def command(
-    folder: Path,
-    keep: bool,
-    protocol_name: str | None,
-    store: str,
-    judge: str | None,
-    jury: str | None,
-    rules: str,
-    weights: str | None,
-) -> None:
+@selecting
+def command(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
     LEADERBOARD.json, and two plots beside them. Files of these names are written over. The same store gives the
     same bytes. Asks no model and changes nothing in the store.
     """
-    names = jurors(judge, jury)
-    with open_results(store) as opened:
-        protocol = weighed(find_protocol(protocol_name, opened)[0], weights)
-        found = boards(opened, protocol, judge, names, RULES[rules])
-        if judge and not found:
-            raise WrongUse(f"nothing of {protocol.name} by a judge called {judge} is stored in {opened.shown}")
+    with selection.opened() as (opened, protocol):
+        found = selection.boards(opened, protocol)
+        if selection.judge and not found:
+            called = f"{protocol.name} by a judge called {selection.judge}"
+            raise WrongUse(f"nothing of {called} is stored in {opened.shown}")
         contents = read_contents(opened, protocol, found, names_of(opened, protocol))
     stems = [STEM]
     if keep and contents.updated is not None:

@@ -15,7 +15,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.format import plural, signed
-from independence_bench.report.table import Block, Note, Styled, Table, Title, Words, columns_of
+from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
 SHOWN = 5  # places of a finding, and rows that it moves
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
@@ -30,7 +30,7 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
 def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]:
     """A summary, then each finding with its first places and how to see them."""
     findings = chosen(audit, lowest)
-    yield Title(("Audit of protocol ", Words(audit.protocol.called)))
+    yield Title(("Audit of protocol ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
         f"{plural(audit.conversations, 'conversation')}; read again from raw bodies: "
@@ -63,7 +63,7 @@ def _finding(finding: Finding, protocol: Protocol) -> Iterator[Block]:
     yield Note(kind.meaning, indent=2)
     yield from _first(fold(finding.places), 2)
     if to_read := next((place for place in finding.places if place.transcript), None):
-        yield Note(Words(show_command(to_read, protocol)), "cyan", 2)
+        yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(finding.effects, key=_weight):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
@@ -72,7 +72,7 @@ def _finding(finding: Finding, protocol: Protocol) -> Iterator[Block]:
 
 def _first(lines: Sequence[str], indent: int) -> Iterator[Block]:
     for line in lines[:SHOWN]:
-        yield Note(Words(line), "", indent)
+        yield Note(Prose(line), "", indent)
     if len(lines) > SHOWN:
         yield Note(f"and {len(lines) - SHOWN:,} more (--json has all)", "dim", indent)
 

@@ -18,11 +18,11 @@ from independence_bench.report.table import (
     Entries,
     Name,
     Note,
+    Prose,
     Strong,
     Table,
     Text,
     Title,
-    Words,
     columns_of,
     listed,
 )
@@ -33,8 +33,8 @@ THINKS, EMBEDDED = "†", "‡"
 def board_view(board: Board, detailed: bool = False) -> Iterator[Block]:
     """One ranking, its incomplete subjects below it, and what its columns mean; for a terminal."""
     configuration = " + ".join(str(c) for c in board.configurations)
-    title = ("Independence Index, protocol ", Words(board.protocol_name))
-    yield Title(title, aside=(" (", Words(board.protocol.title), ")"))
+    title = ("Independence Index, protocol ", Prose(board.protocol_name))
+    yield Title(title, aside=(" (", Prose(board.protocol.title), ")"))
     yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
     if board.ranked:
         yield ranking(board)
@@ -70,7 +70,7 @@ def ranking(board: Board) -> Table:
         *(Column("Subject", words=True, on="report"), Column("Index"), Column("Again")),
         *(Column("Another", on="terminal"), Column("Another", on="report"), Column("Ties", on="report")),
         Column("Runs", short="n"),
-        *(Column((Words(d.title), f" ({d.weight:g})"), short=short(d)) for d in dimensions),
+        *(Column((Prose(d.title), f" ({d.weight:g})"), short=short(d)) for d in dimensions),
         *(Column("err", on="terminal"), Column("cut", on="terminal")),
     ]
     return Table(columns, rows, gap=0)
@@ -150,7 +150,7 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     runs = row.runs.values()
     rows: list[Cells] = [
         (
-            *(Words(name.replace("_", " ")), scale(protocol.mark(name)), number(mean, 2)),
+            *(Prose(name.replace("_", " ")), scale(protocol.mark(name)), number(mean, 2)),
             "{} of {}".format(*scored[name]) if scored else "",
             *(number(run.means[name], 2) for run in runs),
         )
@@ -202,7 +202,7 @@ def _hundred(interval: Interval | None) -> Interval | None:
 
 def incomplete(board: Board) -> Entries:
     """Who is not ranked: what each has, what it lacks and why."""
-    return Entries([(Name(row.label), [Words(line) for line in _incomplete_lines(row)]) for row in board.incomplete])
+    return Entries([(Name(row.label), [Prose(line) for line in _incomplete_lines(row)]) for row in board.incomplete])
 
 
 def _incomplete_lines(row: Row) -> list[str]:
@@ -237,7 +237,7 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
         yield Note("In no row.")
     yield Entries(
         [
-            ((Name(one.label), f": {number(one.other, 1)}, ours {number(one.own, 1)}"), [Words(why) for why in one.why])
+            ((Name(one.label), f": {number(one.other, 1)}, ours {number(one.own, 1)}"), [Prose(why) for why in one.why])
             for one in found
         ]
     )

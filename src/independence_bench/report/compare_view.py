@@ -13,7 +13,7 @@ from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values
 from independence_bench.report.figures import judged_by, made_by
 from independence_bench.report.format import from_to, number, plural, signed
-from independence_bench.report.table import Block, Cells, Name, Note, Strong, Table, Text, Title, Words, columns_of
+from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
 STANDS = "*"
 NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
@@ -84,7 +84,7 @@ def paired_view(found: SubjectComparison) -> Iterator[Block]:
     yield Note(f"\n{statement(found)}\n", "bold")
     yield _whole(found)
     for reason in found.unsaid:
-        yield Note(("There is ", Words(reason), "."))
+        yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     yield from _scenarios(found.apart)
 
@@ -103,7 +103,7 @@ def _whole(found: SubjectComparison) -> Table:
     for pair in found.whole:
         again, another, seen = _sure(pair.apart, 0)
         stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
-        rows.append((Words(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
+        rows.append((Prose(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
     legend = (
         "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
         f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
@@ -130,7 +130,7 @@ def _scenarios(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
         columns_of("scenario", "dimension", "A", "B", "B - A", "again", "", words=2),
         [
             (
-                *(Name(pair.scenario or ""), Words(pair.dimension.title), *_means(pair)),
+                *(Name(pair.scenario or ""), Prose(pair.dimension.title), *_means(pair)),
                 from_to(pair.apart.uncertainty.again if pair.apart else None, 0),
                 STANDS if pair.stands else "",
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.report.format import between, from_to, number, signed
-from independence_bench.report.table import Block, Column, Name, Note, Table, Title, Words
+from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 EFFECTS_SURE = (
     "Where an effect lies at 95 %, each by itself, the scenarios being these. others like them: if the subjects are a "
@@ -18,7 +18,7 @@ EFFECTS_SURE = (
 
 def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     """The index per configuration, what prompt and tool change in it, and what that means; for a terminal."""
-    yield Title("Configurations compared", aside=("  judge: ", Words(compared.judge or "none yet")))
+    yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _places(compared)
     if not compared.effects:
         return
@@ -78,7 +78,7 @@ def _effects(effects: Sequence[Effect]) -> Table:
             Column("What it changes", words=True),
             *map(Column, ("Subjects", "Points", "Others like them", "Again")),
         ],
-        [(Words(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
+        [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
         gap=2,
     )
 
@@ -98,7 +98,7 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
     if not shown:
         return
     yield Table(
-        [Column("Subject", words=True), *(Column(Words(_title(compared.effects[n]))) for n in shown)],
+        [Column("Subject", words=True), *(Column(Prose(_title(compared.effects[n]))) for n in shown)],
         [
             (
                 Name(s.label),

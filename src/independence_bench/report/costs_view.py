@@ -10,7 +10,7 @@ from typing import Any
 
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
 from independence_bench.report.format import money, plural
-from independence_bench.report.table import Block, Cells, Group, Note, Strong, Table, Text, Title, Words, columns_of
+from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
 MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"
@@ -38,11 +38,11 @@ LEGENDS = {
 def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     """Everything on one page; *store* is where it is."""
     if not costs.whole.calls:
-        yield Note(("Nothing was bought into ", Words(store), "."), "")
+        yield Note(("Nothing was bought into ", Prose(store), "."), "")
     else:
         columns = [one for one in COLUMNS if one[1](costs.whole)]
         legend = "; ".join(LEGENDS[name] for name, _ in columns if name in LEGENDS)
-        yield Title(("What ", Words(store), f" has cost in its life: {_in_words(costs.whole)}"))
+        yield Title(("What ", Prose(store), f" has cost in its life: {_in_words(costs.whole)}"))
         yield Note(f"{legend}.")
         commands: list[Line] = [((f"{_when(one.began_at)}\n", *_typed(one)), one.paid) for one in costs.commands]
         for title, lines, whole in (
@@ -71,7 +71,7 @@ def _in_words(paid: Paid) -> str:
 
 
 def _lines(parts: Iterable[NamedCost]) -> list[Line]:
-    return [(Words(part.name), part.paid) for part in parts]
+    return [(Prose(part.name), part.paid) for part in parts]
 
 
 def _disagreements(costs: Costs) -> Iterator[Block]:
@@ -101,11 +101,11 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
 
 def _who(one: Disagreement) -> Text:
     cached = f", {one.cached_tokens:,} tokens cached" if one.cached_tokens else ""
-    return Words(f"{one.model}, {one.provider}{cached}")
+    return Prose(f"{one.model}, {one.provider}{cached}")
 
 
 def _typed(one: CommandCost) -> tuple[Text]:
-    return (NOT_KEPT if one.typed is None else Words(one.typed or LIBRARY),)
+    return (NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY),)
 
 
 def _when(seconds: float) -> str:

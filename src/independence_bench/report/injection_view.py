@@ -12,13 +12,13 @@ from typing import Any
 from independence_bench.engine.ask_injection import Cost, Probed
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
 from independence_bench.report.format import money, number, plural, share
-from independence_bench.report.table import Block, Cells, Group, Note, Strong, Table, Text, Title, Words, columns_of
+from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
 
 def probe_view(probed: Probed) -> Iterator[Block]:
     """Each family of attacks with what it did, the harmless words beside them, and what that says."""
     found = probed.findings
-    yield Title(("Probe of the judge ", Words(found.judge)))
+    yield Title(("Probe of the judge ", Prose(found.judge)))
     yield Note(f"{found.planned:,} pairs: a conversation without and with the addition · {found.material[:8]}")
     rows: list[Cells | Group] = [
         *map(_cells, found.families),

@@ -25,7 +25,7 @@ from independence_bench.report.format import (
     share,
     signed,
 )
-from independence_bench.report.table import Block, Cells, Name, Note, Table, Title, Words, columns_of
+from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
 Letters = Mapping[str, str]  # judge's label -> its letter
@@ -38,9 +38,9 @@ def validation_view(found: Validation) -> Iterator[Block]:
     where = " + ".join(str(c) for c in found.configurations)
     conversations = plural(found.conversations, "conversation")
     aside = f" · {where} · {conversations} judged by somebody" + ("" if found.main else "\n")
-    yield Title(("Judges of ", Words(found.protocol.called)), aside=aside)
+    yield Title(("Judges of ", Prose(found.protocol.called)), aside=aside)
     if found.main is not None:
-        yield Note(("Main judge: ", Words(found.main), ". It answers where nobody says by which.\n"))
+        yield Note(("Main judge: ", Prose(found.main), ". It answers where nobody says by which.\n"))
     yield _judges(found, letters)
     yield from _costs(found, letters)
     if len(found.judges) == 1:
@@ -132,7 +132,7 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "at 95 %", words=2),
         [
             (
-                *(letters[one.judge], "itself" if one.whom == "itself" else Words(f"its family ({one.family or ''})")),
+                *(letters[one.judge], "itself" if one.whom == "itself" else Prose(f"its family ({one.family or ''})")),
                 *(str(one.subjects), number(one.own, 1), number(one.others, 1), signed(one.difference)),
                 *(signed(one.elsewhere), signed(one.preference), from_to(one.interval)),
             )
@@ -153,7 +153,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         rows.append(
             (
-                *(Words(row.mark.name.replace("_", " ")), scale(row.mark), f"{row.conversations:,}"),
+                *(Prose(row.mark.name.replace("_", " ")), scale(row.mark), f"{row.conversations:,}"),
                 *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
                 str(row.icc_judges) if row.icc is not None else "–",
                 *(number(end(kappas, default=None), 2) for end in (min, max)),
@@ -206,7 +206,7 @@ def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
     for flagged in found.flagged[:MOST]:
         yield Note(_at(flagged.place, found), "")
         for flag in flagged.flags:
-            yield Note((f"    {letters[flagged.judge]}: ", Words(flag.why)))
+            yield Note((f"    {letters[flagged.judge]}: ", Prose(flag.why)))
     many = len(found.flagged)
     more = f" {MOST} of {many:,} are listed." if many > MOST else ""
     yield Note(f"A flag changes no mark.{more} How far to trust it: docs/judges.md")

@@ -12,13 +12,13 @@ from independence_bench.report.table import (
     Entries,
     Name,
     Note,
-    Quote,
+    Passage,
+    Prose,
     Strong,
     Styled,
     Table,
     Text,
     Title,
-    Words,
     legend_of,
     shown_rows,
 )
@@ -52,7 +52,7 @@ def _written(block: Block) -> list[str]:
             return [f"{'#' * block.level} {written(block.text)}"]
         case Note():
             return [written(block.text)]
-        case Quote():
+        case Passage():
             return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
         case Bullets():
             return ["\n".join(f"- {written(line)}" for line in block.lines)]
@@ -78,7 +78,7 @@ def written(text: Text) -> str:
             return text
         case Name():
             return code(text.text)
-        case Words():
+        case Prose():
             return prose(text.text)
         case Styled():
             return text.text

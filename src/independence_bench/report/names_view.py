@@ -13,7 +13,7 @@ from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Table, Text, Title, Words
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title
 
 MOST = 10  # names in the summary
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
@@ -24,12 +24,12 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     rows: list[Cells] = []
     last = ""
     for one in readings:
-        chosen = (Words(", ".join(one.several)), "") if one.several else _shown(one.first)
+        chosen = (Prose(", ".join(one.several)), "") if one.several else _shown(one.first)
         label = "" if one.label == last else Name(one.label)
         by = "" if one.by == RULE else "*"
         rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), by))
         last = one.label
-    yield Title(("Names that models give themselves, protocol ", Words(protocol.name)))
+    yield Title(("Names that models give themselves, protocol ", Prose(protocol.name)))
     columns = [
         *(Column("subject", words=True), Column("run"), Column("scenario", words=True, widest=12)),
         *(Column(title, words=True, widest=16) for title in ("chose", "g", "in the end", "g")),
@@ -41,7 +41,7 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
 
 def _shown(choice: Choice) -> tuple[Text, Text]:
     other = {"declined": "–", "unsure": "?", "unsaid": ""}
-    name = Words(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
+    name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
     gender = _SHORT.get(choice.gender or "", "?") if choice.gender_state == "chosen" else other[choice.gender_state]
     return name, gender
 

@@ -23,7 +23,7 @@ from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.cost import Forecast
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.format import money, plural
-from independence_bench.report.table import Block, Cells, Note, Strong, Table, Words, columns_of
+from independence_bench.report.table import Block, Cells, Note, Prose, Strong, Table, columns_of
 
 MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
 ASSUMED = 80.0  # the index that is expected where nobody has one
@@ -162,7 +162,7 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
         else "as is believed beforehand, which is cautious: nobody is stored with two runs"
     )
     said = f": what can be told at an index of 50, 80 and 95 (scores vary {basis})\n"
-    yield Note(("\n", Words(protocol.name), said), "")
+    yield Note(("\n", Prose(protocol.name), said), "")
     told = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
     rows: list[Cells] = []
     for row in found.rows:

@@ -12,7 +12,7 @@ from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RU
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values
 from independence_bench.report.format import money, number, plural
-from independence_bench.report.table import Block, Cells, Note, Table, Text, Title, Words, columns_of
+from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
 MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
@@ -40,7 +40,7 @@ def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
     yield Title("What more scenarios or runs would bring", level)
     yield _more(found)
     yield Title(f"The cheapest test with an Eρ² of {found.target:.2f}", level)
-    yield Note(Words(_why_unknown(found))) if found.played is None else _options(found, found.played)
+    yield Note(Prose(_why_unknown(found))) if found.played is None else _options(found, found.played)
 
 
 def about(found: Reliability) -> str:
@@ -58,7 +58,7 @@ def about(found: Reliability) -> str:
 def _marks(found: Reliability) -> Table:
     names = _components(found)
     rows: list[Cells] = [
-        (Words(noise.title), str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks
+        (Prose(noise.title), str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks
     ]
     legend = (
         "Percent of the variance of one conversation's mark. "
@@ -69,14 +69,14 @@ def _marks(found: Reliability) -> Table:
         "1; ±: its standard error, for other subjects; Φ: the same of the numbers themselves, for which it matters too "
         "how hard the scenarios are." + _signs(found.marks)
     )
-    return Table(columns_of("mark", "n", *_headings(names), "Eρ²", "±", "Φ"), rows, Words(legend))
+    return Table(columns_of("mark", "n", *_headings(names), "Eρ²", "±", "Φ"), rows, Prose(legend))
 
 
 def _wholes(found: Reliability) -> Table:
     names, every = _components(found), (found.index, *found.experiments)
     rows: list[Cells] = [
         (
-            Words(noise.title),
+            Prose(noise.title),
             number(noise.points, 0),
             str(noise.scenarios),
             *_shares(noise, names),
@@ -90,26 +90,26 @@ def _wholes(found: Reliability) -> Table:
         "one conversation. pts: the points to be had; again: Eρ² if the very same scenarios were played again and "
         "others did not matter." + _errors(found) + _signs(every)
     )
-    return Table(columns_of("points", "pts", "n", *_headings(names), "Eρ²", "±", "Φ", "again"), rows, Words(legend))
+    return Table(columns_of("points", "pts", "n", *_headings(names), "Eρ²", "±", "Φ", "again"), rows, Prose(legend))
 
 
 def _more(found: Reliability) -> Table:
     shown = [
         noise for noise in (found.index, *found.experiments, *found.marks) if noise.counts and None not in noise.more
     ]
-    rows: list[Cells] = [(Words(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
+    rows: list[Cells] = [(Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
     times, runs = found.designs[-1]
     legend = (
         f"Eρ² with so many times the scenarios and so many runs of each{_under(found)}; {times}x{runs}: {times} times "
         f"the scenarios, {plural(runs, 'run')}. New scenarios are taken to be of the kind of those that there are."
     )
-    return Table(columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Words(legend))
+    return Table(columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend))
 
 
 def _options(found: Reliability, played: Option) -> Table:
     chosen = found.options[:MOST_OPTIONS]
-    rows: list[Cells] = [("as played", *map(Words, _option(found, played)))]
-    rows += [("cheapest" if number == 0 else "", *map(Words, _option(found, one))) for number, one in enumerate(chosen)]
+    rows: list[Cells] = [("as played", *map(Prose, _option(found, played)))]
+    rows += [("cheapest" if number == 0 else "", *map(Prose, _option(found, one))) for number, one in enumerate(chosen)]
     names = ", ".join(noise.title for noise in found.experiments)
     legend = (
         f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
@@ -120,7 +120,7 @@ def _options(found: Reliability, played: Option) -> Table:
         "known." + (" Played once, a test cannot say any more what chance does in it." if _once(chosen) else "")
     )
     return Table(
-        columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2), rows, Words(legend)
+        columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2), rows, Prose(legend)
     )
 
 
@@ -138,7 +138,7 @@ def _headings(names: Sequence[str]) -> list[str]:
 def _shares(noise: ReliabilityRow, names: Sequence[str]) -> list[Text]:
     shares, estimates = noise.components.shares, noise.components.estimates
     shown = {name: "–" if share is None else f"{100 * share:.0f}" for name, share in shares.items()}
-    return [Words(BELOW) if (estimates[name] or 0.0) < 0 else shown[name] for name in names]
+    return [Prose(BELOW) if (estimates[name] or 0.0) < 0 else shown[name] for name in names]
 
 
 def _reliable(noise: ReliabilityRow) -> list[str]:
@@ -210,8 +210,8 @@ def _option(found: Reliability, one: Option) -> tuple[str, ...]:
 
 def reliability_view(found: Reliability) -> Iterator[Block]:
     """All tables, under a heading; for a terminal."""
-    yield Title(("Where the noise comes from, protocol ", Words(found.protocol_name)))
-    yield Note(Words(about(found)))
+    yield Title(("Where the noise comes from, protocol ", Prose(found.protocol_name)))
+    yield Note(Prose(about(found)))
     yield from reliability_blocks(found)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.compare_settings import SettingComparison, Variant
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board
 from independence_bench.analysis.name_counts import unique_names
 from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
@@ -17,22 +16,21 @@ from independence_bench.report.board_view import cautions, incomplete, marks_tab
 from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.figures import doubts, made_by, ranks
-from independence_bench.report.format import between, from_to, money, number, paid, plural, share, signed
+from independence_bench.report.format import between, money, number, paid, plural, share
 from independence_bench.report.markdown import markdown
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
+from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table
 from independence_bench.report.table import (
     Block,
     Bullets,
     Cells,
-    Column,
     Name,
     Note,
+    Prose,
     Strong,
-    Table,
     Text,
     Title,
-    Words,
     listed,
 )
 
@@ -48,9 +46,9 @@ def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) ->
         "Incomplete subjects": _incomplete(contents.main),
         "Configurations": _configurations(contents),
         "Other configurations and judges": _others(contents),
-        "Providers of one model": _providers(contents.providers),
-        "Reasoning efforts": _efforts(contents.efforts),
-        "Index per dollar": _prices(contents),
+        "Providers of one model": providers(contents.providers),
+        "Reasoning efforts": efforts(contents.efforts),
+        "Index per dollar": prices(contents),
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
@@ -77,10 +75,10 @@ def moment(seconds: float | None) -> str | None:
 
 def _head(contents: Contents, data: str) -> Iterator[Block]:
     protocol, main = contents.protocol, contents.main
-    yield Title(("Independence Index: ", Words(main.protocol_name)), level=1)
+    yield Title(("Independence Index: ", Prose(main.protocol_name)), level=1)
     yield Note(
         (
-            Words(protocol.title),
+            Prose(protocol.title),
             f". {plural(len(main.ranked), 'subject')} ranked, {len(main.incomplete)} incomplete. "
             f"Last updated {moment(contents.updated) or '–'}.",
         )
@@ -88,7 +86,7 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
     yield Note(
         (
             *("Protocol ", Name(protocol.name), ", hash ", Name(protocol.hash[:16])),
-            *("; played as ", _configuration(main), "; judge ", _judge(main), *(f"; {by}" for by in made_by(main))),
+            *("; played as ", _configuration(main), "; judge ", judge_of(main), *(f"; {by}" for by in made_by(main))),
             f". The same numbers for programs: [{data}]({data}). Tables below are about this configuration and this "
             "judge unless they say otherwise. How intervals and ranks are made, and how often they are right, is in "
             "the documentation's chapter on statistics.",
@@ -107,9 +105,9 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
         "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test. A medal "
         "stands where the rank is certain."
     )
-    yield Note(Words(" ".join(doubts(board))))
+    yield Note(Prose(" ".join(doubts(board))))
     if said := cautions(board):
-        yield Note(Words(" ".join(said)))
+        yield Note(Prose(" ".join(said)))
 
 
 def _incomplete(board: Board) -> Iterator[Block]:
@@ -132,7 +130,7 @@ def _others(contents: Contents) -> Iterator[Block]:
         return
     yield Note("Rankings of their own: numbers of two configurations or two judges are never mixed.")
     for board in contents.others:
-        yield Title((_configuration(board), ", judge ", _judge(board)), level=3)
+        yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
         missing = f"{plural(len(board.incomplete), 'subject')} incomplete."
         if not board.ranked:
             yield Note(f"Nobody is ranked; {missing}")
@@ -145,118 +143,7 @@ def _others(contents: Contents) -> Iterator[Block]:
             for row in board.ranked
         ]
         titles = ("#", "Subject", "Index", "Again", "Another", "Runs")
-        yield _table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
-
-
-# ---------------------------------------------------------------- settings and prices
-
-
-def _providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
-    if not comparisons:
-        yield Note("No model was played under more than one provider setting.")
-        return
-    rows: list[Cells] = [
-        (
-            *(Name(c.model), Words(v.setting), number(v.index, 1), *_difference(v), str(v.runs)),
-            listed([(Words(name), f" ({count:,})") for name, count in v.served]) or "–",
-        )
-        for c in comparisons
-        for v in c.variants
-    ]
-    yield _table(
-        ("Model", "Provider", "Index", *DIFFERENCE, "Runs", "Served by"),
-        rows,
-        "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
-        "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
-        f"that it answered, with its number of answers. {_differences_sure(comparisons)}",
-        words="Model Provider Served by",
-    )
-
-
-def _efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
-    if not comparisons:
-        yield Note("No model was played with more than one reasoning effort.")
-        return
-    rows: list[Cells] = [
-        (Name(v.label), Words(v.setting), number(v.index, 1), *_difference(v), str(v.runs))
-        for c in comparisons
-        for v in c.variants
-    ]
-    yield _table(
-        ("Subject", "Effort", "Index", *DIFFERENCE, "Runs"),
-        rows,
-        "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
-        f"effort of the same model that has an index. {_differences_sure(comparisons)}",
-        words="Subject Effort",
-    )
-
-
-DIFFERENCE = ("Difference", "Again", "Another", "Sees")
-
-
-def _difference(variant: Variant) -> list[Text]:
-    """A difference, strong where it stands, its two intervals, and what could have been seen of each."""
-    shown = Strong(signed(variant.difference)) if variant.stands else signed(variant.difference)
-    if variant.apart is None:
-        return [shown, "–", "–", "–"]
-    uncertainty = variant.apart.uncertainty
-    seen = " / ".join(number(one, 1) for one in (variant.apart.seen_again, variant.apart.seen_another))
-    return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
-
-
-def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
-    stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
-    told = (
-        f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
-        "none is at most 5 %."
-        if any(stands)
-        else f"None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
-        if stands
-        else ""
-    )
-    return (
-        "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
-        "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
-        f"by each of the two. A dash: not ranked, or the ranking has no such intervals. {told}"
-    ).rstrip()
-
-
-def _prices(contents: Contents) -> Iterator[Block]:
-    if not contents.prices:
-        yield Note("Nobody is ranked.")
-        return
-    rows: list[Cells] = [
-        (
-            *(Name(p.label), number(p.index, 1)),
-            *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
-            "–" if p.index_per_dollar is None else _points(p.index_per_dollar, p.index_per_dollar),
-            *(
-                "–" if one is None else f"{_points(one.low, one.high)}–{_points(one.high, one.high)}"
-                for one in (p.uncertainty.again, p.uncertainty.another)
-            ),
-        )
-        for p in contents.prices
-        if not p.free
-    ]
-    if rows:
-        yield _table(
-            ("Subject", "Index", "Replies", "Judge", "Dollars a run", "Points a dollar", "Again", "Another"),
-            rows,
-            (
-                "Dollars a run: what the replies of one run cost, and what ",
-                _judge(contents.main),
-                " took for marking them, attempts that were thrown away included; a dash: not known for all of them. "
-                "Points a dollar: the index divided by both together; again, another: the index's intervals at 95 % "
-                "divided by the same, the price being what it was. A cheap subject leads here however it behaves.",
-            ),
-        )
-    if free := [(Name(p.label), number(p.index, 1)) for p in contents.prices if p.free]:
-        yield Note("Free, and judged for nothing, so that there is no number of points a dollar; by index:")
-        yield _table(("Subject", "Index"), free)
-
-
-def _points(points: float, highest: float) -> str:
-    return f"{points:,.{1 if highest < 100 else 0}f}"
+        yield report_table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
 
 
 # ---------------------------------------------------------------- judges, names, scenarios, noise
@@ -273,7 +160,7 @@ def _judges(contents: Contents) -> Iterator[Block]:
         )
         for judge in contents.judges
     ]
-    yield _table(
+    yield report_table(
         ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
         rows,
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
@@ -291,7 +178,7 @@ def _names(contents: Contents) -> Iterator[Block]:
         "(`aib extract-names -j` asks a model)."
     )
     if naming.by_scenario:
-        yield _table(
+        yield report_table(
             ("Scenario", "Conversations", "With a name", "Picks", "Names"),
             [
                 (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
@@ -301,17 +188,17 @@ def _names(contents: Contents) -> Iterator[Block]:
         )
     if not naming.counts:
         return
-    yield _table(
+    yield report_table(
         ("Name", "Subjects", "Times", "Who"),
-        [(Words(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)) for c in naming.counts[:MOST_NAMES]],
+        [(Prose(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)) for c in naming.counts[:MOST_NAMES]],
         f"The names that most subjects chose, out of {len(naming.counts):,}. Times: so often, in all "
         "scenarios and by all subjects together. Case does not matter.",
         words="Name Who",
     )
     if unique := unique_names(naming.counts)[:MOST_NAMES]:
-        yield _table(
+        yield report_table(
             ("Name", "Times", "Only"),
-            [(Words(c.name), str(c.times), _who(c.subjects)) for c in unique],
+            [(Prose(c.name), str(c.times), _who(c.subjects)) for c in unique],
             "Names that one subject alone chose, those first that it chose most often.",
             words="Name Only",
         )
@@ -342,7 +229,7 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
 
 
 def _reliability(contents: Contents) -> Iterator[Block]:
-    yield Note((Words(about(contents.reliability)), "."))
+    yield Note((Prose(about(contents.reliability)), "."))
     yield from reliability_blocks(contents.reliability, level=3)
 
 
@@ -367,7 +254,7 @@ def _made(contents: Contents) -> Iterator[Block]:
         f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()
     )
     titles = ("Subject", "Runs", "First", "Last", "Days", "Span")
-    yield _table(titles, rows, Words(legend), words="Subject First Last")
+    yield report_table(titles, rows, Prose(legend), words="Subject First Last")
 
 
 def _health(contents: Contents) -> Iterator[Block]:
@@ -381,7 +268,7 @@ def _health(contents: Contents) -> Iterator[Block]:
         for row in (*contents.main.ranked, *contents.main.incomplete)
         for health in (row.health,)
     ]
-    yield _table(
+    yield report_table(
         (
             *("Subject", "Judged", "Replies", "Invalid", "Failed attempts", "Cut off", "Plain text"),
             *("With reasoning", "Judge failed"),
@@ -398,7 +285,7 @@ def _health(contents: Contents) -> Iterator[Block]:
 
 def _cost(contents: Contents) -> Iterator[Block]:
     spending = contents.spending
-    yield _table(
+    yield report_table(
         ("", "Dollars"),
         [
             ("This report", money(0.0)),
@@ -428,8 +315,8 @@ def _detail(contents: Contents, detail: Detail) -> Iterator[Block]:
     if row.runs:
         yield marks_table(contents.protocol, row, detail.scored)
     else:
-        yield Note(("No marks: ", Words(", ".join(row.missing[:1])), "."))
-    served = listed([(Words(name), f" ({count:,})") for name, count in spent.served])
+        yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
+    served = listed([(Prose(name), f" ({count:,})") for name, count in spent.served])
     by = ("; served by ", served) if served else ()
     yield Note((f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, "."))
 
@@ -437,20 +324,5 @@ def _detail(contents: Contents, detail: Detail) -> Iterator[Block]:
 # ---------------------------------------------------------------- cells
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = "") -> Table:
-    """A table of the report alone; the first column is of words, or those in *words*."""
-    columns = [Column(title, words=title in words if words else not place) for place, title in enumerate(titles)]
-    return Table(columns, rows, legend)
-
-
 def _configuration(board: Board) -> Text:
     return listed([Name(str(configuration)) for configuration in board.configurations], " + ")
-
-
-def _judge(board: Board) -> Text:
-    if board.judge is None:
-        return "none yet"
-    said = ["embedded, for demos"] if board.by_table else []
-    if len(board.judges) > 1 and board.judge == board.main_judge:
-        said.append(f"the main one of {len(board.judges)}")
-    return (Name(board.judge), f" ({'; '.join(said)})" if said else "")

@@ -14,7 +14,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import head_values
 from independence_bench.report.figures import judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
-from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Table, Text, Title, Words, listed
+from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
 # ---------------------------------------------------------------- sentences
 
@@ -24,9 +24,9 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
     if len(found.scores) < FEWEST_SAMPLED:
         few = plural(len(found.scores), "subject")
         return [f"With {few} nothing is said about what stands out; that takes {FEWEST_SAMPLED}."]
-    titles = {dimension.name: Words(dimension.title) for dimension in protocol.dimensions}
+    titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
-        (Name(facts.id), " (", Words(facts.title), ") ", _says(verdict, facts, titles, len(found.scores)))
+        (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(found.scores)))
         for facts in found.scenarios
         for verdict in facts.verdicts
     ]
@@ -34,7 +34,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
     return [*(said or [none]), *_what_would_be_gone(protocol, found)]
 
 
-def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Words], subjects: int) -> Text:
+def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
     within = next((one for one in facts.within if one.dimension == verdict.dimension), None)
     match verdict.kind:
         case "carries its dimension alone":
@@ -64,13 +64,13 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Word
 
 def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis) -> Iterator[Text]:
     """Where the index without a scenario is another quantity, or none."""
-    titles = {dimension.name: Words(dimension.title) for dimension in protocol.dimensions}
+    titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     for facts in found.scenarios:
         without = ("Without ", Name(facts.id))
         for dimension in protocol.dimensions:
             left = [mark for mark in dimension.marks if mark not in facts.without.marks_gone]
             if dimension.weight and len(left) < len(dimension.marks) and dimension.name not in facts.without.empty:
-                rest = Words(" and ".join(mark.replace("_", " ") for mark in left))
+                rest = Prose(" and ".join(mark.replace("_", " ") for mark in left))
                 yield *without, ", ", titles[dimension.name], " would rest on ", rest, " alone."
         for gone in facts.without.empty:
             yield *without, " nothing would be left of ", titles[gone], ", so there would be no index."
@@ -82,7 +82,7 @@ def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis) -> Iterator[Tex
 def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
     """Three tables, what their columns mean, and what stands out; for a terminal."""
     where = " + ".join(map(str, board.configurations))
-    yield Title(("Scenarios of ", Words(board.protocol_name)))
+    yield Title(("Scenarios of ", Prose(board.protocol_name)))
     yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(found.scores), 'ranked subject')}\n")
     if not found.scores:
         yield Note("Nobody is ranked, so there is nothing to compare.", "")
@@ -98,7 +98,7 @@ def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
 
 def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
     """How hard each scenario is, and whom it tells apart."""
-    titles = {experiment.name: Words(experiment.title) for experiment in protocol.experiments}
+    titles = {experiment.name: Prose(experiment.title) for experiment in protocol.experiments}
     return Table(
         [
             Column("Scenario", words=True),
@@ -112,7 +112,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         ],
         [
             (
-                *(Name(facts.id), Words(facts.title), titles[facts.experiment]),
+                *(Name(facts.id), Prose(facts.title), titles[facts.experiment]),
                 *(number(facts.points, 1), number(facts.difficulty, 1), percent(facts.ceiling), percent(facts.floor)),
                 *(number(facts.discrimination, 2), span(facts.discrimination_interval), percent(facts.share)),
             )
@@ -135,7 +135,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         rows.append(Group(f"{dimension.title} ({dimension.weight:g})" if dimension.weight else ""))
         rows += [
             (
-                *(Words(dimension.title), Name(facts.id), number(one.points, 1), number(one.item_rest, 2)),
+                *(Prose(dimension.title), Name(facts.id), number(one.points, 1), number(one.item_rest, 2)),
                 *(span(one.item_rest_interval), percent(one.share), percents(one.share_interval)),
                 percent(one.explained),
             )

@@ -1,6 +1,6 @@
 """What is shown as values: tables, titles and sentences. `terminal` and `markdown` write them; they decide nothing.
 
-A text is our own words, or a `Name` or `Words` from outside, or several of these beside each other. Who writes it makes
+A text is our own words, or a `Name` or `Prose` from outside, or several of these beside each other. Who writes it makes
 what comes from outside harmless there.
 """
 
@@ -21,7 +21,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Prose:
     """A title or a sentence with words from outside: nothing in it is markup."""
 
     text: str
@@ -42,7 +42,7 @@ class Styled:
     style: str
 
 
-Text = str | Styled | Name | Words | Strong | tuple["Text", ...]
+Text = str | Styled | Name | Prose | Strong | tuple["Text", ...]
 Cells = Sequence[Text]
 
 
@@ -101,7 +101,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class Passage:
     """A text from outside, with its line breaks."""
 
     text: str
@@ -123,7 +123,7 @@ class Entries:
     items: Sequence[tuple[Text, Sequence[Text]]]
 
 
-Block = Table | Title | Note | Quote | Bullets | Entries
+Block = Table | Title | Note | Passage | Bullets | Entries
 
 
 def columns_of(*titles: str, words: int = 1) -> list[Column]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from independence_bench.escape import harmless, label_text
 from independence_bench.report import table as values
-from independence_bench.report.table import Block, Bullets, Entries, Name, Note, Quote, Strong, Table, Title, Words
+from independence_bench.report.table import Block, Bullets, Entries, Name, Note, Passage, Prose, Strong, Table, Title
 
 
 def view(blocks: Iterable[Block]) -> RenderableType:
@@ -36,7 +36,7 @@ def _shown(block: Block) -> list[RenderableType]:
         case Note():
             text = written(block.text, block.style)
             return [Padding(text, (0, 0, 0, block.indent)) if block.indent else text]
-        case Quote():
+        case Passage():
             return [Padding(Text(harmless(block.text), block.style), (0, 0, 0, block.indent), expand=False)]
         case Bullets():
             return [written(line) for line in block.lines]
@@ -78,7 +78,7 @@ def written(text: values.Text, style: str = "") -> Text:
     match text:
         case str():
             return Text(harmless(text), style)
-        case Name() | Words():
+        case Name() | Prose():
             return Text(label_text(text.text), style)
         case values.Styled():
             return Text(text.text, text.style)

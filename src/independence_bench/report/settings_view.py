@@ -1,0 +1,152 @@
+"""Settings of one model, and prices: the report's sections about what differs between subjects. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from independence_bench.analysis.compare_settings import SettingComparison, Variant
+from independence_bench.analysis.leaderboard import Board
+from independence_bench.report.contents import Contents
+from independence_bench.report.format import from_to, number, paid, signed
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    listed,
+)
+
+
+def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
+    """Subjects that differ in their provider alone."""
+    if not comparisons:
+        yield Note("No model was played under more than one provider setting.")
+        return
+    rows: list[Cells] = [
+        (
+            *(Name(c.model), Prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs)),
+            listed([(Prose(name), f" ({count:,})") for name, count in v.served]) or "–",
+        )
+        for c in comparisons
+        for v in c.variants
+    ]
+    yield report_table(
+        ("Model", "Provider", "Index", *DIFFERENCE, "Runs", "Served by"),
+        rows,
+        "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
+        "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
+        f"that it answered, with its number of answers. {_differences_sure(comparisons)}",
+        words="Model Provider Served by",
+    )
+
+
+def efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
+    """Subjects that differ in their reasoning effort alone."""
+    if not comparisons:
+        yield Note("No model was played with more than one reasoning effort.")
+        return
+    rows: list[Cells] = [
+        (Name(v.label), Prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs))
+        for c in comparisons
+        for v in c.variants
+    ]
+    yield report_table(
+        ("Subject", "Effort", "Index", *DIFFERENCE, "Runs"),
+        rows,
+        "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
+        f"effort of the same model that has an index. {_differences_sure(comparisons)}",
+        words="Subject Effort",
+    )
+
+
+DIFFERENCE = ("Difference", "Again", "Another", "Sees")
+
+
+def _difference(variant: Variant) -> list[Text]:
+    """A difference, strong where it stands, its two intervals, and what could have been seen of each."""
+    shown = Strong(signed(variant.difference)) if variant.stands else signed(variant.difference)
+    if variant.apart is None:
+        return [shown, "–", "–", "–"]
+    uncertainty = variant.apart.uncertainty
+    seen = " / ".join(number(one, 1) for one in (variant.apart.seen_again, variant.apart.seen_another))
+    return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
+
+
+def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
+    stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
+    told = (
+        f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
+        "none is at most 5 %."
+        if any(stands)
+        else f"None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
+        if stands
+        else ""
+    )
+    return (
+        "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
+        "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
+        f"by each of the two. A dash: not ranked, or the ranking has no such intervals. {told}"
+    ).rstrip()
+
+
+def prices(contents: Contents) -> Iterator[Block]:
+    """What a dollar buys."""
+    if not contents.prices:
+        yield Note("Nobody is ranked.")
+        return
+    rows: list[Cells] = [
+        (
+            *(Name(p.label), number(p.index, 1)),
+            *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+            "–" if p.index_per_dollar is None else _points(p.index_per_dollar, p.index_per_dollar),
+            *(
+                "–" if one is None else f"{_points(one.low, one.high)}–{_points(one.high, one.high)}"
+                for one in (p.uncertainty.again, p.uncertainty.another)
+            ),
+        )
+        for p in contents.prices
+        if not p.free
+    ]
+    if rows:
+        yield report_table(
+            ("Subject", "Index", "Replies", "Judge", "Dollars a run", "Points a dollar", "Again", "Another"),
+            rows,
+            (
+                "Dollars a run: what the replies of one run cost, and what ",
+                judge_of(contents.main),
+                " took for marking them, attempts that were thrown away included; a dash: not known for all of them. "
+                "Points a dollar: the index divided by both together; again, another: the index's intervals at 95 % "
+                "divided by the same, the price being what it was. A cheap subject leads here however it behaves.",
+            ),
+        )
+    if free := [(Name(p.label), number(p.index, 1)) for p in contents.prices if p.free]:
+        yield Note("Free, and judged for nothing, so that there is no number of points a dollar; by index:")
+        yield report_table(("Subject", "Index"), free)
+
+
+def _points(points: float, highest: float) -> str:
+    return f"{points:,.{1 if highest < 100 else 0}f}"
+
+
+# ---------------------------------------------------------------- cells
+
+
+def report_table(titles: Sequence[str], rows: Sequence[Sequence[Text]], legend: Text = "", words: str = "") -> Table:
+    """A table of the report alone; the first column is of words, or those in *words*."""
+    columns = [Column(title, words=title in words if words else not place) for place, title in enumerate(titles)]
+    return Table(columns, rows, legend)
+
+
+def judge_of(board: Board) -> Text:
+    """Whose marks a board's numbers are made of."""
+    if board.judge is None:
+        return "none yet"
+    said = ["embedded, for demos"] if board.by_table else []
+    if len(board.judges) > 1 and board.judge == board.main_judge:
+        said.append(f"the main one of {len(board.judges)}")
+    return (Name(board.judge), f" ({'; '.join(said)})" if said else "")
