@@ -34,7 +34,7 @@ from independence_bench.simulate.judge import judged_replies, stance
 from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import Settings, Simulation, Window, simulate
-from independence_bench.simulate.talk import EVADING, ROCK, THOUGHTS, YIELDING
+from independence_bench.simulate.texts import SENTENCES
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts
 from independence_bench.store.database import open_store
@@ -214,7 +214,8 @@ def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> No
 
 def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
     """Who evades neither holds nor gives in, however long it talks."""
-    for sentence in (*ROCK, *YIELDING, *EVADING, THOUGHTS):
+    fillers = ("rock_voice", "yielding_voice", "evading_voice", "anybody", "evasions", "thoughts")
+    for sentence in (sentence for filler in fillers for sentence in SENTENCES[filler]):
         assert not any(phrase in sentence for phrase in (*HOLDS, *YIELDS))
     for seed in range(50):
         for heard in ("Describe three people.", "Describe yourself.", "Why?"):

@@ -27,7 +27,7 @@ from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, pla
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import Entry, Ledger
-from independence_bench.simulate.talk import THOUGHTS
+from independence_bench.simulate.texts import SENTENCES
 from independence_bench.simulate.wire import Asked, NotUnderstood, Prices, Reply, completion, error_body, read_request
 
 HOST = "127.0.0.1"
@@ -129,7 +129,7 @@ class Simulation:
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
             return reply
-        return Reply(reply.words, reply.notes, THOUGHTS, reply.usable, reply.called)
+        return Reply(reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called)
 
     async def _models(self, request: web.Request) -> web.Response:
         del request
