@@ -14,7 +14,7 @@ from scripts import ENDPOINT, JUDGE, subject_name
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import RunOptions
+from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
@@ -64,8 +64,7 @@ def wanted(
         roster=Roster({**BUILT_IN, ENDPOINT: endpoint}),
         runs=runs,
         judge=JUDGE,
-        at_once=subjects_at_once,
-        calls_at_once=calls_at_once,
+        limits=Limits(subjects_at_once, calls_at_once),
     )
 
 

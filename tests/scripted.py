@@ -38,7 +38,7 @@ from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Dialect, Endpoint, origin
-from independence_bench.models.trust import Pairing
+from independence_bench.models.trust import Permission
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store
@@ -418,7 +418,7 @@ def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
     """Have the user whose home is *home* allow *variable* to go to *url*, where that is an address."""
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
-        remember(home / data / FILE, [Pairing(variable, origin(url))])
+        remember(home / data / FILE, [Permission(variable, origin(url))])
 
 
 def measured() -> dict[str, str]:

@@ -26,7 +26,7 @@ from test_cli import User
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.pool import Clocks
-from independence_bench.cli.progress import Watch
+from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed, cost_of
 from independence_bench.engine.run import Report
 from independence_bench.errors import BudgetSpent
@@ -436,7 +436,7 @@ def test_progress_is_one_live_line(tmp_path: Path) -> None:
         probing = InjectionAsker(JUDGE, of_family("orders"), store, {}, Budget(), 8, clocks)
 
     async def watched() -> None:
-        showing = asyncio.ensure_future(Watch(console).in_one_line(probing))
+        showing = asyncio.ensure_future(ProgressDisplay(console).in_one_line(probing))
         await asyncio.sleep(0.3)
         showing.cancel()
         await asyncio.gather(showing, return_exceptions=True)

@@ -22,7 +22,7 @@ from independence_bench.cli.trust_file import recall, remember
 from independence_bench.errors import WrongUse
 from independence_bench.models.env_file import take_env_file
 from independence_bench.models.spec import BUILT_IN, Endpoint, moved_by, origin, parse_models
-from independence_bench.models.trust import Pairing, in_question, known_only, route
+from independence_bench.models.trust import Permission, known_only, needed_permission, route
 
 KEY = "sk-of-the-users-own-0123456789"
 TRUSTED = "home/.local/share/aib/allowed.json"
@@ -188,8 +188,8 @@ def test_what_dotenv_would_have_believed_is_asked_about(user: User, name: str) -
 def test_dotenv_cannot_say_where_it_is_remembered(user: User) -> None:
     """Else it would bring what it wants to be allowed."""
     endpoints(user, 'lab: {url: "{url}", key_env: LAB_KEY}')
-    remember(user.folder / "mine/allowed.json", [Pairing("LAB_KEY", origin(user.server.url))])
-    remember(user.folder / "aib/allowed.json", [Pairing("LAB_KEY", origin(user.server.url))])
+    remember(user.folder / "mine/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
+    remember(user.folder / "aib/allowed.json", [Permission("LAB_KEY", origin(user.server.url))])
     user.environment["XDG_DATA_HOME"] = ""
     (user.folder / ".env").write_text(f"AIB_DATA=mine\nXDG_DATA_HOME={user.folder}\n", encoding="utf-8")
 
@@ -377,9 +377,9 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
     endpoint = Endpoint("one", url, "local", variable)
     held = dict.fromkeys(("OPENROUTER_API_KEY", "OPENAI_API_KEY", "AIB_LOCAL_API_KEY", "LAB_KEY"), KEY)
 
-    found = in_question(endpoint, held)
+    found = needed_permission(endpoint, held)
 
-    assert found == (Pairing(str(variable), origin(url)) if asked else None)
+    assert found == (Permission(str(variable), origin(url)) if asked else None)
     with pytest.raises(WrongUse) if asked else contextlib.nullcontext():
         known_only(endpoint, held)
 
@@ -400,7 +400,7 @@ def test_a_key_goes_where_it_belongs(variable: str | None, url: str, asked: bool
 def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str | None) -> None:
     """What two programs could read in two ways is refused, and no password is repeated."""
     if place is not None:
-        assert route("HTTPS_PROXY", value) == Pairing("HTTPS_PROXY", place)
+        assert route("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
         return
     with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is no address of a proxy"):
         route("HTTPS_PROXY", value)
@@ -446,7 +446,7 @@ def test_what_is_remembered_is_added_to(tmp_path: Path) -> None:
     file = tmp_path / "new" / "allowed.json"
     assert recall(file) == frozenset()
 
-    remember(file, [Pairing("A", "http://a")])
-    remember(file, [Pairing("B", "http://b"), Pairing("A", "http://a")])
+    remember(file, [Permission("A", "http://a")])
+    remember(file, [Permission("B", "http://b"), Permission("A", "http://a")])
 
-    assert recall(file) == {Pairing("A", "http://a"), Pairing("B", "http://b")}
+    assert recall(file) == {Permission("A", "http://a"), Permission("B", "http://b")}

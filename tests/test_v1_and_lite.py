@@ -16,7 +16,7 @@ from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Preview, RunOptions
+from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import MissingMarks
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says
@@ -486,7 +486,7 @@ async def _play(
                 roster=Roster({**BUILT_IN, "sim": sim}),
                 runs=runs,
                 judge=judge,
-                calls_at_once=64,
+                limits=Limits(calls_at_once=64),
             )
             report = await run(wanted, store, approve, watch)
             assert report is not None

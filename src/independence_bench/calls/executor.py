@@ -5,7 +5,7 @@
     send it, when a slot is free and the rate limiter lets it through
     write down what came of it, with the answer  (one durable commit, before anything uses it)
 
-so a reply that arrived is never lost, one that is stored is never bought again, and a kill costs at most the
+so a reply that arrived is never lost, one that is stored is never paid for again, and a kill costs at most the
 calls in flight. What an answer is, and where it is stored, the `Call` says.
 """
 
@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
 from independence_bench.calls.call import Accepted, Call
-from independence_bench.calls.ledger import CallState, EndedAttempt, Ledger, NextStep, Stored, Tally
+from independence_bench.calls.ledger import CallLedger, CallState, EndedAttempt, NextStep, StoredAnswer, Tally
 from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
@@ -54,7 +54,7 @@ class Executor:
     clients: Mapping[str, Client]
     limiters: Mapping[str, RateLimiter]
     budget: Budget
-    ledger: Ledger
+    ledger: CallLedger
     clock: Callable[[], float]  # monotonic seconds
     draw: Callable[[], float]  # random numbers in [0, 1)
     stopping: asyncio.Event  # set: nothing new is sent
@@ -70,14 +70,14 @@ class Executor:
     async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
         """The answer to *call*, from the store or from its endpoint; *tally* counts along.
 
-        *new*: it follows from an answer that was bought just now, so it is hardly stored yet, and is looked up only
+        *new*: it follows from an answer that came just now, so it is hardly stored yet, and is looked up only
         when it is about to be asked.
         Raises GaveUp (nothing is stored but the attempts; a later command may try again), Stopped,
         BudgetSpent or StoreError.
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
-        found: Stored[A] | None = None if new else await self.commits.add(self.ledger.look_up, state)
+        found: StoredAnswer[A] | None = None if new else await self.commits.add(self.ledger.look_up, state)
         if found is not None:
             self.served.add(state.who)
             return found.answer
@@ -89,8 +89,8 @@ class Executor:
                     most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
                     async with self.budget.reserve(most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
-                        started: int | Stored[A] | None = await self.commits.add(self.ledger.start, state)
-                        if isinstance(started, Stored):
+                        started: int | StoredAnswer[A] | None = await self.commits.add(self.ledger.start, state)
+                        if isinstance(started, StoredAnswer):
                             self.served.add(state.who)
                             return started.answer
                         if started is not None:

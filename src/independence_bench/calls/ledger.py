@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Tally:
-    """What a command has bought so far; read while it is being written to."""
+    """What the calls of a command have come to so far; read while it is being written to."""
 
     calls: int = 0  # attempts that ended
     in_flight: int = 0
@@ -39,7 +39,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored(Generic[A]):
+class StoredAnswer(Generic[A]):
     """The answer is in the store already."""
 
     answer: A
@@ -110,7 +110,7 @@ def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[t
 
 
 @dataclass(slots=True)
-class Ledger:
+class CallLedger:
     """The ledger of one process, which is *owner*."""
 
     owner: str
@@ -118,7 +118,7 @@ class Ledger:
     watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
-    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Stored[Any] | None]:
+    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[StoredAnswer[Any] | None]:
         """The stored answers that are final; for the others, what was tried before is taken into account."""
         found: dict[str, Any] = {}
         for shelf, group in _by_shelf(states, lambda state: state.call.shelf):
@@ -130,11 +130,11 @@ class Ledger:
             state.recall(before.get(state.key, Tried()), state.key in found)
         return results
 
-    def _final(self, state: CallState[A], answer: A | None) -> Stored[A] | None:
+    def _final(self, state: CallState[A], answer: A | None) -> StoredAnswer[A] | None:
         final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
-        return Stored(answer) if final and answer is not None else None
+        return StoredAnswer(answer) if final and answer is not None else None
 
-    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | Stored[Any] | None]:
+    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | StoredAnswer[Any] | None]:
         """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})

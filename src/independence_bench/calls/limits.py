@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 CUT = 0.8
+MANY = 16  # slots of one subject from which on further calls are prepared
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
@@ -82,15 +83,16 @@ class Slots:
 
 
 class CallSlots:
-    """One subject's slots at one endpoint, *limit* to send in, and half as many more to prepare calls in.
+    """One subject's slots at one endpoint, *limit* to send in; from `MANY` on, half as many more to prepare in.
 
     Writing a call down takes a hundredth of a second before it is sent and after it has come: without the second kind,
-    calls of 0.2 s, 200 at once, take a quarter more time.
+    calls of 0.2 s, 200 at once, take a quarter more time. With few slots that is nothing beside the model's own time,
+    and what is prepared is lost with a kill like what is in flight.
     """
 
     def __init__(self, limit: int) -> None:
         self.sending = Slots(limit)
-        self.preparing = Slots(limit + limit // 2)
+        self.preparing = Slots(limit + (limit // 2 if limit >= MANY else 0))
 
 
 class EndpointSlots:

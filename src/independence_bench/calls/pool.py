@@ -17,7 +17,7 @@ from functools import partial
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.ledger import Ledger
+from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Policy
 from independence_bench.errors import StoreError
@@ -88,7 +88,7 @@ async def open_pool(
             clients=clients,
             limiters=limiters,
             budget=budget,
-            ledger=Ledger(upkeep.owner, upkeep.now, upkeep.watch),
+            ledger=CallLedger(upkeep.owner, upkeep.now, upkeep.watch),
             clock=clocks.clock,
             draw=clocks.draw,
             stopping=stopping,

@@ -25,7 +25,7 @@ from independence_bench.cli.options import (
     read_roster,
     together,
 )
-from independence_bench.cli.progress import Watch
+from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.spread import spread_line
 from independence_bench.cli.trust import trust_option
 from independence_bench.engine.run import Report
@@ -133,16 +133,16 @@ def carry_out(
     *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
     """
     console = err()
-    watch = Watch(console)
+    display = ProgressDisplay(console)
 
     def approve(preview: Preview) -> bool:
         check(preview)
         return approved(preview, console, ask, *([spread_line(spread, options.runs)] if spread else []))
 
-    report = to_the_end(run(options, store, approve, watch, spread), console)
+    report = to_the_end(run(options, store, approve, display, spread), console)
     if report is None:
         return False
-    print_outcome(options, store, report, console, watch.line(report, over=True))
+    print_outcome(options, store, report, console, display.line(report, over=True))
     return report.complete
 
 

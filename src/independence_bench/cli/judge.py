@@ -32,8 +32,8 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.probe import carry_out_probe
-from independence_bench.cli.progress import Watch
-from independence_bench.cli.trust import gate
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.cli.trust import permissions
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, RunOptions, judge_of, open_judge
@@ -114,7 +114,7 @@ def command(
                 subjects=subjects,
                 again=True,
                 limits=limits,
-                allow=gate(),
+                allow=permissions(),
             )
             complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
@@ -178,12 +178,12 @@ async def _take_turns(
 
 async def _take_turn(options: RunOptions, store: Store, console: Console) -> Report | None:
     """One judge's turn, with progress on *console*; None where that judge could not be asked at all."""
-    watch = Watch(console)
+    display = ProgressDisplay(console)
     try:
-        report = await run(options, store, lambda preview: approved(preview, console, ask=False), watch)
+        report = await run(options, store, lambda preview: approved(preview, console, ask=False), display)
     except (EndpointUnusable, SubjectError) as error:
         say(console, f"not judged: {error}")
         return None
     if report is not None:
-        say_end(console, report, store, watch.line(report, over=True))
+        say_end(console, report, store, display.line(report, over=True))
     return report

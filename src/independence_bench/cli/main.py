@@ -39,7 +39,7 @@ COMMANDS = {
     "audit": ("audit", "Make every number again, and list what should worry its reader."),
     "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),
     "extract-names": ("names", "Which name and gender each model chose for itself."),
-    "clear": ("clear", "Delete stored responses or judgements; what they cost stays in the books."),
+    "clear": ("clear", "Delete stored responses or judgements; what they cost stays on record."),
     "models": ("models", "List what an endpoint offers: prices, reasoning, tools, providers."),
     "import": ("import_", "Read published results, or an export, into the store."),
     "protocols": ("protocols", "List the protocols, or print what one of them asks."),
@@ -106,7 +106,7 @@ def cli(context: click.Context) -> None:
         KNOWN.learn_proxies(taken.held)
 
 
-class _Door:
+class _Redacted:
     """A stream to the terminal: what is written to it holds no secret that the process knows, tracebacks included."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -132,7 +132,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no word for a character shows a question mark
     KNOWN.learn_proxies(os.environ)
-    sys.stdout, sys.stderr = cast(TextIO, _Door(sys.stdout)), cast(TextIO, _Door(sys.stderr))
+    sys.stdout, sys.stderr = cast(TextIO, _Redacted(sys.stdout)), cast(TextIO, _Redacted(sys.stderr))
     stdout = sys.stdout
     try:
         code = cli.main(standalone_mode=False)

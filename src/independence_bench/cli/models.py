@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.cli.options import err, models_file_option, out, read_roster
-from independence_bench.cli.trust import gate, trust_option
+from independence_bench.cli.trust import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.escape import label_text
 from independence_bench.models.client import Client, read_key
@@ -70,7 +70,7 @@ async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[Mod
 def _key(endpoint: Endpoint) -> str | None:
     """The key where there is one: lists are mostly public."""
     try:
-        return read_key(endpoint, gate())
+        return read_key(endpoint, permissions())
     except EndpointUnusable:
         return None
 

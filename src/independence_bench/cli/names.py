@@ -15,8 +15,8 @@ from independence_bench.cli.options import (
     store_option,
     stored_protocol_option,
 )
-from independence_bench.cli.progress import Watch
-from independence_bench.cli.trust import gate
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.cli.trust import permissions
 from independence_bench.engine.ask_names import NameAsker, NamesRead, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, open_judge
@@ -64,7 +64,7 @@ def command(
         complete = True
         if judge is not None and unsure(readings):
             limits = Limits(1, parallel_tasks, budget, price)
-            options = RunOptions(protocol, files, roster, judge, limits=limits, allow=gate())
+            options = RunOptions(protocol, files, roster, judge, limits=limits, allow=permissions())
             complete = ask(options, unsure(readings), opened)
             readings = names_of(opened, protocol)
     if as_json:
@@ -82,19 +82,19 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     if options.judge == TABLE_JUDGE:
         raise WrongUse("the embedded judge knows no names; -j takes a model")
     console = err()
-    watch = Watch(console)
+    display = ProgressDisplay(console)
     say(console, f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    report = to_the_end(_ask(options, left, store, watch), console)
+    report = to_the_end(_ask(options, left, store, display), console)
     if report is None:
         return False
-    say_end(console, report, store, watch.line(report, over=True))
+    say_end(console, report, store, display.line(report, over=True))
     return report.complete
 
 
-async def _ask(options: RunOptions, left: list[NamesRead], store: Store, watch: Watch) -> Report:
+async def _ask(options: RunOptions, left: list[NamesRead], store: Store, display: ProgressDisplay) -> Report:
     async with open_judge(options) as (judge, clients):
         if not isinstance(judge, ModelJudge):
             raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
         budget = Budget(options.limits.budget)
         asker = NameAsker(left, judge, store, clients, budget, options.limits.calls_at_once, real_clocks())
-        return await asker.run_watched(watch.in_one_line(asker))
+        return await asker.run_watched(display.in_one_line(asker))

@@ -112,7 +112,7 @@ jury_option = click.option(
 
 
 def command_line() -> str:
-    """The command line that is being carried out, for the books; without the store, which is where the books are."""
+    """The command line that is being carried out, for the ledger; without the store, which is where the ledger is."""
     words = iter(click.get_current_context().meta.get("aib.typed", ()))
     kept = []
     for word in words:

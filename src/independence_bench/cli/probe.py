@@ -6,8 +6,8 @@ import click
 
 from independence_bench.cli.calling import approved, say_end, to_the_end
 from independence_bench.cli.options import err, out
-from independence_bench.cli.progress import Watch
-from independence_bench.cli.trust import gate
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.cli.trust import permissions
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.judging.injection import conversations
@@ -38,19 +38,19 @@ def carry_out_probe(
         judge=judge or protocol.judge.model,
         configurations=protocol.configurations,
         limits=limits,
-        allow=gate(),
+        allow=permissions(),
     )
     console = err()
-    watch = Watch(console)
+    display = ProgressDisplay(console)
 
     def approve(preview: Preview) -> bool:
         return approved(preview, console, ask and preview.forecast.dollars != 0)
 
-    probed = to_the_end(probe(options, store, approve, watch.in_one_line), console)
+    probed = to_the_end(probe(options, store, approve, display.in_one_line), console)
     if probed is None:
         return False
     report = probed.report
-    say_end(console, report, store, *([watch.line(report, over=True)] if report.subjects else []))
+    say_end(console, report, store, *([display.line(report, over=True)] if report.subjects else []))
     if as_json:
         click.echo(probe_json(probed))
     else:

@@ -23,7 +23,7 @@ SAY_AGAIN = 10.0  # seconds between two plain lines
 MOST_ROWS = 20  # more subjects than that are summed up
 
 
-class Watch:
+class ProgressDisplay:
     """Shows how far something is, until it is cancelled."""
 
     def __init__(self, console: Console) -> None:

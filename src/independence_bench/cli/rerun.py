@@ -21,7 +21,7 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.cli.trust import gate
+from independence_bench.cli.trust import permissions
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import SubjectError
 from independence_bench.escape import label_text
@@ -77,7 +77,7 @@ def command(
             runs=runs or protocol.runs,
             again=True,
             limits=limits,
-            allow=gate(),
+            allow=permissions(),
             unnamed=not subjects,
         )
         complete = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))

@@ -31,9 +31,9 @@ from independence_bench.cli.options import (
     weighed,
     weights_option,
 )
-from independence_bench.cli.progress import Watch, duration
+from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.spread import spread_line, spread_of, spread_option
-from independence_bench.cli.trust import gate, trust_option
+from independence_bench.cli.trust import permissions, trust_option
 from independence_bench.cli.until import outcome_view, round_line, target_line, target_of, until_options
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.schedule import Spread
@@ -172,7 +172,7 @@ def read_options(
         runs=runs or protocol.runs,
         again=again,
         experiments=experiments_of(protocol, experiments),
-        allow=gate(),
+        allow=permissions(),
         unnamed=not typed and not roster.specs,
     )
 
@@ -202,7 +202,7 @@ def _specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:
     """Play in rounds, as many as *target* takes, with a table of what was settled at the end; whether all was done."""
     console = err()
-    watch, started = Watch(console), time.monotonic()
+    display, started = ProgressDisplay(console), time.monotonic()
 
     def approve(preview: Preview) -> bool:
         say(console, target_line(target))
@@ -211,7 +211,7 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     def tell(adaptive: AdaptiveRun) -> None:
         say(console, round_line(adaptive))
 
-    adaptive = to_the_end(run_adaptive(options, target, store, approve, watch, tell, spread), console)
+    adaptive = to_the_end(run_adaptive(options, target, store, approve, display, tell, spread), console)
     if adaptive is None:
         return False
     console.print(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")

@@ -18,14 +18,14 @@ from independence_bench.escape import label_text
 from independence_bench.models.env_file import EnvFile
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.trust import PROVIDERS, Pairing, in_question, route
+from independence_bench.models.trust import PROVIDERS, Permission, needed_permission, route
 
 F = TypeVar("F", bound=Callable[..., object])
 _ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
 
 
 def trust_option(command: F) -> F:
-    """--trust; `gate` reads it"""
+    """--trust; `permissions` reads it"""
 
     def keep(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
         context.meta[_TYPED] = typed
@@ -40,48 +40,50 @@ def trust_option(command: F) -> F:
     )(command)
 
 
-def gate() -> Gate:
-    """The gate of the command that is being carried out."""
+def permissions() -> Permissions:
+    """The permissions of the command that is being carried out."""
     meta = click.get_current_context().meta
     env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
     # a .env that could say where this is remembered could bring what it wants to be allowed
     outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
-    return Gate(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file)
+    return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file)
 
 
 @dataclass
-class Gate:
+class Permissions:
     """Lets an endpoint have its key, once a person has allowed what is in question about it."""
 
     file: Path  # what was allowed
     typed: Collection[str]  # with --trust
     env_file: EnvFile
-    _passed: set[Pairing] = field(default_factory=set)
+    _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
         """Raises WrongUse where nobody can be asked, NotAllowed where the answer is no."""
         if endpoint.ours:
             return
         self.routes()
-        if pairing := in_question(endpoint, os.environ):
-            home = PROVIDERS.get(pairing.variable)
+        if permission := needed_permission(endpoint, os.environ):
+            home = PROVIDERS.get(permission.variable)
             own = f", and it belongs to {home}" if home else ""
-            self._settle(pairing, f"{pairing.variable} would be sent to {pairing.place} ({endpoint.name}){own}.")
+            self._require(
+                permission, f"{permission.variable} would be sent to {permission.place} ({endpoint.name}){own}."
+            )
 
     def routes(self) -> None:
         """Take the proxies and certificates of `.env` into the environment; raises as above."""
         for name, value in self.env_file.held.items():
-            pairing = route(name, value)
-            self._settle(pairing, f"the .env of this folder would have everything sent by {pairing}.")
+            permission = route(name, value)
+            self._require(permission, f"the .env of this folder would have everything sent by {permission}.")
             os.environ[name] = value
 
-    def _settle(self, pairing: Pairing, told: str) -> None:
-        if pairing in self._passed:
+    def _require(self, permission: Permission, told: str) -> None:
+        if permission in self._passed:
             return
-        if pairing not in recall(self.file):
-            word = str(pairing)
+        if permission not in recall(self.file):
+            word = str(permission)
             flag = f"--trust {shlex.quote(word)}"
             if word not in self.typed and not confirmed(label_text(f"{told} Allow that?"), flag):
-                raise NotAllowed(f"nothing was sent: {pairing.variable} may not go to {pairing.place}")
-            remember(self.file, [pairing])
-        self._passed.add(pairing)
+                raise NotAllowed(f"nothing was sent: {permission.variable} may not go to {permission.place}")
+            remember(self.file, [permission])
+        self._passed.add(permission)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from independence_bench.errors import WrongUse
-from independence_bench.models.trust import Pairing
+from independence_bench.models.trust import Permission
 from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
 
@@ -27,7 +27,7 @@ class _Document(Strict):
     allowed: tuple[_Entry, ...]
 
 
-def recall(file: Path) -> frozenset[Pairing]:
+def recall(file: Path) -> frozenset[Permission]:
     """What was allowed; nothing where *file* is not there. Raises WrongUse where it cannot be read or understood."""
     try:
         with file.open("rb") as opened:
@@ -47,12 +47,12 @@ def recall(file: Path) -> frozenset[Pairing]:
         raise WrongUse(
             f"{file}: what you have allowed cannot be understood; delete the file to be asked again"
         ) from None
-    return frozenset(Pairing(entry.variable, entry.place) for entry in found.allowed)
+    return frozenset(Permission(entry.variable, entry.place) for entry in found.allowed)
 
 
-def remember(file: Path, pairings: Collection[Pairing]) -> None:
-    """Add *pairings* to what *file* holds, which only its owner can read. Raises WrongUse where that cannot be done."""
-    every = sorted({*recall(file), *pairings}, key=str)
+def remember(file: Path, granted: Collection[Permission]) -> None:
+    """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that cannot be done."""
+    every = sorted({*recall(file), *granted}, key=str)
     text = json.dumps({"allowed": [{"variable": one.variable, "place": one.place} for one in every]}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ COLLECTED = 20_000  # new objects before Python looks for cycles among them; som
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ConversationTask:
     """One thing to ask about."""
 
     title: str
@@ -54,10 +54,10 @@ class ConversationCalls:
     progress: Progress
     left: int  # calls of the conversation that are not made yet
     rank: int
-    fresh: bool  # what is asked next follows from an answer that was bought just now
+    fresh: bool  # what is asked next follows from an answer that came just now
 
     async def ask(self, call: Call[A]) -> A:
-        """The answer to *call*, stored or bought. Raises what `Executor.execute` raises."""
+        """The answer to *call*, stored or new. Raises what `Executor.execute` raises."""
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots.at(call.info.endpoint)
         answer = await self.pool.executor.execute(ranked, slots, self.progress.tally, self.fresh)
@@ -121,7 +121,7 @@ class Asker(ABC):
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)
 
-    async def converse(self, pool: Pool, progress: Progress, conversations: Iterable[Conversation]) -> None:
+    async def converse(self, pool: Pool, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
         """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
         slots, left = EndpointSlots(self.calls_at_once), iter(conversations)
         progress.state = "playing"
@@ -132,7 +132,7 @@ class Asker(ABC):
             progress.state = "stopped" if self.report.stopped else "done"
 
     async def _work_off(
-        self, pool: Pool, progress: Progress, slots: EndpointSlots, left: Iterator[Conversation]
+        self, pool: Pool, progress: Progress, slots: EndpointSlots, left: Iterator[ConversationTask]
     ) -> None:
         """One conversation after the other, beside other tasks that take theirs from *left* too."""
         for one in left:

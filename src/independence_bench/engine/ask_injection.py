@@ -1,4 +1,4 @@
-"""Asks one judge about every conversation of the injection probe, each bought like any judgement.
+"""Asks one judge about every conversation of the injection probe, each paid for and stored like any judgement.
 
 What is stored is not asked again, a budget bounds it, Ctrl-C stops it and the same command goes on. No transcript
 is stored, so no table knows of it. Prints nothing.
@@ -12,7 +12,7 @@ from functools import partial
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.pool import Clocks, Pool, real_clocks
-from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
 from independence_bench.engine.run import Progress, Report, RunPlan
 from independence_bench.engine.session import Preview, RunOptions, open_judge, preview_of
@@ -76,7 +76,7 @@ class InjectionAsker(Asker):
         judge = self.judge
         await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
         left = (
-            Conversation(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, case))
+            ConversationTask(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, case))
             for case in self.missing
         )
         await self.converse(pool, self._progress, left)
@@ -131,7 +131,7 @@ async def probe(
 
 
 async def _preview(options: RunOptions, asker: InjectionAsker, store: Store, clients: Mapping[str, Client]) -> Preview:
-    """What is still to be bought: a plan without subjects, and the forecast of the judgements that are missing."""
+    """What is still to be asked: a plan without subjects, and the forecast of the judgements that are missing."""
     judge = asker.judge
     plan = RunPlan(options.protocol, options.files, options.configurations, (), 0, judge)
     preview = await preview_of(plan, store, clients, options.limits.budget)

@@ -1,10 +1,10 @@
 """Which names and genders the models in a store chose: read by rule, and by a model where the rule is unsure.
 
-    readings = names_of(store, protocol)                            # buys nothing
-    await NameAsker(unsure(readings), judge, store, clients, budget, 8, clocks).run()  # bought like any judgement
+    readings = names_of(store, protocol)                            # asks nobody
+    await NameAsker(unsure(readings), judge, store, clients, budget, 8, clocks).run()  # like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 
-What a model read is stored as its judgement of the conversation by a question of this module's own, so it is bought
+What a model read is stored as its judgement of the conversation by a question of this module's own, so it is asked
 once, resumed, and part of no score. Prints nothing.
 """
 
@@ -21,7 +21,7 @@ from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.pool import Clocks, Pool
-from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.run import Progress, Report, Trouble
 from independence_bench.hashing import canonical, content_hash, judgement_key
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
@@ -314,7 +314,7 @@ class NameAsker(Asker):
         """Ask about every conversation that is left."""
         judge = self._judge
         await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-        left = (Conversation(TITLE, 1, partial(self._ask, transcript)) for transcript in self._transcripts)
+        left = (ConversationTask(TITLE, 1, partial(self._ask, transcript)) for transcript in self._transcripts)
         await self.converse(pool, self._progress, left)
 
     async def _ask(self, transcript: Transcript, calls: ConversationCalls) -> None:

@@ -93,7 +93,7 @@ def estimate(
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
-    *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: nothing is bought for judging.
+    *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: no model is asked for judging.
     *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
     played, judged = Forecast(), Forecast()
@@ -109,8 +109,8 @@ def estimate(
         known = usual.by_script.get(script)
         expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario)
-        for place in range(len(scenario.asks)):
-            took = known[place] if known else expected
+        for number in range(len(scenario.asks)):
+            took = known[number] if known else expected
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
                 played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)

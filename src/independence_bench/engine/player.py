@@ -16,7 +16,7 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.pool import Clocks, Pool
 from independence_bench.calls.retry import GaveUp, Reach
-from independence_bench.engine.ask import Asker, Conversation, ConversationCalls
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.pending import Pending, find_pending, judge_trouble
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
 from independence_bench.judging.prompt import JudgingInput
@@ -97,7 +97,7 @@ class _Player:
             await self.engine.converse(self.pool, self.progress, self._conversations())
         self.openings.clear()
 
-    def _conversations(self) -> Iterator[Conversation]:
+    def _conversations(self) -> Iterator[ConversationTask]:
         """What is left to do, the longest chain of calls first; on a budget run by run, so that it makes whole runs."""
         on_budget = self.engine.report.budget.limit is not None
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
@@ -108,7 +108,7 @@ class _Player:
         for job, judge_only, _ in left:
             calls = (0 if judge_only else len(job.scenario.asks)) + self.judge_calls
             work = partial(self._judge_stored if judge_only else self._play, job)
-            yield Conversation(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
+            yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
 
     async def _play(self, job: Job, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged."""

@@ -25,7 +25,7 @@ from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.local import server, weights
 from independence_bench.models.resolve import resolve, takes_temperature
-from independence_bench.models.spec import OWN_TEMPERATURE, THINKING_ROOM, ChatModel, ModelSpec, Reasoning, Roster
+from independence_bench.models.spec import OWN_TEMPERATURE, THINKING_FACTOR, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import attempts, usage
@@ -145,8 +145,8 @@ async def open_judge(options: RunOptions) -> AsyncIterator[tuple[Judge, dict[str
 
 async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
     model = await _resolve(spec, options.protocol, clients)
-    room = THINKING_ROOM if spec.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
-    return ModelJudge(replace(model, own_limit=False, max_tokens=room * model.max_tokens), options.again)
+    factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
+    return ModelJudge(replace(model, own_limit=False, max_tokens=factor * model.max_tokens), options.again)
 
 
 def judge_of(options: RunOptions) -> ModelSpec:

@@ -1,7 +1,7 @@
 """Secrets that this process knows, taken out of whatever it stores or shows.
 
 A secret is learned where it is read (a key, the password in the address of a proxy or a database) and is looked for at
-the two doors through which text leaves: the store's and the terminal's. It is found plain or with any character
+both exits for text: the store and the terminal. It is found plain or with any character
 escaped for JSON (even several times), HTML or a URL; where it stands in a coding that cannot be cut out, the whole
 text is withheld. Every step takes time in proportion to the text, whatever is in it.
 """
@@ -100,7 +100,7 @@ class Secrets:
         return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
 
 
-# Of this process: it has one environment, one store's door and one terminal.
+# Of this process: it has one environment, one store and one terminal.
 KNOWN = Secrets()
 SENT = Secrets(KNOWN)  # those that an endpoint or a proxy is told, and so may say back
 

@@ -1,4 +1,4 @@
-"""Who is to be called: a specification becomes a model that its endpoint offers, before anything is bought.
+"""Who is to be called: a specification becomes a model that its endpoint offers, before anything is paid for.
 
 Asks an endpoint for its list of models only, which costs nothing. Knows no store and no order.
 """

@@ -32,7 +32,7 @@ class Reasoning(StrEnum):
     HIGH = "high"
 
 
-THINKING_ROOM = 4
+THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
@@ -180,10 +180,10 @@ class ModelSpec:
     def resolved(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has none.
 
-        Thinking counts against the limit, so who is told to think gets `THINKING_ROOM` times the protocol's.
+        Thinking counts against the limit, so who is told to think gets `THINKING_FACTOR` times the protocol's.
         """
         if reasoning is not Reasoning.OFF:
-            max_tokens *= THINKING_ROOM
+            max_tokens *= THINKING_FACTOR
         return ChatModel(
             model=self.model,
             endpoint=self.endpoint,

@@ -1,7 +1,7 @@
 """Which key may go where: the rule. Asks nobody and remembers nothing.
 
 A known provider's key goes to that provider's own address, and `AIB_LOCAL_API_KEY` to servers on this machine. Any
-other pairing of a variable and a place is for a person to allow: a key that would be sent to another address, and a
+other pair of a variable and a place is for a person to allow: a key that would be sent to another address, and a
 proxy or certificate that the working folder's `.env` would have everything sent by.
 """
 
@@ -26,7 +26,7 @@ _PROXY = re.compile(r"([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
+class Permission:
     """An environment variable, and where what it holds goes to. Never holds a key."""
 
     variable: str
@@ -40,8 +40,8 @@ Allow = Callable[[Endpoint], None]
 """Returns where an endpoint may be sent its key; else it raises."""
 
 
-def in_question(endpoint: Endpoint, variables: Mapping[str, str]) -> Pairing | None:
-    """The pairing that somebody has to allow before *endpoint* is sent its key.
+def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
+    """The permission that somebody has to give before *endpoint* is sent its key.
 
     None where *variables*, an environment, hold no key for it, or the key goes where it belongs.
     """
@@ -50,14 +50,14 @@ def in_question(endpoint: Endpoint, variables: Mapping[str, str]) -> Pairing | N
         return None
     if variable == LOCAL_KEY and is_this_machine(endpoint.url):
         return None
-    pairing = Pairing(variable, origin(endpoint.url))
-    return None if PROVIDERS.get(variable) == pairing.place else pairing
+    permission = Permission(variable, origin(endpoint.url))
+    return None if PROVIDERS.get(variable) == permission.place else permission
 
 
 def known_only(endpoint: Endpoint, variables: Mapping[str, str] = os.environ) -> None:
     """For programs that can ask nobody. Raises WrongUse where a person would be asked."""
-    if pairing := in_question(endpoint, variables):
-        raise WrongUse(f"{pairing.variable} may not go to {pairing.place}: nobody has allowed it")
+    if permission := needed_permission(endpoint, variables):
+        raise WrongUse(f"{permission.variable} may not go to {permission.place}: nobody has allowed it")
 
 
 def is_this_machine(url: str) -> bool:
@@ -69,11 +69,11 @@ def is_this_machine(url: str) -> bool:
         return False
 
 
-def route(variable: str, value: str) -> Pairing:
+def route(variable: str, value: str) -> Permission:
     """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no address of a proxy."""
     if is_certificate(variable):
-        return Pairing(variable, str(Path(value).absolute()))
+        return Permission(variable, str(Path(value).absolute()))
     if (found := _PROXY.fullmatch(value.strip())) is None:
         raise WrongUse(f".env: {variable} is no address of a proxy; write http://proxy:3128")
     scheme, host, port = found.groups(default="")
-    return Pairing(variable, f"{scheme}{host}{port}".lower())
+    return Permission(variable, f"{scheme}{host}{port}".lower())

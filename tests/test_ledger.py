@@ -10,7 +10,7 @@ import pytest
 
 from independence_bench.calls.call import Call, Rejected
 from independence_bench.calls.executor import most_tokens
-from independence_bench.calls.ledger import CallState, Ledger, Stored, Tally
+from independence_bench.calls.ledger import CallLedger, CallState, StoredAnswer, Tally
 from independence_bench.models.messages import ChatRequest, Message, ToolCall
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
@@ -43,9 +43,9 @@ class Clock:
         return self.now
 
 
-def books(name: str, clock: Clock) -> Ledger:
-    """The books of a process of this machine that is alive."""
-    return Ledger(f"{HERE}|{os.getpid()}||{name}", clock)
+def ledger_of(name: str, clock: Clock) -> CallLedger:
+    """The ledger of a process of this machine that is alive."""
+    return CallLedger(f"{HERE}|{os.getpid()}||{name}", clock)
 
 
 def case(key: str = "k1") -> CallState[Reply]:
@@ -62,7 +62,7 @@ def case(key: str = "k1") -> CallState[Reply]:
     return CallState(question, Tally())
 
 
-def start(store: Store, of: Ledger, *cases: CallState[Reply]) -> list[Any]:
+def start(store: Store, of: CallLedger, *cases: CallState[Reply]) -> list[Any]:
     """Start them in one commit; what was begun is theirs."""
     with store.writing() as connection:
         begun = of.start(connection, cases)
@@ -79,7 +79,7 @@ def attempts(store: Store, key: str = "k1") -> list[tuple[str, str | None]]:
 
 def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
     """In one commit or in two: the second waits."""
-    mine = books("mine", Clock())
+    mine = ledger_of("mine", Clock())
     first, second, later = case(), case(), case()
 
     together = start(store, mine, first, second)
@@ -91,7 +91,7 @@ def test_two_tasks_with_one_question_make_one_attempt(store: Store) -> None:
 
 def test_many_are_begun_in_one_commit_each_with_a_number_of_its_own(store: Store) -> None:
     """As many attempts as questions, numbered on from those before."""
-    mine = books("mine", Clock())
+    mine = ledger_of("mine", Clock())
     before = start(store, mine, case("before"))
 
     numbers = start(store, mine, *(case(f"k{number}") for number in range(50)))
@@ -102,7 +102,7 @@ def test_many_are_begun_in_one_commit_each_with_a_number_of_its_own(store: Store
 def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_the_call(store: Store) -> None:
     """What was ours is looked at again in the very commit that would begin the next attempt."""
     clock = Clock()
-    sleeper, other = books("sleeper", clock), books("other", clock)
+    sleeper, other = ledger_of("sleeper", clock), ledger_of("other", clock)
     slept = case()
     assert isinstance(start(store, sleeper, slept)[0], int)
 
@@ -117,8 +117,8 @@ def test_a_process_that_slept_beyond_its_lease_asks_no_more_while_another_has_th
 def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store: Store) -> None:
     """Five minutes behind, its lease has run out at once and it lives; only its silence says anything."""
     clock = Clock()
-    elsewhere = Ledger("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
-    mine = books("mine", clock)
+    elsewhere = CallLedger("host|another-boot|pid:[1]|1|1|elsewhere", lambda: clock.now - 300)
+    mine = ledger_of("mine", clock)
     mine.watch = LeaseWatch(clock, LEASE)
     start(store, elsewhere, case())
 
@@ -138,7 +138,7 @@ def test_a_claim_of_another_clock_is_taken_when_nothing_moves_for_a_lease(store:
 def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> None:
     """A lost claim costs nothing where the answer has come meanwhile."""
     clock = Clock()
-    sleeper, other = books("sleeper", clock), books("other", clock)
+    sleeper, other = ledger_of("sleeper", clock), ledger_of("other", clock)
     slept, taken = case(), case()
     start(store, sleeper, slept)
     clock.now += LEASE + 1
@@ -147,12 +147,12 @@ def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> 
         results.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
         stored_attempts.release(connection, ["k1"], other.owner)
 
-    assert start(store, sleeper, slept) == [Stored(Reply("Mine."))]
+    assert start(store, sleeper, slept) == [StoredAnswer(Reply("Mine."))]
 
 
 def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:
     """Made ready, and then not wanted: there was no attempt."""
-    mine = books("mine", Clock())
+    mine = ledger_of("mine", Clock())
     (number,) = start(store, mine, case())
 
     with store.writing() as connection:
