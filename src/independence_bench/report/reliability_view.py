@@ -38,7 +38,8 @@ def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
     yield Title("Where the variance of the index comes from", level)
     yield _wholes(found)
     yield Title("What more scenarios or runs would bring", level)
-    yield _more(found)
+    more = _more(found)
+    yield more if more.rows else Note(more.legend)
     yield Title(f"The cheapest test with an Eρ² of {found.target:.2f}", level)
     yield Note(Prose(_why_unknown(found))) if found.played is None else _options(found, found.played)
 
