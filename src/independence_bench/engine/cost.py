@@ -109,8 +109,8 @@ def estimate(
         known = usual.by_script.get(script)
         expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario)
-        for number in range(len(scenario.asks)):
-            took = known[number] if known else expected
+        for turn in range(len(scenario.asks)):
+            took = known[turn] if known else expected
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
                 played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
