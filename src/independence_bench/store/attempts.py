@@ -6,7 +6,7 @@ Functions on a connection, so one transaction can do several of them; opens noth
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -192,20 +192,23 @@ class Ended:
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
     """Write down how attempts ended and what they cost, whether they were of use or not."""
-    rows = [ended_row(_redacted(how)) | {"attempt": attempt, "finished_at": now} for attempt, how in ended]
+    rows = []
+    for attempt, how in ended:
+        row = ended_row(how, SENT.redacted_text(how.raw))
+        row |= {"attempt": attempt, "finished_at": now, "message": KNOWN.redacted_message(how.message)}
+        rows.append(row)
     write_rows(connection, _END, rows)
-
-
-def _redacted(ended: Ended) -> Ended:
-    return replace(ended, message=KNOWN.redacted_message(ended.message), raw=SENT.redacted_text(ended.raw))
 
 
 _END = update(attempts).where(attempts.c.id == bindparam("attempt"))
 
 
-def ended_row(ended: Ended) -> dict[str, Any]:
-    """The columns that it fills, as they are."""
-    return fields_of(ended, "usage", "raw") | fields_of(ended.usage) | {"raw": pack(ended.raw)}
+def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
+    """The columns that it fills; *raw*: its body as it is to be kept."""
+    row = fields_of(ended) | fields_of(ended.usage)
+    del row["usage"]
+    row["raw"] = pack(raw)
+    return row
 
 
 def leases_elsewhere(connection: Connection) -> dict[str, float]:

@@ -136,7 +136,7 @@ def keep_bought(
             known[place] = first + len(rows)
             times = {"started_at": item.started_at, "finished_at": item.finished_at}
             row = {"id": known[place], "call_key": item.call.key, "owner": owner, "max_tokens": 0}
-            rows.append(row | times | ended_row(item.ended))
+            rows.append(row | times | ended_row(item.ended, item.ended.raw))
             new.append(item)
     if rows:
         connection.execute(insert(attempts), rows)

@@ -99,7 +99,9 @@ def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, fl
 
 
 def _transcript_row(played: Played, now: float) -> dict[str, Any]:
-    return fields_of(played, "transcript") | {
+    row = fields_of(played)
+    del row["transcript"]
+    return row | {
         "state": "complete" if played.reason is None else "invalid",
         "heard_hash": played.transcript.heard_hash,
         "lines": pack(canonical([played.transcript.system, [line.record() for line in played.transcript.lines]])),

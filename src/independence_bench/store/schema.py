@@ -281,9 +281,9 @@ def _insertion_over(dialect: str, table: Table, state: str) -> sqlite.Insert | p
     )
 
 
-def fields_of(record: Any, *without: str) -> dict[str, Any]:
+def fields_of(record: Any) -> dict[str, Any]:
     """The fields of a dataclass as they are, by name."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name not in without}
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def in_chunks(keys: Sequence[str], size: int = 500) -> Iterator[list[str]]:
