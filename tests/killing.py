@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulated import CENT, aib, simulating, start_aib
+from simulated import CENT, simulating, start_aib
 
 from independence_bench.protocol.loader import load
 from independence_bench.simulate.ledger import Entry, read_ledger
@@ -107,6 +108,13 @@ def play_round(folder: Path, wanted: Round) -> Found:
     return found
 
 
+def run_aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `aib` to its end in a process: rounds are played in threads, and signals are the main thread's."""
+    process = start_aib(folder, *arguments)
+    said, errors = process.communicate()
+    return subprocess.CompletedProcess(arguments, process.returncode, said, errors)
+
+
 def command(wanted: Round) -> list[str]:
     """The command that is killed."""
     subjects = [f"sim:sim/{name}" for name in wanted.names]
@@ -168,7 +176,7 @@ def _bring_to_its_end(folder: Path, wanted: Round, found: Found) -> None:
     """Run undisturbed until all is complete: once where there are no faults, else as often as `--again` needs."""
     for number in range(COMMANDS):
         again = ("--again",) if number else ()
-        ended = aib(folder, *command(wanted), *again)
+        ended = run_aib(folder, *command(wanted), *again)
         _listen(ended.stderr, found)
         if ended.returncode == 0:
             return
@@ -245,7 +253,7 @@ def _count(
 
 def _compare_indices(folder: Path, wanted: Round, found: Found) -> None:
     """The index of every character is the one that it has without kills and faults."""
-    printed = aib(folder, "leaderboard", "--json", "--store", wanted.store).stdout
+    printed = run_aib(folder, "leaderboard", "--json", "--store", wanted.store).stdout
     boards = json.loads(printed)["boards"] if printed else []
     indices = {row["label"].split("@")[0]: row["index"] for board in boards for row in board["ranked"]}
     for name in wanted.names:
