@@ -27,10 +27,10 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/pytest -q -n 4
+	$(BIN)/pytest -q -n 4 --dist loadfile
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
-	$(BIN)/pytest -q -n 4 --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and a real browser against server and static site
 	cd web && npm run lint && npm run types && npm test && npm run e2e

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +13,10 @@ import pytest
 from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
 
+from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.store.database import open_store
+
+REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 SMALL = {
     "protocol.yaml": """\
 name: small
@@ -132,6 +139,23 @@ def serve() -> Iterator[Callable[..., ScriptedModel]]:
             return stack.enter_context(ScriptedModel(script or steady(), **more))  # type: ignore[arg-type]
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """The published dataset in a store, and what its import came to: made once for all workers, to be read only."""
+    if not REAL.exists():
+        pytest.skip("needs the published dataset beside the project")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "published"
+    folder.mkdir(exist_ok=True)
+    store, outcome = folder / "store.db", folder / "outcome"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not outcome.exists():
+            with open_store(store) as opened:
+                outcome.write_bytes(pickle.dumps(import_published(opened, REAL)))
+    return store, pickle.loads(outcome.read_bytes())
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select, update
 from independence_bench.analysis.audit.audit import AuditReport, IndexChange, audit
 from independence_bench.analysis.audit.catalog import CHECKS
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.dataset.import_published import import_published
+from independence_bench.dataset.import_published import Outcome, import_published
 from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.published_scoring import PUBLISHED
@@ -26,7 +26,6 @@ from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts, calls, judgements, pack, transcripts, unpack
 
-REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE = "acme--one@none-t0.7"
 LABEL = "acme/one@none-t0.7"
 
@@ -531,12 +530,9 @@ def test_the_documents_know_every_finding() -> None:
 # ---------------------------------------------------------------- the published data
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
-def test_what_is_known_to_be_wrong_in_the_published_data_is_found(tmp_path: Path) -> None:
+def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Path, Outcome]) -> None:
     """Our 100 of 130 subjects hold some of each, and never more than was counted in all of them."""
-    with open_store(tmp_path / "a.db") as opened:
-        import_published(opened, REAL / "cache.tar.xz")
-    found = audited(tmp_path / "a.db")
+    found = audited(real[0])
 
     assert counts(found) == EXPECTED
     two_turns = [p for p in places(found, "first-turn") if p.scenario != "psychological"]

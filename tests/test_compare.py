@@ -213,6 +213,7 @@ def test_scenarios_that_stand_are_marked() -> None:
     assert "none stands (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
 
 
+@pytest.mark.torture
 def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
     """Two equal subjects, one of whom loses point after point of one mark until that dimension's interval leaves 0 out.
 
@@ -280,6 +281,7 @@ def test_the_json_has_every_interval() -> None:
     assert {pair["dimension"] for pair in found["dimensions"]} == {d.name for d in V2.dimensions}
 
 
+@pytest.mark.torture
 def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
     """Marks of 0 to 10 with known means, four runs of three subjects: at least 93 of 100."""
     random = np.random.default_rng(8)

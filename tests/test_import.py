@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import tarfile
 import time
@@ -43,7 +44,6 @@ from independence_bench.store.schema import IMPORTED, attempts, calls, metadata,
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE, OTHER = "acme--one@none-t0.7", "local--lab--two+prov@low-t1.0"
-needs_real = pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
 
 
 def brought(path: Path, store: Path | str, **more: Any) -> Outcome:
@@ -846,14 +846,6 @@ def test_a_wrong_path_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the real one
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
-    """The published dataset in a store, and what that came to."""
-    store = tmp_path_factory.mktemp("real") / "store.db"
-    return store, brought(REAL / "cache.tar.xz", store)
-
-
-@needs_real
 def test_all_hundred_subjects_come_in(real: tuple[Path, Outcome]) -> None:
     """9,276 replies, 5,308 judgements and one that has no marks; two pairs of judgements are of the same words."""
     store, outcome = real
@@ -865,7 +857,6 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, Outcome]) -> None:
     assert sound(store) == []
 
 
-@needs_real
 def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
     found = board(real[0], PUBLISHED)
@@ -891,7 +882,6 @@ def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> No
     assert wrong == []
 
 
-@needs_real
 def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -> None:
     """And rounding is never blamed for more than rounding can do."""
     found = rule_differences([board(real[0])], [board(real[0], PUBLISHED)])
@@ -904,7 +894,6 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -
             assert abs(one.own - one.other) < 0.15
 
 
-@needs_real
 def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> None:
     """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78 % of them (R²)."""
     found = measure_board(board(real[0]))
@@ -924,7 +913,6 @@ def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> N
         assert sum(shares) == pytest.approx(1)
 
 
-@needs_real
 def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome]) -> None:
     """What its README says is there can be found: seven pairs of turns, one conversation that knew the future."""
     store, outcome = real
@@ -943,17 +931,15 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome]) -> None:
     assert len(pairs) == 8
 
 
-@needs_real
-def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome]) -> None:
+def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome], tmp_path: Path) -> None:
     """Counted, and looked up in the tables that it could have touched."""
-    store, _ = real
+    store = Path(shutil.copy(real[0], tmp_path))
     before = {name: len(rows) for name, rows in everything(store).items()}
     outcome = brought(REAL / "cache.tar.xz", store)
     assert (outcome.new, outcome.known, outcome.judgements, outcome.dollars) == (0, 5312, 0, 0)
     assert {name: len(rows) for name, rows in everything(store).items()} == before
 
 
-@needs_real
 def test_real_subjects_are_compared(real: tuple[Path, Outcome]) -> None:
     """The first two cannot be told apart, the first and the last can; every scenario has its interval."""
     found = board(real[0])

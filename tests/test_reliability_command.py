@@ -30,7 +30,6 @@ from independence_bench.analysis.reliability import (
 from independence_bench.analysis.statistics.d_study import StratumPrice
 from independence_bench.analysis.statistics.variance_components import Components
 from independence_bench.cli.options import find_protocol
-from independence_bench.dataset.import_published import import_published
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import read_contents
@@ -43,7 +42,6 @@ __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
 NAMES = ("acme/one", "acme/two", "acme/three", "acme/four")
 SECOND, THIRD = "judge/two", "judge/three"
-REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 
 
 def varied(asked: Asked) -> Answer:
@@ -371,13 +369,11 @@ def test_a_leaderboard_needs_none_of_it() -> None:
 # ---------------------------------------------------------------- the published data
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="needs the published dataset beside the project")
-def test_five_scenarios_five_times_and_twenty_twice(tmp_path: Path) -> None:
+def test_five_scenarios_five_times_and_twenty_twice(real: tuple[Path, object]) -> None:
     """Published for all subjects: resistance .73 and .89; of the ranked ones of the sample that we have .74 and .90."""
-    with open_store(tmp_path / "a.db") as store:
-        import_published(store, REAL)
+    with open_store(real[0]) as store:
         protocol, _ = find_protocol(None, store)
-    found = measured_in(tmp_path / "a.db", protocol)
+    found = measured_in(real[0], protocol)
     more = dict(zip(found.designs, named(found.marks)["resistance"].more, strict=True))
 
     assert found.subjects == 72

@@ -23,7 +23,7 @@ def check(data: bytes) -> None:
     for spec in roster.specs:
         assert spec.endpoint in roster.endpoints
         effort = Reasoning.OFF if spec.reasoning in (None, AUTO) else Reasoning(spec.reasoning)
-        model = spec.settle(0.7, 100, effort)
+        model = spec.resolved(0.7, 100, effort)
         assert_one_line(model.label)
         assert_storable(model.label, model.model, model.provider)
         assert len(model.hash) == 64
