@@ -61,7 +61,7 @@ class Order:
     runs: int = 1
 
 
-EVERY = 8.0  # seconds of hurried time, at most, between two moments
+EVERY = 8.0  # seconds of simulated time, at most, between two moments
 
 ORDERS = (
     Order("lite", ("rock", "mirror", "random"), None),

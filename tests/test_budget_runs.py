@@ -1,4 +1,4 @@
-"""Commands with a budget, whatever they cost: fuzzed in hurried time, and the real command's words and exit code."""
+"""Commands with a budget, whatever they cost: fuzzed in simulated time, and the real command's words and exit code."""
 
 from __future__ import annotations
 

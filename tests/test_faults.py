@@ -1,6 +1,6 @@
 """Everything that an endpoint can do wrong, alone and mixed: the run ends, says how, and its books are right.
 
-Real engine, client, store and server, in hurried time. Each fault meets every request of the subject, or of the
+Real engine, client, store and server, in simulated time. Each fault meets every request of the subject, or of the
 judge, and never heals; then it meets some and heals. The index is the one that the character is known to have, or
 there is none. Costs are compared with the endpoint's own ledger.
 """

@@ -20,14 +20,14 @@ def test_every_command_and_every_page_reads_a_store_in_the_middle_of_a_run(tmp_p
     Every page of each copy, and a quarter of the commands, another one each time.
     """
     draw = random.Random(3)
-    copies = take(tmp_path, draw, ORDERS, 8)
-    assert len(copies) == 8
+    copies = take(tmp_path, draw, ORDERS, 4)
+    assert len(copies) == 4
 
     answered = 0
     for number, copy in enumerate(copies):
         out = tmp_path / f"of-{copy.stem}"
         out.mkdir()
-        found = read_all(copy, out, draw.choice(("lite", "v2")), COMMANDS[number % 4 :: 4])
+        found = read_all(copy, out, draw.choice(("lite", "v2")), COMMANDS[number::4])
         assert not found.wrong, copy
         answered += found.answered
-    assert answered > 500, "most of them have something to show"
+    assert answered > 200, "most of them have something to show"
