@@ -77,6 +77,9 @@ def bought(folder: Path) -> Audit:
     return audit(read_ledger(folder / "ledger.jsonl"))
 
 
+on_each = pytest.mark.parametrize(("processes", "either"), [(4, "sqlite"), (2, "postgresql")], indirect=["either"])
+
+
 def wait_for_answers(folder: Path, count: int) -> None:
     """Until the endpoint has answered so often."""
     until, ledger = time.monotonic() + 600, folder / "ledger.jsonl"
@@ -85,7 +88,7 @@ def wait_for_answers(folder: Path, count: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@on_each
 def test_processes_on_one_store_share_the_work(processes: int, either: str, small: Path, tmp_path: Path) -> None:
     """Started at once on a store that is not there yet: all end well, with one ranking, and nothing is asked twice."""
     with simulating(tmp_path, "--latency", "0.3", "--ledger", "ledger.jsonl"):
@@ -105,7 +108,7 @@ def test_processes_on_one_store_share_the_work(processes: int, either: str, smal
     assert indices(tmp_path, small, either) == pytest.approx(INDICES)
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@on_each
 def test_a_killed_process_is_replaced_by_the_others(processes: int, either: str, small: Path, tmp_path: Path) -> None:
     """Its claims are free at once on this machine; only what it had in flight may be asked twice."""
     at_once = len(NAMES) * 2
