@@ -61,24 +61,9 @@ class Filling:
             for job in batch:
                 chance = random.Random(job.transcript_id)
                 transcript = self._said(job, chance)
-                replies = len(job.scenario.asks)
-                played = results.Played(
-                    id=job.transcript_id,
-                    script_hash=job.script_hash,
-                    subject_hash=job.subject.hash,
-                    protocol_hash=protocol_hash,
-                    run=job.run,
-                    system=job.configuration.system,
-                    delivery=job.configuration.delivery,
-                    experiment=job.scenario.experiment,
-                    scenario=job.scenario.id,
-                    transcript=transcript,
-                    reply_keys=tuple(content_hash([job.transcript_id, number]) for number in range(replies)),
-                    replies=replies,
-                    cut_off=0,
-                    plain_text=0,
-                    reasoned=0,
-                )
+                keys = [content_hash([job.transcript_id, number]) for number in range(len(job.scenario.asks))]
+                said = [(key, results.Reply("")) for key in keys]
+                played = results.Played.of(job, protocol_hash, transcript, said)
                 results.keep_transcripts(connection, [(played, NOW)])
                 rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
                 judgement = results.Judgement(

@@ -78,39 +78,21 @@ class Writer:
     def _keep(self, job: Job, say: Say, judges: Sequence[tuple[ChatModel | str, Judge]]) -> None:
         chance = random.Random(job.transcript_id)  # noqa: S311
         talk = opening(self.protocol, job.configuration, job.scenario)
-        keys, replies = [], []
+        said = []
         with self.store.writing() as connection:
             while (name := talk.awaiting) is not None:
                 spoken = say(job, name, chance)
-                key = content_hash([job.transcript_id, len(keys)])
+                key = content_hash([job.transcript_id, len(said)])
                 heard = [line.text for line in talk.transcript.lines]
                 sent = json.dumps({"model": job.subject.model, "messages": heard})
                 attempt = self._attempts(connection, key, job.subject, sent, spoken)
                 results.keep_replies(connection, [(key, attempt, spoken.reply, NOW)])
-                keys.append(key)
-                replies.append(spoken.reply)
+                said.append((key, spoken.reply))
                 if spoken.reply.reason is not None:
                     break
                 talk = talk.answered(Words(spoken.reply.text, spoken.reply.notes))
-            invalid = next((reply.reason for reply in replies if reply.reason), None)
-            played = results.Played(
-                id=job.transcript_id,
-                script_hash=job.script_hash,
-                subject_hash=job.subject.hash,
-                protocol_hash=self.protocol.hash,
-                run=job.run,
-                system=job.configuration.system,
-                delivery=job.configuration.delivery,
-                experiment=job.scenario.experiment,
-                scenario=job.scenario.id,
-                transcript=talk.transcript,
-                reply_keys=tuple(keys),
-                replies=len(replies),
-                cut_off=sum(reply.cut_off for reply in replies),
-                plain_text=sum(reply.plain_text for reply in replies),
-                reasoned=sum(reply.reasoned for reply in replies),
-                reason=invalid,
-            )
+            invalid = next((reply.reason for _, reply in said if reply.reason), None)
+            played = results.Played.of(job, self.protocol.hash, talk.transcript, said, invalid)
             results.keep_transcripts(connection, [(played, NOW)])
             if invalid is None:
                 for model, mark in judges:

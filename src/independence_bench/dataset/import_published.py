@@ -35,7 +35,7 @@ from independence_bench.dataset.published_wording import (
     wording_of,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.hashing import canonical, content_hash, transcript_id
+from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.judging.published_output import PublishedJudgement, verdict_of
@@ -43,7 +43,7 @@ from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse
-from independence_bench.protocol.plan import script_hash
+from independence_bench.protocol.plan import Job, script_hash
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, Bought
@@ -216,24 +216,9 @@ class _Writer:
 
     def _played(self, c: PublishedConversation) -> Played:
         script = script_hash(self.protocol, c.configuration, c.scenario)
-        return Played(
-            id=transcript_id(script, c.subject.hash, c.run),
-            script_hash=script,
-            subject_hash=c.subject.hash,
-            protocol_hash=self.protocol.hash,
-            run=c.run,
-            system=c.configuration.system,
-            delivery=c.configuration.delivery,
-            experiment=c.scenario.experiment,
-            scenario=c.scenario.id,
-            transcript=c.transcript,
-            reply_keys=tuple(source.key(c.run) for source in c.said),
-            replies=len(c.said),
-            cut_off=sum(source.reply.cut_off for source in c.said),
-            plain_text=sum(source.reply.plain_text for source in c.said),
-            reasoned=sum(source.reply.reasoned for source in c.said),
-            reason=c.reason,
-        )
+        job = Job(c.subject, c.run, c.configuration, c.scenario, script)
+        said = [(source.key(c.run), source.reply) for source in c.said]
+        return Played.of(job, self.protocol.hash, c.transcript, said, c.reason)
 
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]

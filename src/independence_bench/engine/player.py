@@ -114,8 +114,7 @@ class _Player:
         """One scenario to its end, stored the moment it is finished, then judged."""
         plan, commits = self.plan, self.pool.commits
         talk, asked = self._opening(job)
-        keys: list[str] = []
-        replies: list[Reply] = []
+        said: list[tuple[str, Reply]] = []
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
@@ -126,36 +125,19 @@ class _Player:
                 begun = registry.Begun(self.engine.protocol_hash, self.subject.hash, job.run, *where)
                 await commits.add(registry.begin_runs, begun)
                 raise
-            keys.append(call.info.key)
-            replies.append(reply)
+            said.append((call.info.key, reply))
             if reply.reason is not None:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
                 asked = request(talk, self.subject, job.configuration, plan.protocol)
-        reason = replies[-1].reason
-        played = results.Played(
-            id=job.transcript_id,
-            script_hash=job.script_hash,
-            subject_hash=self.subject.hash,
-            protocol_hash=self.engine.protocol_hash,
-            run=job.run,
-            system=job.configuration.system,
-            delivery=job.configuration.delivery,
-            experiment=job.scenario.experiment,
-            scenario=job.scenario.id,
-            transcript=talk.transcript,
-            reply_keys=tuple(keys),
-            replies=len(replies),
-            cut_off=sum(reply.cut_off for reply in replies),
-            plain_text=sum(reply.plain_text for reply in replies),
-            reasoned=sum(reply.reasoned for reply in replies),
-            reason=None if reason is None else f"{talk.awaiting}: {reason}",
-        )
+        invalid = said[-1][1].reason
+        reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
+        played = results.Played.of(job, self.engine.protocol_hash, talk.transcript, said, reason)
         kept = commits.add(results.keep_transcripts, (played, self.pool.clocks.now()))
         if reason is not None:
             await kept
-            why = f"invalid: {played.reason}; `aib run --again` asks once more"
+            why = f"invalid: {reason}; `aib run --again` asks once more"
             self.progress.ended("invalid", Trouble(job.title, why))
             return
         self.progress.ended("done")

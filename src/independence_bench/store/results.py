@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.plan import Job
 from independence_bench.store.schema import (
     fields_of,
     insert_over,
@@ -90,6 +91,36 @@ class Played:
     plain_text: int
     reasoned: int
     reason: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        job: Job,
+        protocol_hash: str,
+        transcript: Transcript,
+        said: Sequence[tuple[str, Reply]],
+        reason: str | None = None,
+    ) -> Played:
+        """What became of *job*: *said* are the replies of *transcript* with their keys, in order."""
+        replies = [reply for _, reply in said]
+        return cls(
+            id=job.transcript_id,
+            script_hash=job.script_hash,
+            subject_hash=job.subject.hash,
+            protocol_hash=protocol_hash,
+            run=job.run,
+            system=job.configuration.system,
+            delivery=job.configuration.delivery,
+            experiment=job.scenario.experiment,
+            scenario=job.scenario.id,
+            transcript=transcript,
+            reply_keys=tuple(key for key, _ in said),
+            replies=len(replies),
+            cut_off=sum(reply.cut_off for reply in replies),
+            plain_text=sum(reply.plain_text for reply in replies),
+            reasoned=sum(reply.reasoned for reply in replies),
+            reason=reason,
+        )
 
 
 def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
