@@ -5,7 +5,6 @@
     │   ├── ProtocolError         a protocol's file, with the key and the mend
     │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
     │       └── NotOffered        a model that its endpoint's list lacks
-    ├── MissingMarks              a score was asked for before every dimension was judged
     ├── StoreError                the store cannot be opened, read or written
     ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
     │   └── MissingKey            its API key is not in the environment
@@ -21,8 +20,6 @@ says what is wrong, where, and the next step, in one line. A failure of one atte
 """
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 
 class BenchError(Exception):
@@ -55,16 +52,6 @@ class NotOffered(SubjectError):
     def __init__(self, model: str, endpoint: str, url: str, instead: str) -> None:
         self.model, self.endpoint = model, endpoint
         super().__init__(f"{endpoint} ({url}) has no model {model}; {instead}")
-
-
-class MissingMarks(BenchError):
-    """A score was asked for before every dimension was judged."""
-
-    def __init__(self, missing: Collection[str]) -> None:
-        self.missing = tuple(sorted(missing))
-        super().__init__(
-            f"no marks for {', '.join(self.missing)}; `aib run` or `aib judge` fills them, then score again"
-        )
 
 
 class StoreError(BenchError):

@@ -22,6 +22,11 @@ class Identified:
         """Everything that makes it another one, by name."""
         return {name: getattr(self, name) for name in self.CAUSES}
 
+    @property
+    def hash(self) -> str:
+        """Changes with any of its causes."""
+        return content_hash(self)
+
 
 def canonical(value: Any) -> str:
     """*value* as JSON with sorted keys and no spacing; tuples become lists, and what has causes becomes those.

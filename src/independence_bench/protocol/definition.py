@@ -71,11 +71,6 @@ class Rubric(Identified):
     text: str
     marks: tuple[Mark, ...]
 
-    @property
-    def hash(self) -> str:
-        """Changes when the text or a mark changes."""
-        return content_hash(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Scenario(Identified):
@@ -104,11 +99,6 @@ class Scenario(Identified):
     def asks(self) -> tuple[str, ...]:
         """Names of the replies that the model gives, in order."""
         return tuple(step.name for step in self.script if isinstance(step, Ask))
-
-    @property
-    def hash(self) -> str:
-        """Changes when anything said, asked or judged in this scenario changes."""
-        return content_hash(self)
 
 
 @dataclass(frozen=True, slots=True)

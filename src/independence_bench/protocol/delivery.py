@@ -52,9 +52,10 @@ def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -
     """*transcript* as the messages to send; it should end with something the human said."""
     turns = _turns(transcript.lines)
     if delivery == "user_role":
-        return (_system(transcript.system), *_as_user(turns))
+        sent = [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
+        return (Message("system", transcript.system), *sent)
     instructions = "\n\n".join(part for part in (transcript.system, wording.instructions) if part)
-    return (_system(instructions), *_as_tool(turns, wording))
+    return (Message("system", instructions), *_as_tool(turns, wording))
 
 
 def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Unusable:
@@ -129,10 +130,6 @@ def trim_template(text: str) -> str:
     return text[start:end]
 
 
-def _system(text: str) -> Message:
-    return Message("system", text)
-
-
 def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
     """(speaker, text, notes) with what one party says in a row joined."""
     turns = []
@@ -142,10 +139,6 @@ def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
         notes = "\n\n".join(line.notes for line in spoken if line.notes)
         turns.append((speaker, text, notes))
     return turns
-
-
-def _as_user(turns: Sequence[tuple[str, str, str]]) -> list[Message]:
-    return [Message("user" if speaker == "human" else "assistant", text) for speaker, text, _ in turns]
 
 
 def _as_tool(turns: Sequence[tuple[str, str, str]], wording: ToolWording) -> list[Message]:

@@ -13,8 +13,10 @@ benchmark under the same name.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
@@ -38,7 +40,7 @@ from independence_bench.protocol.definition import (
     quotes,
 )
 from independence_bench.protocol.file_formats import NAME, MarkFile, ProtocolFile, RubricFile, ScenarioFile
-from independence_bench.yaml_io import M, printable, read_yaml
+from independence_bench.yaml_io import printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
@@ -61,9 +63,9 @@ def load(name_or_path: str | Path) -> Protocol:
 def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
     """As `load`, with the text of its files (what the store keeps as a snapshot)."""
     folder = SHIPPED / name_or_path if str(name_or_path) in shipped() else Path(name_or_path)
-    if folder.name == "protocol.yaml":
+    if folder.name == TOP:
         folder = folder.parent
-    if not _is_there(folder / "protocol.yaml"):
+    if not os.path.isfile(folder / TOP):  # not Path.is_file, which fails for a name of 300 characters
         raise ProtocolError(
             str(name_or_path),
             "",
@@ -76,19 +78,16 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 def parse(files: Files, where: str) -> Protocol:
     """The protocol written down in *files*; *where* names the folder in errors. Raises ProtocolError."""
-    texts = tuple(sorted(files.items()))
-    protocol = _READ.get(texts)
-    if protocol is None:
-        protocol = _Reader(files, where).protocol()
-        if len(_READ) == _MOST_READ:
-            _READ.clear()
-        _READ[texts] = protocol
-    return protocol
+    try:
+        return _parsed(tuple(sorted(files.items())))
+    except ProtocolError as error:
+        raise ProtocolError(f"{where}/{error.file}", error.key, error.problem) from error.__cause__
 
 
 # what is stored is mostly the shipped protocol, and a server reads the same again whenever its store changes
-_READ: dict[tuple[tuple[str, str], ...], Protocol] = {}
-_MOST_READ = 16
+@lru_cache(maxsize=16)
+def _parsed(files: tuple[tuple[str, str], ...]) -> Protocol:
+    return _Reader(dict(files)).protocol()
 
 
 def parse_stored(files: Files, where: str) -> Protocol:
@@ -99,14 +98,6 @@ def parse_stored(files: Files, where: str) -> Protocol:
     protocol = parse(files, where)
     today = load(protocol.name) if protocol.name in shipped() else protocol
     return today if today.hash == protocol.hash else protocol
-
-
-def _is_there(path: Path) -> bool:
-    """Whether *path* is a file; what the system cannot even ask about (a name of 300 characters) is none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _read(folder: Path) -> Files:
@@ -132,18 +123,15 @@ def _read(folder: Path) -> Files:
 
 
 class _Reader:
-    """Reads one protocol's files, remembering which of them were used."""
+    """Reads one protocol's files and remembers which of them were used. Errors name a file inside the folder."""
 
-    def __init__(self, files: Files, where: str) -> None:
-        self.files, self.where, self.used = files, where, set[str]()
-
-    def wrong(self, file: str, key: str, problem: str) -> ProtocolError:
-        return ProtocolError(f"{self.where}/{file}", key, problem)
+    def __init__(self, files: Files) -> None:
+        self.files, self.used = files, set[str]()
 
     def need(self, true: object, file: str, key: str, otherwise: str) -> None:
         """Raise ProtocolError unless *true*."""
         if not true:
-            raise self.wrong(file, key, otherwise)
+            raise ProtocolError(file, key, otherwise)
 
     def text(self, file: str, wanted_by: str) -> str:
         self.need(file in self.files, file, "", f"is missing; {wanted_by} asks for it")
@@ -151,13 +139,10 @@ class _Reader:
         try:
             return printable(self.files[file].replace("\r\n", "\n"))
         except ValueError as error:
-            raise self.wrong(file, "", str(error)) from error
-
-    def yaml(self, file: str, text: str, model: type[M]) -> M:
-        return read_yaml(text, model, lambda key, problem: self.wrong(file, key, problem))
+            raise ProtocolError(file, "", str(error)) from error
 
     def protocol(self) -> Protocol:
-        top = self.yaml(TOP, self.text(TOP, "every protocol"), ProtocolFile)
+        top = read_yaml(self.text(TOP, "every protocol"), ProtocolFile, partial(ProtocolError, TOP))
         systems = self.systems()
         for key, text in top.tool_role.model_dump().items():
             self.check_quotes(TOP, f"tool_role.{key}", text, ())
@@ -167,11 +152,9 @@ class _Reader:
             self.need(configuration not in top.configurations[:number], TOP, key, "stands here twice; delete one")
         scenarios = self.scenarios(top)
         dimensions = self.dimensions(top, scenarios)
-        instructions = self.text("judge.md", "every protocol").strip()
-        self.need(instructions, "judge.md", "", "is empty; say what a judge does")
-        self.check_quotes("judge.md", "", instructions, ())
+        instructions = self.written("judge.md", "every protocol", "is empty; say what a judge does")
         if idle := sorted(self.files.keys() - self.used):
-            raise self.wrong(idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it")
+            raise ProtocolError(idle[0], "", "is used by nothing; name it in protocol.yaml or a scenario, or delete it")
         return Protocol(
             name=top.name,
             title=top.title,
@@ -191,13 +174,20 @@ class _Reader:
         )
 
     def systems(self) -> tuple[tuple[str, str], ...]:
-        files = [file for file in sorted(self.files) if file.startswith("system/") and file.endswith(".md")]
-        systems = {file.removeprefix("system/").removesuffix(".md"): self.text(file, "").strip() for file in files}
-        for file, (variant, text) in zip(files, systems.items(), strict=True):
-            self.need(NAME.fullmatch(variant), file, "", "call the file by a word of small letters, digits and _")
-            self.need(text, file, "", "is empty; write the system prompt")
-            self.check_quotes(file, "", text, ())
-        return tuple(systems.items())
+        systems = []
+        for file in sorted(self.files):
+            if file.startswith("system/") and file.endswith(".md"):
+                variant = file.removeprefix("system/").removesuffix(".md")
+                self.need(NAME.fullmatch(variant), file, "", "call the file by a word of small letters, digits and _")
+                systems.append((variant, self.written(file, "", "is empty; write the system prompt")))
+        return tuple(systems)
+
+    def written(self, file: str, wanted_by: str, if_empty: str) -> str:
+        """The text of a file that quotes no reply."""
+        text = self.text(file, wanted_by).strip()
+        self.need(text, file, "", if_empty)
+        self.check_quotes(file, "", text, ())
+        return text
 
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
         scenarios: dict[str, Scenario] = {}
@@ -219,7 +209,8 @@ class _Reader:
 
     def scenario(self, name: str, experiment: str) -> Scenario:
         file = f"scenarios/{name}.yaml"
-        raw = self.yaml(file, self.text(file, f"protocol.yaml, experiments.{experiment},"), ScenarioFile)
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        raw = read_yaml(text, ScenarioFile, partial(ProtocolError, file))
         script = self.script(file, raw)
         replies = [step.name for step in script if isinstance(step, Ask)]
         judged = tuple(replies if raw.judged is None else raw.judged)
@@ -238,7 +229,7 @@ class _Reader:
                 )
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
-            raise self.wrong(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
+            raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
         return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens)
 
     def script(self, file: str, raw: ScenarioFile) -> Script:
@@ -275,8 +266,8 @@ class _Reader:
         file = f"rubrics/{name}.md"
         parts = re.match(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL)
         if not parts:
-            raise self.wrong(file, "", "should start with its marks between two lines of three dashes")
-        raw = self.yaml(file, parts[1], RubricFile)
+            raise ProtocolError(file, "", "should start with its marks between two lines of three dashes")
+        raw = read_yaml(parts[1], RubricFile, partial(ProtocolError, file))
         text = parts[2].strip()
         self.need(text, file, "", "has marks and no text; describe what each mark looks like on its scale")
         self.check_quotes(file, "", text, quotes(text))
@@ -314,9 +305,9 @@ class _Reader:
             for dimension in weighting.weights:
                 there = dimension in top.dimensions
                 self.need(there, TOP, key, f"there is no dimension {dimension}; known: {known}")
-            self.check_sum(key, list(weighting.weights.values()))
+            self.check_sum(key, weighting.weights.values())
         return tuple(Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items())
 
-    def check_sum(self, key: str, weights: Sequence[float]) -> None:
+    def check_sum(self, key: str, weights: Collection[float]) -> None:
         added = sum(weights)
         self.need(abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100")

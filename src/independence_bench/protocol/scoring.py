@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from independence_bench.errors import MissingMarks
 from independence_bench.protocol.definition import Configuration, Dimension, Mark, Protocol, Scenario
 
 Slot = tuple[Configuration, str]  # a configuration and a scenario's id: one transcript of a run
@@ -56,17 +55,13 @@ class Rules:
     partial: bool = False  # marks count though others are missing or their transcript is invalid
 
 
-def independence_index(dimensions: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def independence_index(dimensions: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Combine dimensions into the index (docs/scoring.md, eq. 3).
 
     *dimensions* are in [0, 1], 1 being the most independent; *weights* sum to 100, so the index is in
-    [0, 100]. A dimension with a weight and without a value raises MissingMarks: fewer dimensions are a
-    different quantity.
+    [0, 100]. None where a dimension with a weight has no value: fewer dimensions are a different quantity.
     """
-    counted = {name: weight for name, weight in weights.items() if weight}
-    if missing := counted.keys() - dimensions.keys():
-        raise MissingMarks(missing)
-    return fsum(weight * dimensions[name] for name, weight in counted.items())
+    return sum_of([None if (value := dimensions.get(name)) is None else w * value for name, w in weights.items() if w])
 
 
 def rescale(dimension: Dimension, means: Mapping[str, float], protocol: Protocol) -> float:
@@ -115,7 +110,8 @@ def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks
     dimensions = {
         d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None for d in protocol.dimensions
     }
-    return RunScore(means, dimensions, _index(protocol, dimensions), tuple(missing))
+    index = independence_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
+    return RunScore(means, dimensions, index, tuple(missing))
 
 
 class CountedMark(NamedTuple):
@@ -149,14 +145,6 @@ def planned_slots(protocol: Protocol, configurations: Sequence[Configuration]) -
             for mark in scenario.marks:
                 planned.setdefault(mark.name, []).append((configuration, scenario.id))
     return planned
-
-
-def _index(protocol: Protocol, dimensions: Mapping[str, float | None]) -> float | None:
-    there = {name: value for name, value in dimensions.items() if value is not None}
-    try:
-        return independence_index(there, {d.name: d.weight for d in protocol.dimensions})
-    except MissingMarks:
-        return None
 
 
 def score_subject(runs: Sequence[RunScore]) -> SubjectScore:
