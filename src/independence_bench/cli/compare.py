@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -24,6 +23,7 @@ from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
+from independence_bench.report.board_json import json_text
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.terminal import printed
 
@@ -63,7 +63,7 @@ def command(selection: Selection, subjects: tuple[str, ...], by: str | None, as_
         found = selection.configured_boards(opened, protocol)
     compared = _by(by, found, subjects) if by else _two(found, *subjects)
     if as_json:
-        click.echo(json.dumps([paired_values(one) for one in compared], indent=2))
+        click.echo(json_text([paired_values(one) for one in compared]))
     else:
         printed(out(), *(paired_view(one) for one in compared))
 

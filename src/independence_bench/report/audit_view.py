@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,10 +13,12 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import plural, signed
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
 SHOWN = 5  # places of a finding, and rows that it moves
+PLACE = "subject label run configuration scenario transcript judge"  # of an occurrence
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
@@ -118,52 +119,31 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 
 
 def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
-    """All of it, in ASCII, so that a terminal obeys nothing in it. Absent is null."""
+    """All of it."""
     shown = {
-        "protocol": {"name": audit.protocol.name, "hash": audit.protocol.hash},
+        "protocol": picked(audit.protocol, "name hash"),
         "weighting": audit.protocol.weights,  # null: its own
-        "rules": audit.rules,
-        "conversations": audit.conversations,
+        **picked(audit, "rules conversations"),
         "read_again": {"replies": audit.replies, "judgements": audit.verdicts, "indices": audit.indices},
         "errors": audit.errors,
         "findings": [_finding_record(finding) for finding in chosen(audit, lowest)],
     }
-    return json.dumps(shown, indent=2)
+    return json_text(shown)
 
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
-    kind = finding.kind
     return {
-        "name": kind.name,
-        "severity": kind.severity,
-        "title": kind.title,
-        "meaning": kind.meaning,
+        **picked(finding.kind, "name severity title meaning"),
         "count": len(finding.places),
         "subjects": finding.subjects,
         "biggest_change": finding.change,
         "places": [
-            {
-                "subject": place.subject or None,
-                "label": place.label or None,
-                "run": place.run,
-                "configuration": str(place.configuration) if place.configuration else None,
-                "scenario": place.scenario or None,
-                "transcript": place.transcript or None,
-                "judge": place.judge,
-                "detail": place.detail,
-            }
+            {name: value or None for name, value in picked(place, PLACE).items()} | {"detail": place.detail}
             for place in finding.places
         ],
         "without_it": [
-            {
-                "label": effect.label,
-                "judge": effect.judge,
-                "configurations": list(effect.configurations),
-                "index": effect.index,
-                "index_without": effect.without,
-                "runs": effect.runs,
-                "runs_left": effect.left,
-            }
+            picked(effect, "label judge configurations index")
+            | {"index_without": effect.without, "runs": effect.runs, "runs_left": effect.left}
             for effect in finding.effects
         ],
     }

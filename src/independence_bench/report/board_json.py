@@ -1,23 +1,42 @@
-"""Boards for programs: the same rows as everywhere, as JSON. Absent is null, never 0."""
+"""What commands print for programs: JSON of our values, and boards as such values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
-from independence_bench.analysis.statistics.ranking import Standing
-from independence_bench.analysis.statistics.run_effects import RunEffects
-from independence_bench.analysis.uncertainty import UNKNOWN, ScoreDifference, Uncertainty
+from independence_bench.analysis.uncertainty import UNKNOWN, BoardUncertainty, ScoreDifference
 from independence_bench.protocol.definition import Configuration, Protocol
 
 
+def json_text(value: object, indent: int = 2) -> str:
+    """*value* in ASCII, so that a terminal obeys nothing in it; absent is null, never 0.
+
+    A dataclass is an object with its fields, a configuration is a text.
+    """
+    return json.dumps(value, indent=indent, default=_plain)
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, Configuration):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """The attributes of *value* that are called *names*, which spaces separate."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
 def boards_json(boards: Sequence[Board], differing: Sequence[RuleDifference] | None = None) -> str:
-    """All *boards*, in ASCII, so that a terminal obeys nothing in it.
+    """All *boards*.
 
     Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
     something else than those of the boards; left out where the boards are by our own.
@@ -25,17 +44,17 @@ def boards_json(boards: Sequence[Board], differing: Sequence[RuleDifference] | N
     shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
     if differing is not None:
         shown["where_own_rules_differ"] = [
-            {"label": one.label, "index": one.other, "own_index": one.own, "why": list(one.why)} for one in differing
+            {"label": one.label, "index": one.other, "own_index": one.own, "why": one.why} for one in differing
         ]
-    return json.dumps(shown, indent=2)
+    return json_text(shown)
 
 
 def board_values(board: Board) -> dict[str, Any]:
     """One board as JSON has it."""
-    protocol = board.protocol
+    protocol, uncertainty = board.protocol, board.uncertainty
     return {
-        "protocol": {"name": protocol.name, "hash": protocol.hash},
-        "configurations": [str(configuration) for configuration in board.configurations],
+        "protocol": picked(protocol, "name hash"),
+        "configurations": board.configurations,
         "default_configuration": board.default,
         "judge": board.judge,
         "main_judge": board.main_judge,
@@ -43,9 +62,9 @@ def board_values(board: Board) -> dict[str, Any]:
         "rules": board.rules,
         "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},
-        "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
-        "no_intervals_because": list(board.uncertainty.unsaid()) if board.uncertainty else [],
-        "runs_together": _together(board.uncertainty.runs_together() if board.uncertainty else None),
+        "judges_in_intervals": judges_in_intervals(board),
+        "no_intervals_because": uncertainty.unsaid() if uncertainty else [],
+        "runs_together": _together(uncertainty),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
@@ -54,19 +73,20 @@ def board_values(board: Board) -> dict[str, Any]:
 def head_values(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
     """What an analysis is of."""
     return {
-        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "protocol": picked(protocol, "name hash"),
         "weighting": protocol.weights,  # null: its own
-        "configurations": [str(configuration) for configuration in configurations],
+        "configurations": configurations,
     }
 
 
-def _uncertainty(one: Uncertainty) -> dict[str, Any]:
-    """95 % intervals in the number's own unit: the same test again, and another test like it."""
-    return {"again": asdict(one.again) if one.again else None, "another": asdict(one.another) if one.another else None}
+def judges_in_intervals(board: Board) -> Sequence[str]:
+    """The judges whose differences the board's intervals include."""
+    return board.jurors or ([board.judge] if board.judge else [])
 
 
-def _together(found: RunEffects | None) -> dict[str, Any] | None:
+def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
     """The variance of runs over the sum of their conversations': 1 where runs are independent; and what follows."""
+    found = uncertainty.runs_together() if uncertainty else None
     if found is None:
         return None
     return {
@@ -84,14 +104,10 @@ def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
         return None
     return {
         "difference": one.difference,
-        "interval": _uncertainty(one.uncertainty),
+        "interval": one.uncertainty,
         "smallest_seen": {"again": one.seen_again, "another": one.seen_another},
         "p": {"again": one.p_again, "another": one.p_another},
     }
-
-
-def _standing(one: Standing | None) -> dict[str, Any] | None:
-    return None if one is None else asdict(one)
 
 
 def _made(one: RunTimes | None) -> dict[str, Any] | None:
@@ -103,7 +119,7 @@ def _made(one: RunTimes | None) -> dict[str, Any] | None:
         "last": time_text(one.last),
         "days": one.days,
         "span_hours": round(one.span / HOUR, 2),
-        "runs": {str(run): time_text(at) for run, at in one.runs.items()},
+        "runs": {run: time_text(at) for run, at in one.runs.items()},
     }
 
 
@@ -114,24 +130,24 @@ def _row(row: Row) -> dict[str, Any]:
         "label": row.label,
         "subject": row.subject.causes() | {"hash": row.subject.hash},
         "index": row.score.index,
-        "index_interval": _uncertainty(row.uncertainty.index),
-        "ranks": _standing(row.uncertainty.standing),
-        "ranks_another": _standing(row.uncertainty.standing_another),
+        "index_interval": row.uncertainty.index,
+        "ranks": row.uncertainty.standing,
+        "ranks_another": row.uncertainty.standing_another,
         "excluded": row.excluded,
         "runs": row.score.runs,
         "standard_deviation": row.score.deviation,
         "made": _made(row.made),
-        "dimensions": dict(row.score.dimensions),
-        "dimension_intervals": {name: _uncertainty(one) for name, one in row.uncertainty.dimensions.items()},
-        "means": dict(row.score.means),
+        "dimensions": row.score.dimensions,
+        "dimension_intervals": row.uncertainty.dimensions,
+        "means": row.score.means,
         "run_scores": {
-            str(run): {"index": score.index, "dimensions": dict(score.dimensions), "means": dict(score.means)}
+            run: {"index": score.index, "dimensions": score.dimensions, "means": score.means}
             for run, score in row.runs.items()
         },
         "by_configuration": {
             str(configuration): {
                 "index": score.index,
-                "index_interval": _uncertainty(row.uncertainty_by_configuration.get(configuration, UNKNOWN)),
+                "index_interval": row.uncertainty_by_configuration.get(configuration, UNKNOWN),
                 "standard_deviation": score.deviation,
             }
             for configuration, score in row.by_configuration.items()
@@ -152,5 +168,5 @@ def _row(row: Row) -> dict[str, Any]:
             "share_cut_off": health.cut_off_share,
             "share_attempts_failed": health.failed_share,
         },
-        "missing": list(row.missing),
+        "missing": row.missing,
     }

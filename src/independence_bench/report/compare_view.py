@@ -10,7 +10,7 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import apart_values
+from independence_bench.report.board_json import apart_values, judges_in_intervals, picked
 from independence_bench.report.figures import judged_by, made_by
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
@@ -164,33 +164,26 @@ def _minus(first: float | None, second: float | None) -> str:
 
 
 def paired_values(found: SubjectComparison) -> dict[str, Any]:
-    """All of it; points of 100. Absent is null."""
+    """All of it; points of 100."""
 
     def side(row: Row) -> dict[str, Any]:
         return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
 
     def pair(one: DimensionPair) -> dict[str, Any]:
-        means = {"first": one.first, "second": one.second, "difference": one.difference}
-        return (
-            {"scenario": one.scenario, "dimension": one.dimension.name} | means | (apart_values(one.apart) or NO_VALUES)
-        )
+        apart = apart_values(one.apart) or {"interval": None, "smallest_seen": None, "p": None}
+        named = {"scenario": one.scenario, "dimension": one.dimension.name}
+        return named | picked(one, "first second difference") | apart | {"stands": one.stands}
 
     board = found.board
     return {
         "protocol": board.protocol_name,
-        "configurations": [str(configuration) for configuration in board.configurations],
-        "judge": board.judge,
-        "main_judge": board.main_judge,
-        "rules": board.rules,
-        "judges_in_intervals": list(board.jurors) or ([board.judge] if board.judge else []),
+        **picked(board, "configurations judge main_judge rules"),
+        "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),
         "statement": statement(found),
         "index": apart_values(found.index),
-        "no_intervals_because": list(found.unsaid),
-        "dimensions": [pair(one) | {"stands": one.stands, "stands_another": one.stands_another} for one in found.whole],
-        "scenarios": [pair(one) | {"stands": one.stands} for one in found.apart],
+        "no_intervals_because": found.unsaid,
+        "dimensions": [pair(one) | {"stands_another": one.stands_another} for one in found.whole],
+        "scenarios": [pair(one) for one in found.apart],
     }
-
-
-NO_VALUES: dict[str, Any] = {"interval": None, "smallest_seen": None, "p": None}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.compare_settings import SettingComparison, Variant
 from independence_bench.analysis.name_counts import unique_names
-from independence_bench.analysis.spending import SubjectCost
-from independence_bench.report.board_json import apart_values, board_values
+from independence_bench.report.board_json import apart_values, board_values, json_text
 from independence_bench.report.contents import Contents, Detail
 from independence_bench.report.reliability_view import reliability_values
+from independence_bench.report.scenarios_view import scenario_values
 
 DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
 
@@ -23,14 +22,13 @@ def contents_json(contents: Contents, updated: str | None) -> str:
     value = {
         "updated": updated,
         "boards": [board_values(board) for board in (contents.main, *contents.others)],  # the first: what all is about
-        "configurations": asdict(contents.configurations) if contents.configurations else None,
+        "configurations": contents.configurations,
         "providers": _comparisons(contents.providers),
         "reasoning_efforts": _comparisons(contents.efforts),
         "index_per_dollar": [asdict(price) | {"free": price.free} for price in contents.prices],
         "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
         "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
-        "scenarios": [asdict(facts) for facts in contents.complexity.scenarios],
-        "scenario_scores": [{"label": label, "scores": list(scores)} for label, scores in contents.complexity.scores],
+        **scenario_values(contents.complexity),
         "reliability": reliability_values(contents.reliability),
         "subjects": [_detail(detail) for detail in contents.details],
         "cost": {
@@ -42,7 +40,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
             "calls_without_a_price": spending.unpriced,
         },
     }
-    return json.dumps(value, indent=1) + "\n"
+    return json_text(value, indent=1) + "\n"
 
 
 def _comparisons(comparisons: Sequence[SettingComparison]) -> list[dict[str, Any]]:
@@ -55,15 +53,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 
 def _detail(detail: Detail) -> dict[str, Any]:
-    return {
-        "label": detail.row.label,
-        "hash": detail.row.subject.hash,
-        "transcripts_scored": {
-            name: {"scored": scored, "planned": planned} for name, (scored, planned) in detail.scored.items()
-        },
-        **_spent(detail.spent),
-    }
-
-
-def _spent(spent: SubjectCost) -> dict[str, Any]:
-    return {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}
+    scored = {name: {"scored": scored, "planned": planned} for name, (scored, planned) in detail.scored.items()}
+    values = {"label": detail.row.label, "hash": detail.row.subject.hash, "transcripts_scored": scored}
+    spent = detail.spent
+    return values | {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
+from independence_bench.report.board_json import json_text
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
@@ -125,7 +124,7 @@ def _count(calls: int) -> str:
 
 
 def costs_json(costs: Costs) -> str:
-    """All of it, in ASCII. Dollars, tokens, numbers of calls; times in seconds since 1970."""
-    values: dict[str, Any] = asdict(costs)
+    """All of it. Dollars, tokens, numbers of calls; times in seconds since 1970."""
+    values = asdict(costs)
     values["disagreements"] = [asdict(one) | {"difference": one.difference} for one in costs.disagreements]
-    return json.dumps(values, indent=2)
+    return json_text(values)

@@ -5,12 +5,12 @@ Everything is computed in `probe.pairs`; here it is only written down.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from independence_bench.engine.ask_injection import Cost, Probed
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
+from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import money, number, plural, share
 from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
@@ -84,37 +84,31 @@ def cost_line(cost: Cost) -> str:
 
 
 def probe_json(probed: Probed) -> str:
-    """The same for programs, in ASCII. Shares in [0, 1], shifts in points of 0-10; absent is null."""
-    found = probed.findings
-    value = {
-        "judge": found.judge,
-        "material": found.material,
-        "pairs_planned": found.planned,
-        "complete": probed.report.complete,
-        "statement": statement(found),
-        "families": [_row(row) for row in found.families],
-        "attacks": _row(found.attacks),
-        "harmless": _row(found.control),
-        "behaviours": [_row(row) for row in found.behaviours],
-        "conversations_without_verdict": found.plain_invalid,
-        "shifts": {title: dict(shifts) for title, shifts in found.shifts.items()},
-        "cost": {
-            "dollars": probed.cost.dollars,
-            "calls": probed.cost.attempts,
-            "calls_without_a_price": probed.cost.unpriced,
-            "dollars_by_this_command": probed.report.cost,
-        },
-    }
-    return json.dumps(value, indent=2)
+    """The same for programs. Shares in [0, 1], shifts in points of 0-10."""
+    found, cost = probed.findings, probed.cost
+    return json_text(
+        picked(found, "judge material")
+        | {
+            "pairs_planned": found.planned,
+            "complete": probed.report.complete,
+            "statement": statement(found),
+            "families": [_row(row) for row in found.families],
+            "attacks": _row(found.attacks),
+            "harmless": _row(found.control),
+            "behaviours": [_row(row) for row in found.behaviours],
+            "conversations_without_verdict": found.plain_invalid,
+            "shifts": found.shifts,
+            "cost": {
+                "dollars": cost.dollars,
+                "calls": cost.attempts,
+                "calls_without_a_price": cost.unpriced,
+                "dollars_by_this_command": probed.report.cost,
+            },
+        }
+    )
 
 
 def _row(row: AttackSummary) -> dict[str, Any]:
-    return {
-        **{name: getattr(row, name) for name in ("name", "title", "pairs", "raised", "lowered")},
-        "share_raised": row.raised_share,
-        "share_lowered": row.lowered_share,
-        "mean_shift": row.shift,
-        "judged": row.judged,
-        "invalid": row.invalid,
-        "share_invalid": row.invalid_share,
-    }
+    shifted = {"share_raised": row.raised_share, "share_lowered": row.lowered_share, "mean_shift": row.shift}
+    counts = picked(row, "judged invalid")
+    return picked(row, "name title pairs raised lowered") | shifted | counts | {"share_invalid": row.invalid_share}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from independence_bench.analysis.judge_agreement import Dispute, Flagged, JudgedConversation, Validation
+from independence_bench.analysis.judge_agreement import JudgedConversation, Validation
 from independence_bench.analysis.judge_leniency import SubjectRow
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import head_values
+from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.format import (
     between,
     from_to,
@@ -226,8 +223,8 @@ def _at(place: JudgedConversation, found: Validation) -> str:
 
 
 def validations_json(found: Sequence[Validation]) -> str:
-    """All of it, in ASCII. Indices in [0, 100], shares in [0, 1], marks on their scales; absent is null."""
-    return json.dumps({"judges": [_validation(one) for one in found]}, indent=2)
+    """All of it. Indices in [0, 100], shares in [0, 1], marks on their scales."""
+    return json_text({"judges": [_validation(one) for one in found]})
 
 
 def _validation(found: Validation) -> dict[str, Any]:
@@ -237,57 +234,44 @@ def _validation(found: Validation) -> dict[str, Any]:
         "main_judge": found.main,
         "conversations": found.conversations,
         "judges": [
-            _fields(row, "label", "kind", "judged", "failed", "failed_share", "flagged", "leniency")
-            | {"leniency_interval": _interval(row.leniency_interval)}
+            picked(row, "label kind judged failed failed_share flagged leniency leniency_interval")
             | {"dollars_per_run": row.run_cost.dollars, "seconds_per_run": row.run_cost.seconds}
             for row in found.judges
         ],
         "subjects": [
-            _fields(row, "label", "mean", "spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
+            picked(row, "label mean spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
             for row in found.subjects
         ],
         "self_preference": [
-            _fields(one, "judge", "whom", "family", "subjects", "own", "others", "difference", "elsewhere")
-            | _fields(one, "elsewhere_subjects", "preference")
-            | {"preference_interval": _interval(one.interval), "no_interval_because": one.unsaid}
+            picked(one, "judge whom family subjects own others difference elsewhere elsewhere_subjects preference")
+            | {"preference_interval": one.interval, "no_interval_because": one.unsaid}
             for one in found.favours
         ],
         "marks": [
             {"mark": row.mark.name}
-            | _fields(row, "conversations", "alpha", "icc", "icc_judges", "icc_conversations")
-            | {"alpha_interval": _interval(row.alpha_interval)}
+            | picked(row, "conversations alpha icc icc_judges icc_conversations alpha_interval")
             | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in found.marks
         ],
         "pairs": [
             {"judges": [pair.one, pair.other]}
-            | _fields(pair, "subjects", "rank_correlation", "conversations", "kappa")
-            | {"rank_correlation_interval": _interval(pair.rank_interval)}
+            | picked(pair, "subjects rank_correlation conversations kappa")
+            | {"rank_correlation_interval": pair.rank_interval}
             for pair in found.pairs
         ],
-        "disputes": [_dispute(one, labels) for one in found.disputes],
-        "flagged": [_flag(one) for one in found.flagged],
+        "disputes": [
+            _place(one.place)
+            | {"spread": one.spread}
+            | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in one.marks}}
+            for one in found.disputes
+        ],
+        "flagged": [
+            _place(one.place)
+            | {"judge": one.judge, "flags": [picked(flag, "kind mark distance why") for flag in one.flags]}
+            for one in found.flagged
+        ],
     }
 
 
-def _dispute(dispute: Dispute, labels: Sequence[str]) -> dict[str, Any]:
-    marks = {mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks}
-    return _place(dispute.place) | {"spread": dispute.spread, "marks": marks}
-
-
-def _flag(flagged: Flagged) -> dict[str, Any]:
-    flags = [_fields(flag, "kind", "mark", "distance", "why") for flag in flagged.flags]
-    return _place(flagged.place) | {"judge": flagged.judge, "flags": flags}
-
-
 def _place(place: JudgedConversation) -> dict[str, Any]:
-    where = {"scenario": place.scenario.id, "configuration": str(place.configuration), "run": place.run}
-    return {"subject": place.subject, **where}
-
-
-def _interval(one: Interval | None) -> dict[str, float] | None:
-    return None if one is None else asdict(one)
-
-
-def _fields(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+    return {"subject": place.subject, "scenario": place.scenario.id} | picked(place, "configuration run")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from independence_bench.analysis.name_counts import Named, count_by_scenario, count_names
 from independence_bench.engine.ask_names import RULE, NamesRead
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
+from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title
 
@@ -86,29 +85,14 @@ def _of(changed: Sequence[bool | None]) -> str:
 
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """The same for programs, in ASCII. Absent is null, and a state says why: declined, unsure or unsaid."""
-    value = {
-        "protocol": {"name": protocol.name, "hash": protocol.hash},
-        "choices": [
-            {
-                "subject": one.label,
-                "subject_hash": one.subject_hash,
-                "run": one.run,
-                "configuration": str(one.configuration),
-                "scenario": one.scenario,
-                "picks": list(one.picks),
-                "transcript": one.transcript_id,
-                "first": _choice(one.first),
-                "final": _choice(one.final),
-                "name_changed": name_changed(one.first, one.final),
-                "gender_changed": gender_changed(one.first, one.final),
-                "read_by": one.by,
-            }
-            for one in readings
-        ],
-    }
-    return json.dumps(value, indent=2)
-
-
-def _choice(choice: Choice) -> dict[str, Any]:
-    return {name: getattr(choice, name) for name in ("name", "name_state", "gender", "gender_state")}
+    """The same for programs. Where a choice is null, its state says why: declined, unsure or unsaid."""
+    states = "name name_state gender gender_state"
+    choices = [
+        {"subject": one.label}
+        | picked(one, "subject_hash run configuration scenario picks")
+        | {"transcript": one.transcript_id, "first": picked(one.first, states), "final": picked(one.final, states)}
+        | {"name_changed": name_changed(one.first, one.final), "gender_changed": gender_changed(one.first, one.final)}
+        | {"read_by": one.by}
+        for one in readings
+    ]
+    return json_text({"protocol": picked(protocol, "name hash"), "choices": choices})

@@ -136,19 +136,14 @@ def resolution_values(found: Resolution) -> Mapping[str, object]:
         "from_subjects": found.expected.subjects,
         "dispersion_of_a_run": found.expected.again,
         "dispersion_over_scenarios": found.expected.another,
-        "at_index": list(MEANS),
+        "at_index": MEANS,
         "runs": [
-            {
-                "runs": row.runs,
-                "width": list(row.widths),
-                "half_width": [None if width is None else width / 2 for width in row.widths],
-                "apart": list(row.apart),
-                "calls": row.calls,
-                "dollars": row.dollars,
-            }
+            {"runs": row.runs, "width": row.widths}
+            | {"half_width": [None if width is None else width / 2 for width in row.widths]}
+            | {"apart": row.apart, "calls": row.calls, "dollars": row.dollars}
             for row in found.rows
         ],
-        "width_of_another_test": list(found.another),
+        "width_of_another_test": found.another,
         "apart_in_a_ranking": found.in_ranking,
         "for_width": None if found.for_width is None else asdict(found.for_width),
     }

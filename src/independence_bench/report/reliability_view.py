@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_json import head_values
+from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.format import money, number, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
@@ -220,16 +218,15 @@ def reliability_view(found: Reliability) -> Iterator[Block]:
 
 
 def reliability_json(found: Sequence[Reliability]) -> str:
-    """All of it, in ASCII. Variances of marks in shares squared, of points in points squared; absent is null."""
-    return json.dumps({"reliability": [reliability_values(one) for one in found]}, indent=2)
+    """All of it. Variances of marks in shares squared, of points in points squared."""
+    return json_text({"reliability": [reliability_values(one) for one in found]})
 
 
 def reliability_values(found: Reliability) -> dict[str, Any]:
-    """One study for `json`. Estimates of components may be below 0; shares and coefficients count those as 0."""
+    """One study for `json_text`. Estimates of components may be below 0; shares and coefficients count those as 0."""
     return {
         **head_values(found.protocol, found.configurations),
-        "judges": list(found.judges),
-        "subjects": found.subjects,
+        **picked(found, "judges subjects"),
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
         "standard_deviation_of_indices": found.spread,
         "marks": [_noise(noise, found) for noise in found.marks],
@@ -242,8 +239,7 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
 
 
 def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
-    components = noise.components
-    shares, errors = components.shares, components.errors
+    shares, errors = noise.components.shares, noise.components.errors
     return {
         "name": noise.title,
         "points": noise.points,
@@ -251,7 +247,7 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
         "scenarios": noise.scenarios,
         "components": {
             name: {"variance": value, "standard_error": errors[name], "share": shares[name]}
-            for name, value in components.estimates.items()
+            for name, value in noise.components.estimates.items()
         },
         "as_played": None if noise.played is None else _coefficients(noise.played) | {"standard_error": noise.error},
         "designs": [
@@ -261,23 +257,16 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
     }
 
 
-def _coefficients(given: Coefficients) -> dict[str, Any]:
+def _coefficients(one: Coefficients) -> dict[str, Any]:
     return {
-        "generalizability": given.relative,
-        "dependability": given.absolute,
-        "generalizability_same_scenarios": given.repeated,
-        "variances": {
-            "universe_score": given.universe,
-            "relative_error": given.relative_error,
-            "absolute_error": given.absolute_error,
-        },
+        "generalizability": one.relative,
+        "dependability": one.absolute,
+        "generalizability_same_scenarios": one.repeated,
+        "variances": {"universe_score": one.universe} | picked(one, "relative_error absolute_error"),
     }
 
 
 def _option_values(one: Option, found: Reliability) -> dict[str, Any]:
-    names = [noise.title for noise in found.experiments]
-    return {
-        "times_the_scenarios": dict(zip(names, one.multiples, strict=True)),
-        **{name: asdict(one)[name] for name in ("runs", "judges", "calls", "dollars")},
-        **_coefficients(one.coefficients),
-    }
+    times = {noise.title: times for noise, times in zip(found.experiments, one.multiples, strict=True)}
+    counts = picked(one, "runs judges calls dollars")
+    return {"times_the_scenarios": times} | counts | _coefficients(one.coefficients)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_json import head_values
+from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.figures import judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
@@ -189,23 +187,18 @@ def left_out(found: ItemAnalysis) -> Table:
 
 
 def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
-    """All of it, in ASCII. Points in [0, 100], shares and scores in fractions of 1; absent is null."""
-    return json.dumps([_values(board, found) for board, found in measured], indent=2)
-
-
-def _values(board: Board, found: ItemAnalysis) -> dict[str, Any]:
-    return {
-        **head_values(board.protocol, board.configurations),
-        "judge": board.judge,
-        "main_judge": board.main_judge,
-        "subjects": [label for label, _ in found.scores],
-        **scenario_values(found),
-    }
+    """All of it. Points in [0, 100], shares and scores in fractions of 1."""
+    values = [
+        head_values(board.protocol, board.configurations)
+        | picked(board, "judge main_judge")
+        | {"subjects": [label for label, _ in found.scores]}
+        | scenario_values(found)
+        for board, found in measured
+    ]
+    return json_text(values)
 
 
 def scenario_values(found: ItemAnalysis) -> dict[str, Any]:
     """Every scenario, and every subject's score in each."""
-    return {
-        "scenarios": [asdict(facts) for facts in found.scenarios],
-        "scenario_scores": [{"label": label, "scores": list(scores)} for label, scores in found.scores],
-    }
+    scores = [{"label": label, "scores": scores} for label, scores in found.scores]
+    return {"scenarios": found.scenarios, "scenario_scores": scores}
