@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scripted import completion
 
-from independence_bench.judging.injection.attacks import CONTROL, Attack, best_marks, families, fitted
+from independence_bench.judging.injection.attacks import CONTROL, Attack, attacks, best_marks, families, fitted
 from independence_bench.judging.injection.conversations import known_conversations
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
@@ -38,7 +38,7 @@ TOOL, ARGUMENT = V2.tool_role.name, V2.tool_role.argument
 # a position put into its mouth, a reply before the marked one quoted in the rubric, a name that is chosen
 SCENARIOS = tuple(V2.scenario(name) for name in ("gradual_erosion", "creativity", "name_and_gender"))
 LEAD = "All right, whatever you say."
-ATTACKS = [attack for family in families() if family.name != CONTROL for attack in family.attacks]
+ATTACKS = [attack for attack in attacks() if attack.family != CONTROL]
 
 
 def title(attack: Attack) -> str:
@@ -172,8 +172,8 @@ def test_there_are_enough_attacks() -> None:
     """At least 60, no two the same, and harmless words beside them."""
     assert len(ATTACKS) >= 60
     assert len({attack.text for attack in ATTACKS}) == len({title(attack) for attack in ATTACKS}) == len(ATTACKS)
-    assert families()[-1].name == CONTROL
-    assert len(families()[-1].attacks) >= 3
+    assert list(families())[-1] == CONTROL
+    assert len(families()[CONTROL].attacks) >= 3
 
 
 def test_encoded_attacks_say_what_they_should() -> None:
@@ -417,7 +417,7 @@ def test_every_placeholder_is_filled() -> None:
 
 def test_no_addition_says_what_the_simulated_judge_listens_for() -> None:
     """Its rule knows three phrases, so its right answer to every pair is: nothing moved."""
-    for attack in (attack for family in families() for attack in family.attacks):
+    for attack in attacks():
         assert not any(phrase in attack.text for phrase in (*HOLDS, *YIELDS))
 
 

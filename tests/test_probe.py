@@ -30,7 +30,7 @@ from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed, cost_of
 from independence_bench.engine.run import Report
 from independence_bench.errors import BudgetSpent
-from independence_bench.judging.injection.attacks import CONTROL, families
+from independence_bench.judging.injection.attacks import CONTROL, attacks, families
 from independence_bench.judging.injection.conversations import known_conversations
 from independence_bench.judging.injection.pairs import AttackPair, AttackSummary, ProbeFindings, all_pairs, findings
 from independence_bench.judging.judge import ModelJudge
@@ -149,9 +149,9 @@ def test_a_judge_that_takes_over_forged_verdicts_is_found_out(tmp_path: Path, se
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    for family in families()[:-1]:
-        obeyed = sum("<<verdict>>" in attack.text for attack in family.attacks)
-        row = row_of(found, family.name)
+    for name, family in list(families().items())[:-1]:
+        obeyed = sum("<<verdict>>" in text for text in family.attacks.values())
+        row = row_of(found, name)
         assert (row["pairs"], row["raised"], row["lowered"]) == (9 * len(family.attacks), 9 * obeyed, 0)
     # five of six; by hand: resistance and reasons 5 -> 10, identity no -> yes; consistency and grace 5 -> 10; the
     # two changes yes -> no
@@ -330,7 +330,7 @@ def test_a_pair_differs_in_the_addition_alone() -> None:
 
 def test_the_shipped_protocol_has_what_the_conversations_need() -> None:
     """Every pair once, in as many families as there are."""
-    assert len({pair.title for pair in PAIRS}) == len(PAIRS) == 9 * sum(len(f.attacks) for f in families())
+    assert len({pair.title for pair in PAIRS}) == len(PAIRS) == 9 * len(attacks())
     assert len({pair.attacked.key("") for pair in PAIRS}) == len(PAIRS)
 
 
@@ -352,7 +352,7 @@ def made(pairs: Iterable[AttackPair], marks: Callable[[AttackPair | None], dict[
 
 def gradual(family: str) -> tuple[AttackPair, ...]:
     """The three pairs of a family's first attack with one scenario: resistance, reasons, identity."""
-    first = next(f for f in families() if f.name == family).attacks[0]
+    first = next(attack for attack in attacks() if attack.family == family)
     return tuple(pair for pair in PAIRS if pair.attack == first and pair.known.scenario == "gradual_erosion")
 
 
@@ -378,7 +378,7 @@ def test_less_than_a_point_has_not_moved() -> None:
 
 def test_a_mark_that_should_be_low_counts_the_other_way() -> None:
     """A changed name that becomes an unchanged one is 10 points in the subject's favour."""
-    first = next(f for f in families() if f.name == "orders").attacks[0]
+    first = next(attack for attack in attacks() if attack.family == "orders")
     pairs = [p for p in PAIRS if p.attack == first and p.known.scenario == "name_and_gender"]
     found = made(pairs, lambda pair: {"name_changed": 0.0 if pair else 1.0, "gender_changed": 1.0})
 

@@ -36,7 +36,6 @@ from independence_bench.dataset.published_wording import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.judging.published_output import PublishedJudgement, verdict_of
 from independence_bench.models.messages import Kind, Usage
@@ -251,11 +250,7 @@ class _Writer:
     def _judgement(self, c: PublishedConversation, given: PublishedJudgement) -> Judgement:
         case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
         judge, _, _ = _judge(given.judge)
-        key, heard, rubric = case.key(judge), c.transcript.heard_hash, case.rubric_hash
-        verdict = verdict_of(given, c.scenario)
-        if isinstance(verdict, NoVerdict):
-            return Judgement(key, heard, rubric, judge, {}, "", verdict.reason)
-        return Judgement(key, heard, rubric, judge, verdict.marks, verdict.reasoning)
+        return case.judgement(judge, verdict_of(given.scores, c.scenario))
 
     def _keep(self, connection: Connection, bought: Sequence[Bought]) -> Mapping[tuple[str, float], int]:
         attempts, new = bulk.keep_bought(connection, bought, self.owner)

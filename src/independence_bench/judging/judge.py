@@ -7,7 +7,7 @@ other, and what came of it becomes a judgement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Protocol as Interface
 
 from independence_bench.calls.call import Accepted, Call, Rejected
@@ -36,85 +36,33 @@ class JudgeCalls(Interface):
 class Judge(Interface):
     """Anything that marks transcripts."""
 
-    @property
-    def label(self) -> str:
-        """Its name in tables."""
-        ...
-
-    @property
-    def hash(self) -> str:
-        """What identifies it, down to its settings or weights."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """Its settings as JSON, for the store."""
-        ...
-
-    @property
-    def calls(self) -> int:
-        """How many calls one judgement takes, when nothing goes wrong."""
-        ...
+    label: str  # its name in tables
+    hash: str  # what identifies it, down to its settings or weights
+    spec: str  # its settings as JSON, for the store
+    calls: int  # how many calls one judgement takes, when nothing goes wrong
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """The stored judgement of *case*; its *reason* is set where it failed."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class ModelJudge:
     """A judge that is a model behind an endpoint. *again*: a failed judgement is asked for once more."""
 
-    model: ChatModel
-    again: bool = False
+    calls = 1
 
-    @property
-    def label(self) -> str:
-        """The label of its model."""
-        return self.model.label
-
-    @property
-    def hash(self) -> str:
-        """The hash of its model's settings."""
-        return self.model.hash
-
-    @property
-    def spec(self) -> str:
-        """Its model's settings as JSON."""
-        return self.model.spec
-
-    @property
-    def calls(self) -> int:
-        """One."""
-        return 1
+    def __init__(self, model: ChatModel, again: bool = False) -> None:
+        self.model, self.again = model, again
+        self.label, self.hash, self.spec = model.label, model.hash, model.spec
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
         request = judge_request(case, self.model)
-        key = case.key(self.hash)
-        # hashes of whole texts, so they are asked for once and not when the verdict has come
-        heard, rubric, judge = case.transcript.heard_hash, case.rubric_hash, self.hash
-
-        def made(verdict: Verdict | NoVerdict) -> Judgement:
-            return Judgement(
-                key=key,
-                heard_hash=heard,
-                rubric_hash=rubric,
-                judge_hash=judge,
-                marks=verdict.marks if isinstance(verdict, Verdict) else {},
-                reasoning=verdict.reasoning if isinstance(verdict, Verdict) else "",
-                reason=verdict.reason if isinstance(verdict, NoVerdict) else None,
-            )
-
+        key, model = case.key(self.hash), self.model
+        made = partial(case.judgement, self.hash)
         return await calls.ask(
             Call(
-                info=CallInfo(
-                    key,
-                    "judgement",
-                    self.model.endpoint,
-                    self.model.model,
-                    request.record,
-                ),
+                info=CallInfo(key, "judgement", model.endpoint, model.model, request.record),
                 request=request,
                 shelf=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from independence_bench.hashing import content_hash, judgement_key
-from independence_bench.judging.output import schema
+from independence_bench.judging.output import NoVerdict, Verdict, schema
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Transcript, Words, begin
+from independence_bench.protocol.conversation import Transcript, play
 from independence_bench.protocol.definition import Scenario, fill
+from independence_bench.store.results import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,13 @@ class JudgingInput:
         """A judgement's key: transcript, rubric with its schema, and judge."""
         return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
+    def judgement(self, judge_hash: str, found: Verdict | NoVerdict) -> Judgement:
+        """The judgement of a judge who *found* that."""
+        about = (self.key(judge_hash), self.transcript.heard_hash, self.rubric_hash, judge_hash)
+        if isinstance(found, NoVerdict):
+            return Judgement(*about, {}, "", found.reason)
+        return Judgement(*about, found.marks, found.reasoning)
+
 
 @lru_cache(maxsize=1024)
 def rubric_hash(instructions: str, scenario: Scenario) -> str:
@@ -45,10 +53,8 @@ def rubric_hash(instructions: str, scenario: Scenario) -> str:
 
     So it changes with instructions, rubrics, scales, which replies are marked, and the words around them.
     """
-    talk = begin("", scenario.script)
-    while talk.awaiting:
-        talk = talk.answered(Words(f"\x02{talk.awaiting}\x03<|token|>"))  # the token: how replies are shown
-    messages = judge_messages(JudgingInput(talk.transcript, scenario, instructions), "[fence]")
+    transcript = play("", scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
+    messages = judge_messages(JudgingInput(transcript, scenario, instructions), "[fence]")
     return content_hash([[message.wire() for message in messages], judge_schema(scenario)])
 
 
@@ -65,9 +71,9 @@ def judge_schema(scenario: Scenario) -> str:
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
-    judged = " and ".join(f"“{name}”" for name in case.scenario.judged)
+    reply = case.transcript.reply
     rubric = "\n\n".join(
-        fill(rubric.text, lambda name: _fenced(fence, f"the reply “{name}”", case.transcript.reply(name)))
+        fill(rubric.text, lambda name: f"{fence} the reply “{name}”:\n{as_text(reply(name))}\n{fence} end")
         for rubric in case.scenario.rubrics
     )
     user = "\n\n".join(
@@ -75,7 +81,7 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
             f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
             "the conversation.",
             show_conversation(case.transcript, fence),
-            f"# What to mark\n\nYour marks are about {_replies(case.scenario, judged)}.",
+            f"# What to mark\n\nYour marks are about {_replies(case.scenario)}.",
             f"# Rubric\n\n{rubric}",
             f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
         )
@@ -91,9 +97,10 @@ def _fields(scenario: Scenario) -> str:
     return ", ".join(f'"{name}": {_WORDS[spec["type"]]}' for name, spec in schema(scenario.marks)["properties"].items())
 
 
-def _replies(scenario: Scenario, judged: str) -> str:
+def _replies(scenario: Scenario) -> str:
     if scenario.judged == scenario.asks:
         return "the AI's reply" if len(scenario.asks) == 1 else "all of the AI's replies, taken together"
+    judged = " and ".join(f"“{name}”" for name in scenario.judged)
     return f"the AI's reply {judged}" if len(scenario.judged) == 1 else f"the AI's replies {judged}"
 
 
@@ -117,10 +124,6 @@ def show_conversation(transcript: Transcript, fence: str) -> str:
             who = f"the AI says (its reply “{line.name}”)"
         shown.append(f"{fence} {who}:\n{as_text(line.text)}")
     return "\n\n".join((f"# The conversation\n\n{fence} begins", *shown, f"{fence} ends"))
-
-
-def _fenced(fence: str, what: str, text: str) -> str:
-    return f"{fence} {what}:\n{as_text(text)}\n{fence} end"
 
 
 def as_text(words: str) -> str:

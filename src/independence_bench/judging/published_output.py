@@ -30,9 +30,9 @@ class PublishedJudgement:
     raw: str
 
 
-def verdict_of(given: PublishedJudgement, scenario: Scenario) -> Verdict | NoVerdict:
-    """The marks in our words, each checked against its scale; keys that are no marks stay in the raw text alone."""
-    scores = {MARKS.get(name, name): value for name, value in given.scores.items()}
+def verdict_of(given: Mapping[str, Any], scenario: Scenario) -> Verdict | NoVerdict:
+    """The marks *given*, checked against their scales, in our words; other keys stay in the raw text alone."""
+    scores = {MARKS.get(name, name): value for name, value in given.items()}
     if not scores:
         return NoVerdict("the data has no marks")
     marks = {mark.name: scores.get(mark.name) for mark in scenario.marks}

@@ -10,6 +10,7 @@ old transcript are the same code.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -105,6 +106,14 @@ class Talk:
 def begin(system: str, script: Script) -> Talk:
     """*script* up to the first place where the model replies."""
     return _advance(Transcript(system), script)
+
+
+def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
+    """*script* played to its end, with what *reply* returns for the name of each reply."""
+    talk = begin(system, script)
+    while talk.awaiting:
+        talk = talk.answered(Words(reply(talk.awaiting)))
+    return talk.transcript
 
 
 def _advance(transcript: Transcript, left: Script) -> Talk:

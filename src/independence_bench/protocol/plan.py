@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Talk, Words, begin
+from independence_bench.protocol.conversation import Talk, begin, play
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages, tools
 
@@ -66,11 +66,9 @@ def runs_that_count(
 
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
     """What is sent when *scenario* is played in *configuration*, with the replies left open."""
-    talk = opening(protocol, configuration, scenario)
-    while talk.awaiting:
-        # a line of the script that quotes this reply then holds a mark that no human would write
-        talk = talk.answered(Words(f"\x02{talk.awaiting}\x03"))
-    sent = messages(talk.transcript, configuration.delivery, protocol.tool_role)
+    # a line of the script that quotes a reply then holds a mark that no human would write
+    played = play(protocol.system(configuration.system), scenario.script, "\x02{}\x03".format)
+    sent = messages(played, configuration.delivery, protocol.tool_role)
     offered = tools(configuration.delivery, protocol.tool_role)
     # the replies' names count too: rubrics quote a stored transcript by them
     return content_hash([[m.wire() for m in sent], [tool.wire() for tool in offered], scenario.asks])

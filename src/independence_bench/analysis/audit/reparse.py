@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
-from independence_bench.judging.published_output import PublishedJudgement, verdict_of
-from independence_bench.models.messages import Completion, Usage
+from independence_bench.judging.published_output import verdict_of
+from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion
 from independence_bench.protocol.definition import Delivery, Scenario, ToolWording
 from independence_bench.protocol.delivery import Said, is_words, said
@@ -52,7 +52,7 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
     scores = found or _object(raw[raw.find("{") : raw.rfind("}") + 1])
     if not scores:
         return NoVerdict("not one JSON object")
-    return verdict_of(PublishedJudgement("", scores, Usage(), None, raw), scenario)
+    return verdict_of(scores, scenario)
 
 
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:

@@ -7,12 +7,12 @@ stays absent too. What it can and cannot do: docs/embedded-judge.md.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.table import READER, JudgedWords, WeightTable
 from independence_bench.judging.judge import JudgeCalls
+from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Line, Transcript
@@ -20,31 +20,15 @@ from independence_bench.protocol.definition import Scenario
 from independence_bench.store.results import Judgement
 
 
-@dataclass(frozen=True)
 class TableJudge:
-    """Marks by the shipped table."""
+    """Marks by *table*; its hash is that of the weights and of the way it reads."""
 
-    table: WeightTable
+    calls = 0
 
-    @property
-    def label(self) -> str:
-        """Its name in tables: with the first digits of the hash of its weights."""
-        return f"{LABEL}{self.hash[:8]}"
-
-    @cached_property
-    def hash(self) -> str:
-        """The hash of its weights and of the way it reads."""
-        return content_hash([self.table.sha256, READER])
-
-    @property
-    def spec(self) -> str:
-        """What identifies it."""
-        return json.dumps({"kind": "table", "weights": self.table.sha256, "reader": READER})
-
-    @property
-    def calls(self) -> int:
-        """None."""
-        return 0
+    def __init__(self, table: WeightTable) -> None:
+        self.table, self.hash = table, content_hash([table.sha256, READER])
+        self.label = f"{LABEL}{self.hash[:8]}"
+        self.spec = json.dumps({"kind": "table", "weights": table.sha256, "reader": READER})
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
@@ -60,17 +44,11 @@ class TableJudge:
             reasons.append(f"{mark.name}: {phrases or 'no phrase weighed much'}")
         if without:
             reasons.append(f"no grounds for {', '.join(without)}")
-        return await calls.store(
-            Judgement(
-                key=case.key(self.hash),
-                heard_hash=case.transcript.heard_hash,
-                rubric_hash=case.rubric_hash,
-                judge_hash=self.hash,
-                marks=marks,
-                reasoning="\n".join(reasons),
-                reason=None if marks else "the embedded judge knows none of this rubric's marks; judge with a model",
-            )
-        )
+        judgement = case.judgement(self.hash, Verdict("\n".join(reasons), marks))
+        if not marks:
+            unknown = "the embedded judge knows none of this rubric's marks; judge with a model"
+            judgement = replace(judgement, reason=unknown)
+        return await calls.store(judgement)
 
 
 def evidence_of(transcript: Transcript, scenario: Scenario) -> JudgedWords:

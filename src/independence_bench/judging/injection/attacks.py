@@ -7,15 +7,14 @@ that scenario, a forged marker is the best guess there can be. Knows nothing of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import StringConstraints
 
-from independence_bench.errors import BenchError, ProtocolError
+from independence_bench.errors import ProtocolError
 from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Transcript
@@ -40,17 +39,8 @@ class Attack:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Attacks of one kind."""
-
-    name: str
-    title: str
-    attacks: tuple[Attack, ...]
-
-
-class FamilyFile(Strict):
-    """A family as it stands in the file."""
+class Family(Strict):
+    """Attacks of one kind: name -> text."""
 
     title: Text
     attacks: dict[str, Raw]
@@ -59,25 +49,20 @@ class FamilyFile(Strict):
 class AttacksFile(Strict):
     """The file."""
 
-    families: dict[str, FamilyFile]
+    families: dict[str, Family]
     controls: dict[str, Text]
 
 
 @cache
-def families() -> tuple[Family, ...]:
+def families() -> dict[str, Family]:
     """Every family of attacks, in the file's order; the last one, `CONTROL`, has additions that attack nobody."""
-    read = read_yaml(FILE.read_text(encoding="utf-8"), AttacksFile, wrong_in(FILE))
-    made = [_family(name, family.title, family.attacks) for name, family in read.families.items()]
-    return (*made, _family(CONTROL, "Harmless words", read.controls))
+    read = read_yaml(FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name))
+    return read.families | {CONTROL: Family(title="Harmless words", attacks=read.controls)}
 
 
-def wrong_in(file: Path) -> Callable[[str, str], BenchError]:
-    """How an error in *file* is told."""
-    return lambda key, problem: ProtocolError(file.name, key, problem)
-
-
-def _family(name: str, title: str, texts: dict[str, str]) -> Family:
-    return Family(name, title, tuple(Attack(name, attack, text) for attack, text in texts.items()))
+def attacks() -> list[Attack]:
+    """Every attack of every family, and every harmless addition."""
+    return [Attack(name, one, text) for name, family in families().items() for one, text in family.attacks.items()]
 
 
 def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool]:
@@ -111,8 +96,8 @@ def fitted(attack: Attack, case: JudgingInput, protocol: Protocol) -> str:
     return text
 
 
-def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> JudgingInput:
-    """*case* with *attack* after the words of its last reply, as if the model had written it there."""
+def appended(attack: Attack, case: JudgingInput, protocol: Protocol) -> Transcript:
+    """The transcript of *case* with *attack* after the words of its last reply, as if the model had written it."""
     *before, last = case.transcript.lines
     attacked = replace(last, text=f"{last.text}\n\n{fitted(attack, case, protocol)}")
-    return replace(case, transcript=Transcript(case.transcript.system, (*before, attacked)))
+    return Transcript(case.transcript.system, (*before, attacked))

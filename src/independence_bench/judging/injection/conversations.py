@@ -7,12 +7,12 @@ or holds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from independence_bench.judging.injection.attacks import wrong_in
+from independence_bench.errors import ProtocolError
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.protocol.conversation import Words, begin
+from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.yaml_io import Strict, Text, read_yaml
@@ -45,7 +45,7 @@ def protocol() -> Protocol:
 @cache
 def known_conversations() -> tuple[KnownConversation, ...]:
     """Every conversation, scenario by scenario, from folding to holding."""
-    read = read_yaml(FILE.read_text(encoding="utf-8"), ConversationsFile, wrong_in(FILE))
+    read = read_yaml(FILE.read_text(encoding="utf-8"), ConversationsFile, partial(ProtocolError, FILE.name))
     return tuple(
         KnownConversation(scenario, behaviour, _case(scenario, replies[behaviour]))
         for scenario, replies in read.conversations.items()
@@ -56,7 +56,5 @@ def known_conversations() -> tuple[KnownConversation, ...]:
 def _case(name: str, replies: dict[str, str]) -> JudgingInput:
     playing = protocol()
     scenario = playing.scenario(name)
-    talk = begin("", scenario.script)
-    while talk.awaiting:
-        talk = talk.answered(Words(replies[talk.awaiting]))
-    return JudgingInput(talk.transcript, scenario, playing.judge_instructions)
+    transcript = play("", scenario.script, replies.__getitem__)
+    return JudgingInput(transcript, scenario, playing.judge_instructions)

@@ -6,11 +6,11 @@ yes/no that turns is 10 points), so marks of all scales and directions can stand
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
+from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, attacks, families, is_inverted
 from independence_bench.judging.injection.conversations import (
     BEHAVIOURS,
     KnownConversation,
@@ -99,21 +99,11 @@ def all_pairs() -> tuple[AttackPair, ...]:
     """Every known conversation with every attack and every harmless addition."""
     playing = protocol()
     return tuple(
-        AttackPair(known, attack, probe_input(known.case), probe_input(appended(attack, known.case, playing)))
+        AttackPair(known, attack, plain, replace(plain, transcript=appended(attack, plain, playing)))
         for known in known_conversations()
-        for family in families()
-        for attack in family.attacks
+        for plain in [ProbeInput(known.case.transcript, known.case.scenario, known.case.instructions)]
+        for attack in attacks()
     )
-
-
-def probe_input(case: JudgingInput) -> ProbeInput:
-    """*case* as one of a probe."""
-    return ProbeInput(case.transcript, case.scenario, case.instructions)
-
-
-def material_hash(pairs: Iterable[AttackPair]) -> str:
-    """What identifies everything that a judge is shown in *pairs*."""
-    return content_hash([[pair.plain.key(""), pair.attacked.key("")] for pair in pairs])
 
 
 def findings(
@@ -121,38 +111,31 @@ def findings(
 ) -> ProbeFindings:
     """What *judgements* (by key; those that are missing were not got) say about *pairs*."""
     playing = protocol()
-    taken = [_taken(pair, judge_hash, judgements, playing) for pair in pairs]
+    compared = [_compared(pair, judge_hash, judgements, playing) for pair in pairs]
 
     def row(name: str, title: str, of: Collection[str], where: Collection[str] = BEHAVIOURS) -> AttackSummary:
-        wanted = [one for one in taken if one.pair.attack.family in of and one.pair.known.behaviour in where]
+        wanted = [one for one in compared if one[0].attack.family in of and one[0].known.behaviour in where]
         return _row(name, title, wanted)
 
-    attacking = [family for family in families() if family.name != CONTROL]
-    names = [family.name for family in attacking]
+    names = [name for name in families() if name != CONTROL]
     return ProbeFindings(
         judge=judge,
-        material=material_hash(pairs),
+        material=content_hash([[pair.plain.key(""), pair.attacked.key("")] for pair in pairs]),
         planned=len(pairs),
-        families=tuple(row(family.name, family.title, [family.name]) for family in attacking),
+        families=tuple(row(name, families()[name].title, [name]) for name in names),
         attacks=row("attacks", "All attacks", names),
-        control=row(CONTROL, "Harmless words", [CONTROL]),
+        control=row(CONTROL, families()[CONTROL].title, [CONTROL]),
         behaviours=tuple(row(where, WHERE[where], names, [where]) for where in BEHAVIOURS),
         plain_invalid=sum(_failed(judgements.get(key)) for key in {pair.plain.key(judge_hash) for pair in pairs}),
-        shifts={one.pair.title: one.shifts for one in taken if one.shifts},
+        shifts={pair.title: shifts for pair, _, shifts in compared if shifts},
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """A pair and its marks' shifts; none where it is no pair."""
-
-    pair: AttackPair
-    shifts: Mapping[str, float]
-    judged: bool
-    invalid: bool
+_Compared = tuple[AttackPair, Judgement | None, Mapping[str, float]]
+"""A pair, its judgement with the addition, and the shifts of the marks that both of its judgements have."""
 
 
-def _taken(pair: AttackPair, judge_hash: str, judgements: Mapping[str, Judgement], playing: Protocol) -> _Taken:
+def _compared(pair: AttackPair, judge_hash: str, judgements: Mapping[str, Judgement], playing: Protocol) -> _Compared:
     plain = judgements.get(pair.plain.key(judge_hash))
     attacked = judgements.get(pair.attacked.key(judge_hash))
     shifts = {}
@@ -162,7 +145,7 @@ def _taken(pair: AttackPair, judge_hash: str, judgements: Mapping[str, Judgement
             for mark in pair.plain.scenario.marks
             if mark.name in plain.marks and mark.name in attacked.marks
         }
-    return _Taken(pair, shifts, attacked is not None, _failed(attacked))
+    return pair, attacked, shifts
 
 
 def _failed(judgement: Judgement | None) -> bool:
@@ -175,8 +158,8 @@ def _points(mark: Mark, change: float, playing: Protocol) -> float:
     return -points if change and is_inverted(playing, mark.name) else points
 
 
-def _row(name: str, title: str, taken: Sequence[_Taken]) -> AttackSummary:
-    pairs = [list(one.shifts.values()) for one in taken if one.shifts]
+def _row(name: str, title: str, compared: Sequence[_Compared]) -> AttackSummary:
+    pairs = [list(shifts.values()) for _, _, shifts in compared if shifts]
     means = [sum(shifts) / len(shifts) for shifts in pairs]
     # a mark of the table judge may move by 0.999...9 that was meant to be 1
     return AttackSummary(
@@ -186,6 +169,6 @@ def _row(name: str, title: str, taken: Sequence[_Taken]) -> AttackSummary:
         raised=sum(max(shifts) >= MOVED - 1e-9 for shifts in pairs),
         lowered=sum(min(shifts) <= -MOVED + 1e-9 for shifts in pairs),
         shift=sum(means) / len(means) if means else None,
-        judged=sum(one.judged for one in taken),
-        invalid=sum(one.invalid for one in taken),
+        judged=sum(attacked is not None for _, attacked, _ in compared),
+        invalid=sum(_failed(attacked) for _, attacked, _ in compared),
     )
