@@ -23,9 +23,8 @@ from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.judging.embedded.table import JudgedWords, find_phrases, read
 from independence_bench.report.format import number
 from independence_bench.viewer.boards import RunIndex
-from independence_bench.viewer.encode import csv_bytes, json_bytes
+from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, share
 from independence_bench.viewer.fragments import ScriptLine
-from independence_bench.viewer.numbers import POINTS, WHOLE, Score, share
 from independence_bench.viewer.quotes import Offsets, find_quotes
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.search_index import words_of

@@ -1,61 +1,12 @@
-"""A protocol, and one conversation with its marks; for a terminal."""
+"""A protocol, for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from independence_bench.protocol.definition import Ask, Prefill, Protocol, Scenario
-from independence_bench.report.format import number, plural, scale
+from independence_bench.report.format import plural, scale
 from independence_bench.report.table import Block, Cells, Column, Note, Passage, Prose, Table, Title, columns_of
-from independence_bench.report.transcripts import Reading
-from independence_bench.store.results import Judgement
-
-# ---------------------------------------------------------------- one transcript
-
-
-def transcript_view(reading: Reading, flags: Sequence[str]) -> Iterator[Block]:
-    """The whole conversation with its marks; *flags*: what there is to look at in them."""
-    yield Title(Prose(reading.title))
-    for remark in (*reading.remarks, *flags):
-        yield Note(Prose(remark), "yellow")
-    for role, text in reading.preamble:
-        yield Note(f"\n{role}", "dim bold")
-        yield Passage(text, "dim")
-    for line in reading.transcript.lines:
-        if line.speaker == "human":
-            yield Note("\nhuman", "bold cyan")
-        elif line.given:
-            yield Note("\nmodel (put into its mouth)", "bold magenta")
-        else:
-            if thought := reading.reasoning.get(line.name, ""):
-                yield Note("\nmodel, reasoning (the human does not see it)", "dim bold")
-                yield Passage(thought, "dim")
-            if line.notes:
-                yield Note("\nmodel, notes (the human does not see them)", "dim bold")
-                yield Passage(line.notes, "dim")
-            mark = " · marked" if line.name in reading.scenario.judged else ""
-            yield Note(f"\nmodel: {line.name}{mark}", "bold green")
-        yield Passage(line.text)
-    if not reading.judgements:
-        yield Note("\nnot judged yet; `aib judge` does it", "yellow")
-    for label, judgement in reading.judgements:
-        yield Title(("judge ", Prose(label)))
-        yield from _marks(judgement, reading.scenario)
-
-
-def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
-    if judgement.reason is not None:
-        yield Note(f"  failed: {judgement.reason}", "red")
-        return
-    for mark in scenario.marks:
-        value = judgement.marks.get(mark.name)
-        yes_no = mark.kind == "yes_no" and value is not None
-        shown = ("yes" if value else "no") if yes_no else f"{number(value, 1)} of {scale(mark)}"
-        yield Note(f"  {mark.name.replace('_', ' ')}: {shown}", "")
-    yield Passage(judgement.reasoning, "dim")
-
-
-# ---------------------------------------------------------------- a protocol
 
 
 def protocol_view(protocol: Protocol) -> Iterator[Block]:

@@ -1,38 +1,73 @@
-"""Stored transcripts with everything that belongs to them, as values for any form of output."""
+"""One stored conversation with everything that belongs to it, and how a terminal shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.review_flags import Flag, flags_of
 from independence_bench.lookup import fit
+from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.conversation import Transcript
-from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hash
-from independence_bench.report.format import plural
+from independence_bench.report.format import number, plural, scale
+from independence_bench.report.table import Block, Note, Passage, Prose, Title
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.results import Judgement, TranscriptRow
+from independence_bench.store.results import Judgement, Reply, TranscriptRow
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One transcript to be read."""
+class Conversation:
+    """What the store has of one transcript."""
 
-    title: str
-    preamble: tuple[tuple[str, str], ...]  # (what, text): what the model was sent before anything was said
-    transcript: Transcript
+    row: TranscriptRow
     scenario: Scenario
-    judgements: tuple[tuple[str, Judgement], ...]  # (judge's label, judgement)
-    reasoning: Mapping[str, str]  # reply's name -> what the model thought before it
-    remarks: tuple[str, ...]  # invalid, cut off, plain text, rejected attempts
+    configuration: Configuration
+    transcript: Transcript
+    keys: Sequence[str]  # of its replies, as far as they were asked for
+    replies: Mapping[str, Reply]  # by key
+    judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
+    attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
+
+    @property
+    def asked(self) -> Iterable[tuple[str, str]]:
+        """(name, key) of each reply that was asked for."""
+        return zip(self.scenario.asks, self.keys, strict=False)
+
+    def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
+        """Why a person should read this judgement; docs/judges.md says how far to trust it."""
+        embedded = next((one for judge, one in self.judgements if is_table_judge(judge)), None)
+        return flags_of(label, judgement, embedded, self.scenario)
+
+
+def read_conversation(
+    connection: Connection,
+    row: TranscriptRow,
+    scenario: Scenario,
+    configuration: Configuration,
+    key: Key,
+    judges: Mapping[str, str],
+) -> Conversation:
+    """The conversation behind *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
+    transcript, keys = results.read_transcript(connection, row.id)
+    judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in results.judgements_of(connection, *key)]
+    tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for attempt in attempts.attempts_of(connection, [*keys, *(one.key for _, one in judged)]):
+        tried[attempt["call_key"]].append(attempt)
+    replies = results.find_replies(connection, keys)
+    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried)
 
 
 def find_transcripts(
@@ -42,8 +77,8 @@ def find_transcripts(
     subject: str,
     scenario_id: str,
     run: int | None = None,
-) -> list[Reading]:
-    """The transcripts of one scenario that fit, by configuration and run.
+) -> tuple[str, list[Conversation]]:
+    """A subject's label, and its transcripts of one scenario that fit, by configuration and run.
 
     *subject* is a label or a part of one. Raises WrongUse where it fits none or several, or where there is no
     such scenario.
@@ -53,63 +88,90 @@ def find_transcripts(
     except KeyError:
         known = ", ".join(s.id for s in protocol.scenarios)
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
+    rubric = rubric_hash(protocol.judge_instructions, scenario)
     with store.reading() as connection:
         labels = unique_labels(registry.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")
         judges = registry.stored_judges(connection)
-        found = []
-        for configuration in configurations:
-            script = script_hash(protocol, configuration, scenario)
-            for row in results.transcript_rows(connection, [script], meant):
-                if run is None or row.run == run:
-                    title = f"{labels[meant]} · {scenario.title} · {configuration} · run {row.run}"
-                    found.append(_read(connection, protocol, scenario, row, title, judges))
-    return found
+        return labels[meant], [
+            read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges)
+            for configuration in configurations
+            for row in results.transcript_rows(connection, [script_hash(protocol, configuration, scenario)], meant)
+            if run is None or row.run == run
+        ]
 
 
-def _read(
-    connection: Connection,
-    protocol: Protocol,
-    scenario: Scenario,
-    row: TranscriptRow,
-    title: str,
-    judges: Mapping[str, str],
-) -> Reading:
-    transcript, keys = results.read_transcript(connection, row.id)
-    rubric = rubric_hash(protocol.judge_instructions, scenario)
-    judgements = results.judgements_of(connection, row.heard_hash, rubric)
-    remarks = [f"invalid: {row.reason}"] if row.reason else []
-    reasoning = {}
-    replies = results.find_replies(connection, keys)
-    for name, key in zip(scenario.asks, keys, strict=False):
-        reply = replies.get(key)
+# ---------------------------------------------------------------- on a terminal
+
+
+def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
+    """The whole conversation of the subject *label*, what is to be noticed in it, and its marks."""
+    yield Title(Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}"))
+    for remark in _remarks(shown):
+        yield Note(Prose(remark), "yellow")
+    wording, delivery = protocol.tool_role, shown.configuration.delivery
+    first, *_ = messages(Transcript(shown.transcript.system), delivery, wording)
+    preamble = [("system prompt", first.content or "")]
+    if delivery == "tool_role":
+        preamble += [("opening message", wording.opening), ("the model's first call, made for it", wording.greeting)]
+    for role, text in preamble:
+        yield Note(f"\n{role}", "dim bold")
+        yield Passage(text, "dim")
+    reasoning = {name: shown.replies[key].reasoning for name, key in shown.asked if key in shown.replies}
+    for line in shown.transcript.lines:
+        if line.speaker == "human":
+            yield Note("\nhuman", "bold cyan")
+        elif line.given:
+            yield Note("\nmodel (put into its mouth)", "bold magenta")
+        else:
+            if thought := reasoning.get(line.name, ""):
+                yield Note("\nmodel, reasoning (the human does not see it)", "dim bold")
+                yield Passage(thought, "dim")
+            if line.notes:
+                yield Note("\nmodel, notes (the human does not see them)", "dim bold")
+                yield Passage(line.notes, "dim")
+            mark = " · marked" if line.name in shown.scenario.judged else ""
+            yield Note(f"\nmodel: {line.name}{mark}", "bold green")
+        yield Passage(line.text)
+    if not shown.judgements:
+        yield Note("\nnot judged yet; `aib judge` does it", "yellow")
+    for judge, judgement in shown.judgements:
+        yield Title(("judge ", Prose(judge)))
+        yield from _marks(judgement, shown.scenario)
+
+
+def _remarks(shown: Conversation) -> Iterator[str]:
+    """Invalid, cut off, plain text, rejected attempts; and which judgements a person should read."""
+    if shown.row.reason:
+        yield f"invalid: {shown.row.reason}"
+    for name, key in shown.asked:
+        reply = shown.replies.get(key)
         if reply is None:
             continue
-        reasoning[name] = reply.reasoning
         if reply.cut_off:
-            remarks.append(f"{name}: cut off by the token limit")
+            yield f"{name}: cut off by the token limit"
         if reply.plain_text:
-            remarks.append(f"{name}: said in plain text, without calling the tool")
-        for attempt in attempts.attempts_of(connection, [key]):
+            yield f"{name}: said in plain text, without calling the tool"
+        for attempt in shown.attempts.get(key, ()):
             if attempt["outcome"] == CUT_OFF:
-                remarks.append(f"{name}: a first reply was cut off, and asked again with twice the limit")
+                yield f"{name}: a first reply was cut off, and asked again with twice the limit"
             elif attempt["outcome"] == ANSWERED and attempt["reasoning_tokens"]:
-                remarks.append(f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it")
+                yield f"{name}: {plural(attempt['reasoning_tokens'], 'token')} of reasoning before it"
             elif attempt["outcome"] not in (ANSWERED, None):
                 why = f": {attempt['message']}" if attempt["message"] else ""
-                remarks.append(f"{name}: an attempt was rejected ({attempt['outcome']}{why})")
-    shown = tuple((judges[j.judge_hash], j) for j in judgements)
-    return Reading(
-        title, _preamble(protocol, transcript.system, row), transcript, scenario, shown, reasoning, tuple(remarks)
-    )
+                yield f"{name}: an attempt was rejected ({attempt['outcome']}{why})"
+    for label, judgement in shown.judgements:
+        for flag in shown.flags(label, judgement):
+            yield f"verdict of {label} to be read: {flag.why}"
 
 
-def _preamble(protocol: Protocol, system: str, row: TranscriptRow) -> tuple[tuple[str, str], ...]:
-    """The system message as it was sent, and what tool_role puts before the human's first words."""
-    wording = protocol.tool_role
-    way: Delivery = "tool_role" if row.delivery == "tool_role" else "user_role"
-    first, *_ = messages(Transcript(system), way, wording)
-    shown = [("system prompt", first.content or "")]
-    if way == "tool_role":
-        shown += [("opening message", wording.opening), ("the model's first call, made for it", wording.greeting)]
-    return tuple(shown)
+def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
+    if judgement.reason is not None:
+        yield Note(f"  failed: {judgement.reason}", "red")
+        return
+    for mark in scenario.marks:
+        value = judgement.marks.get(mark.name)
+        yes_no = mark.kind == "yes_no" and value is not None
+        shown = ("yes" if value else "no") if yes_no else f"{number(value, 1)} of {scale(mark)}"
+        yield Note(f"  {mark.name.replace('_', ' ')}: {shown}", "")
+    yield Passage(judgement.reasoning, "dim")

@@ -19,12 +19,10 @@ from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents
 from independence_bench.report.figures import medal, of_runs
 from independence_bench.viewer import fragments
-from independence_bench.viewer.encode import Cell, csv_bytes
+from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.numbers import POINTS, WHOLE, Points, Score, Whole
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, subject_id
-from independence_bench.viewer.views import verdict_text
 
 BY_TABLE = (
     "Judged by the embedded judge, a table of weights: for demos and cross-checks, not for publication "

@@ -22,8 +22,7 @@ from independence_bench.analysis.uncertainty import (
 )
 from independence_bench.report.format import from_to, signed
 from independence_bench.viewer import boards
-from independence_bench.viewer.encode import csv_bytes
-from independence_bench.viewer.numbers import minus
+from independence_bench.viewer.encode import csv_bytes, minus
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, board_id, rows_of, subject_id
 

@@ -1,25 +1,231 @@
-"""Answers as bytes: JSON of frozen values, and CSV. The same value gives the same bytes.
+"""What the page is sent: our values as JSON, their numbers also as text, and tables as CSV. The same value, same bytes.
 
-JSON is ASCII, so that no proxy, editor or terminal reads anything into the texts of others. Floats have eight
-significant digits: more than any number here deserves, and half the size.
+A class that `VIEWS` does not name is sent with all of its fields. A field that is made of one of the types below
+(`Points`, `Share`, ...), or that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under
+*shown* as text, rounded as Python's `round` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or
+terminal reads anything into the texts of others, and floats have eight significant digits.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from independence_bench.viewer.numbers import Form, worded
-from independence_bench.viewer.views import AS_TEXT, WORDED, attributes
+from independence_bench.analysis import configurations
+from independence_bench.analysis import judge_agreement as judges
+from independence_bench.analysis.compare_settings import IndexPrice, Variant
+from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
+from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
+from independence_bench.analysis.leaderboard import Health
+from independence_bench.analysis.spending import RunCost
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.uncertainty import ScoreDifference, Uncertainty
+from independence_bench.engine.ask_names import NamesRead
+from independence_bench.judging.self_names import Choice
+from independence_bench.protocol.definition import Configuration, Scenario
+from independence_bench.report.format import between, from_to, money, signed
+from independence_bench.viewer.snapshot import BoardEntry
 
-DIGITS = 8
+DIGITS = 8  # of a float: more than any number here deserves, and half the size
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
 FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 
 Cell = str | float | int | bool | None
+Worded = str | None | list["Worded"] | dict[str, "Worded"]
+
+# ---------------------------------------------------------------- numbers as text
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a number is written, and how the two ends of an interval of it are."""
+
+    text: Callable[[float], str]
+    ends: Callable[[Interval], str]
+
+
+def share(value: float) -> str:
+    """A share in [0, 1] as per cent: 12 %; 0.4 %, <0.1 %, for a small one is not none."""
+    percent = 100 * value
+    if percent == 0:
+        return "0 %"
+    return f"{percent:.0f} %" if percent >= 1 else "<0.1 %" if percent < 0.1 else f"{percent:.1f} %"
+
+
+def mark(value: float) -> str:
+    """A mark: a whole number without decimals, another one with one."""
+    return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
+
+
+def minus(text: str) -> str:
+    """With the sign that is as wide as a plus."""
+    return text.replace("-", "−")
+
+
+def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = None) -> Form:
+    both = ends or (lambda one: f"{text(one.low)} to {text(one.high)}")
+    return Form(lambda value: minus(text(value)), lambda one: minus(both(one)))
+
+
+def _decimals(digits: int) -> Form:
+    return _of(lambda value: f"{value:.{digits}f}", lambda one: between(one, digits))
+
+
+def _signed(digits: int) -> Form:
+    return _of(lambda value: signed(value, digits), lambda one: from_to(one, digits))
+
+
+POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82
+DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
+HUNDREDTHS = _of(lambda value: f"{value:.2f}")  # 0.82; -0.12 to 0.34
+SHARE, DOLLARS, MARK = _of(share), _of(money), _of(mark)  # 12 %; $0.0123; 7 or 7.5
+THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
+
+Points = Annotated[float, POINTS]
+Whole = Annotated[float, WHOLE]
+SmallDifference = Annotated[float, SMALL_DIFFERENCE]
+Difference = Annotated[float, DIFFERENCE]
+Share = Annotated[float, SHARE]
+Dollars = Annotated[float, DOLLARS]
+GivenMark = Annotated[float, MARK]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number in [0, 100] with its uncertainty."""
+
+    value: float | None
+    uncertainty: Uncertainty
+    why: str | None  # why an interval is missing; null where none is
+
+
+# ---------------------------------------------------------------- what is sent of which class
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is sent of a class: how which of its numbers are written, what is left out, and which properties are not."""
+
+    forms: Mapping[Form, str] = field(default_factory=dict)  # form -> names of fields and properties
+    without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # properties
+
+
+def verdict_text(verdict: ScenarioVerdict) -> str:
+    """What is wrong with a scenario, and in which dimension."""
+    return verdict.kind if verdict.dimension is None else f"{verdict.kind}: {verdict.dimension}"
+
+
+AS_TEXT: Mapping[type, Callable[[Any], str]] = {
+    Configuration: str,
+    Scenario: lambda one: str(one.title),
+    ScenarioVerdict: verdict_text,
+}
+"""Sent as a text."""
+
+WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
+    Interval: lambda ends, form: form.ends(ends),
+    Score: lambda one, form: None if one.value is None else form.text(one.value),
+}
+"""Has one text for all of it, under *shown*, in the form of the field that it stands in."""
+
+SHARES = ("invalid_share", "cut_off_share", "failed_share", "reasoned_share", "plain_text_share")
+
+VIEWS: Mapping[type, View] = {
+    BoardEntry: View(without=("edition",), also=("protocol", "default_configuration", "series")),
+    Health: View({SHARE: " ".join(SHARES)}, also=SHARES),
+    IndexPrice: View(
+        {
+            DOLLARS: "replies_per_run judging_per_run dollars_per_run",
+            THOUSANDS: "index_per_dollar",
+            POINTS: "uncertainty",
+        },
+        without=("label", "index"),
+        also=("free",),
+    ),
+    ScenarioFacts: View(
+        {
+            POINTS: "points",
+            WHOLE: "difficulty",
+            SHARE: "ceiling floor share",
+            HUNDREDTHS: "discrimination discrimination_interval share_interval",
+        },
+        without=("transcripts", "within", "without"),
+    ),
+    Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
+    ScoreDifference: View(without=("difference", "seen_again", "seen_another", "p_again", "p_another")),
+    configurations.ConfigurationComparison: View(without=("judge", "paired")),
+    configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
+    configurations.Effect: View({DIFFERENCE: "points sampled again"}),
+    configurations.SubjectEffect: View({DIFFERENCE: "points again"}),
+    configurations.SubjectIndices: View({POINTS: "indices intervals"}),
+    NamesRead: View(
+        without=("subject_hash", "label", "heard_hash", "transcript_id", "several"), also=("picks", "asked")
+    ),
+    Choice: View(without=("name_state", "gender_state")),
+    judges.Validation: View(without=("protocol",)),
+    judges.JudgeRow: View({SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, also=("failed_share",)),
+    RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
+    SubjectRow: View({POINTS: "indices mean spread"}),
+    SelfPreference: View(
+        {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
+        also=("difference", "preference", "unsaid"),
+    ),
+    judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval icc kappas"}),
+    judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
+    judges.JudgedConversation: View(without=("subject_hash",)),
+    judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of a class as it is sent."""
+
+    name: str
+    hint: Any
+    form: Form | None  # of the numbers and intervals in it; None: that of the field that the whole value stands in
+    worded: bool  # whether its numbers stand under *shown*, too
+
+
+@cache
+def attributes(shape: type) -> tuple[Attribute, ...]:
+    """What is sent of a dataclass, in order."""
+    view = VIEWS.get(shape, View())
+    hints = {
+        name: hint for name, hint in get_type_hints(shape, include_extras=True).items() if name not in view.without
+    }
+    fields = {field.name: hints[field.name] for field in dataclasses.fields(shape) if field.name in hints}
+    properties = {name: get_type_hints(getattr(shape, name).fget)["return"] for name in view.also}
+    every = fields | properties
+    told = {name: form for form, names in view.forms.items() for name in names.split()}
+    if unknown := told.keys() - every.keys():
+        raise TypeError(f"{shape.__name__} has no {', '.join(sorted(unknown))}")
+    forms = {name: told.get(name) or _form(hint) for name, hint in every.items()}
+    return tuple(
+        Attribute(name, hint, forms[name], forms[name] is not None and _is_number(hint)) for name, hint in every.items()
+    )
+
+
+def _form(hint: Any) -> Form | None:
+    """How the numbers in a field of this type are written; None where the type does not say so."""
+    if get_origin(hint) is Annotated:
+        return next((part for part in get_args(hint)[1:] if isinstance(part, Form)), None)
+    return next((found for part in get_args(hint) if (found := _form(part))), None)
+
+
+def _is_number(hint: Any) -> bool:
+    """Whether there are numbers in it beside those of other classes."""
+    return hint in (int, float) or any(_is_number(part) for part in get_args(hint))
+
+
+# ---------------------------------------------------------------- bytes
 
 
 def json_bytes(answer: object) -> bytes:
@@ -66,7 +272,7 @@ def _plain(value: Any, form: Form | None = None) -> Any:
         return [_plain(one, form) for one in value]
     if isinstance(value, Mapping):
         return {str(name): _plain(one, form) for name, one in value.items()}
-    shape = type(value)
+    shape: Any = type(value)
     if text := AS_TEXT.get(shape):
         return text(value)
     plain: dict[str, Any] = {}
@@ -83,3 +289,14 @@ def _plain(value: Any, form: Form | None = None) -> Any:
     elif shown:
         plain["shown"] = shown
     return plain
+
+
+def worded(value: Any, form: Form) -> Worded:
+    """The numbers in *value* as text, wherever they stand in it; texts beside them stay."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, tuple | list):
+        return [worded(one, form) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): worded(one, form) for name, one in value.items()}
+    return form.text(float(value))

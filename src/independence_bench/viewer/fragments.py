@@ -14,10 +14,12 @@ from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Ask, Mark, Protocol, Says
 from independence_bench.protocol.definition import Scenario as Played
-from independence_bench.viewer.numbers import GivenMark
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.viewer.encode import Dollars, GivenMark, Points
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
 
 NAME = "AI Independence Bench"
+IN_FLIGHT = "in flight"
 A = TypeVar("A")
 
 
@@ -111,6 +113,26 @@ class ScriptLine:
     text: str  # for the model: the reply's name
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptAttempt:
+    """One try at a call."""
+
+    outcome: str  # answered, cut off, lost, in flight, or what went wrong
+    accepted: bool  # whether its answer is the one that is stored
+    why: str | None  # what was wrong with it, in the words of whoever said so
+    status: int | None  # HTTP
+    finish_reason: str | None
+    started: str
+    seconds: Points | None
+    max_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    dollars: Dollars | None
+    model: str | None  # that served it, by its own word
+    provider: str | None
+
+
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
     names = [field.name for field in fields(cast(Any, shape)) if field.name not in more]
@@ -120,6 +142,27 @@ def copied(shape: Callable[..., A], source: object, **more: object) -> A:
 def moment(seconds: float | None) -> str | None:
     """A time as ISO 8601 in UTC, to the second."""
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def attempts_at(rows: Sequence[Mapping[str, Any]]) -> tuple[TranscriptAttempt, ...]:
+    """Attempts at one call, in order. The last that brought an answer is the stored one, cut off or not."""
+    stored = max((row["id"] for row in rows if row["outcome"] in (ANSWERED, CUT_OFF)), default=None)
+    return tuple(_attempt(row, row["id"] == stored) for row in rows)
+
+
+def _attempt(row: Mapping[str, Any], accepted: bool) -> TranscriptAttempt:
+    """An attempt as the store has it: its columns have the types that the shape states."""
+    renamed = {
+        "outcome": row["outcome"] or IN_FLIGHT,
+        "accepted": accepted,
+        "why": row["message"] or None,
+        "started": moment(row["started_at"]) or "",
+        "dollars": row["cost"],
+        "model": row["served_model"],
+        "provider": row["served_provider"],
+    }
+    same = TranscriptAttempt.__dataclass_fields__.keys() - renamed.keys()
+    return TranscriptAttempt(**renamed, **{name: row[name] for name in same})
 
 
 def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:

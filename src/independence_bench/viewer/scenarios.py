@@ -9,9 +9,8 @@ from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.encode import csv_bytes
+from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied
-from independence_bench.viewer.numbers import GivenMark, Whole
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, subject_id
 from independence_bench.viewer.transcripts import State, listing

@@ -17,9 +17,8 @@ from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.contents import Contents
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
-from independence_bench.viewer.encode import csv_bytes
+from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale
-from independence_bench.viewer.numbers import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole
 from independence_bench.viewer.slugs import scenario_slug, transcript_slug
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of
 from independence_bench.viewer.transcripts import Listing, TranscriptEntry, listing

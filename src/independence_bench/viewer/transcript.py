@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from sqlalchemy import Connection
+
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import messages, tools
+from independence_bench.report.transcripts import Conversation, read_conversation
 from independence_bench.store.raw_calls import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
-from independence_bench.viewer.conversation import StoredConversation, TranscriptAttempt, read_conversation
-from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, copied
+from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, TranscriptAttempt, copied
 from independence_bench.viewer.quotes import Offsets, Span
 from independence_bench.viewer.shared_text import shared
 from independence_bench.viewer.slugs import scenario_slug
@@ -138,11 +140,11 @@ class RawAnswer:
 def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
     """`api/transcripts/<transcript>.json`; None for an unknown id, and for one that was deleted meanwhile."""
     with catalog.store.reading() as connection:
-        case = read_conversation(connection, catalog, id_)
+        case = _read(connection, catalog, id_)
     if case is None:
         return None
-    stored, edition = case.stored, case.edition
-    protocol, subject = edition.protocol, catalog.subjects[case.stored.row.subject_hash]
+    edition, stored = catalog.transcripts[id_]
+    protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
     titles = {one.name: one.title for one in protocol.experiments}
     return TranscriptAnswer(
@@ -180,18 +182,28 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
 def raw_answer(catalog: Catalog, id_: str) -> RawAnswer | None:
     """`api/raw/<transcript>.json`; None for an unknown id. A call of which nothing was kept is left out."""
     with catalog.store.reading() as connection:
-        case = read_conversation(connection, catalog, id_)
+        case = _read(connection, catalog, id_)
         if case is None:
             return None
-        asked = zip(case.stored.scenario.asks, case.keys, strict=False)
-        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", name, key) for name, key in asked]
-        calls += [("judgement", label, judgement.key) for label, judgement in case.judgements]
+        calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
+        calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
         kept = exchanges_of(connection, [key for *_, key in calls])
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 
 
-def _lines(case: StoredConversation) -> tuple[TranscriptLine, ...]:
-    replies = {name: case.replies.get(key) for name, key in zip(case.stored.scenario.asks, case.keys, strict=False)}
+def _read(connection: Connection, catalog: Catalog, id_: str) -> Conversation | None:
+    """The transcript of that id; None where there is none, or none any more."""
+    if id_ not in catalog.transcripts:
+        return None
+    _, one = catalog.transcripts[id_]
+    try:
+        return read_conversation(connection, one.row, one.scenario, one.configuration, one.key, catalog.judges)
+    except KeyError:
+        return None
+
+
+def _lines(case: Conversation) -> tuple[TranscriptLine, ...]:
+    replies = {name: case.replies.get(key) for name, key in case.asked}
     return tuple(
         copied(
             TranscriptLine,
@@ -199,13 +211,13 @@ def _lines(case: StoredConversation) -> tuple[TranscriptLine, ...]:
             who="human" if line.speaker == "human" else "given" if line.given else "model",
             reasoning=reply.reasoning if (reply := replies.get(line.name)) else "",
             reply=line.name,
-            judged=line.name in case.stored.scenario.judged,
+            judged=line.name in case.scenario.judged,
         )
         for line in case.transcript.lines
     )
 
 
-def _replies(case: StoredConversation) -> tuple[TranscriptReply, ...]:
+def _replies(case: Conversation) -> tuple[TranscriptReply, ...]:
     """Every reply that was asked for; one that is invalid has no line."""
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
@@ -214,13 +226,13 @@ def _replies(case: StoredConversation) -> tuple[TranscriptReply, ...]:
             case.replies.get(key, Reply("")),
             name=name,
             line=places.get(name),
-            attempts=tuple(case.attempts.get(key, ())),
+            attempts=fragments.attempts_at(case.attempts.get(key, ())),
         )
-        for name, key in zip(case.stored.scenario.asks, case.keys, strict=False)
+        for name, key in case.asked
     )
 
 
-def _turns(case: StoredConversation) -> Turns | None:
+def _turns(case: Conversation) -> Turns | None:
     """The two answers of a scenario in which the model speaks twice, or once after words put into its mouth."""
     spoken = [number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"]
     if len(spoken) != 2 or not case.transcript.lines[spoken[1]].name:

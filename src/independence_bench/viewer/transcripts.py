@@ -12,8 +12,8 @@ from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
+from independence_bench.viewer.encode import GivenMark, Whole
 from independence_bench.viewer.fragments import copied, share_of_points
-from independence_bench.viewer.numbers import GivenMark, Whole
 from independence_bench.viewer.slugs import scenario_slug
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
 

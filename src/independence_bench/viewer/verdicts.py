@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from independence_bench.judging.embedded.table import WeightTable, find_phrases
 from independence_bench.judging.embedded.table_judge import evidence_of
-from independence_bench.judging.review_flags import Flag, flags_of
+from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
-from independence_bench.viewer.conversation import StoredConversation, TranscriptAttempt
-from independence_bench.viewer.numbers import GivenMark, SmallDifference
+from independence_bench.report.transcripts import Conversation
+from independence_bench.viewer.encode import GivenMark, SmallDifference
+from independence_bench.viewer.fragments import TranscriptAttempt, attempts_at
 from independence_bench.viewer.quotes import Offsets, Span, find_quotes
 from independence_bench.viewer.snapshot import Catalog, JudgeKind
 
@@ -72,14 +73,13 @@ class Embedded:
     marks: tuple[PhraseMark, ...]
 
 
-def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[TranscriptJudgement, ...]:
+def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudgement, ...]:
     """What every judge made of it, by label."""
     texts = [line.text for line in case.transcript.lines]
     offsets = [Offsets(text) for text in texts]
-    judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.stored.scenario.judged]
-    embedded = next((one for label, one in case.judgements if is_table_judge(label)), None)
+    judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.scenario.judged]
     found = []
-    for label, judgement in case.judgements:
+    for label, judgement in sorted(case.judgements, key=lambda pair: pair[0]):
         # the embedded judge's reasons are phrases and weights, shown as such
         quoted = [] if is_table_judge(label) else find_quotes(judgement.reasoning, texts, judged)
         reasoning = Offsets(judgement.reasoning)
@@ -90,20 +90,20 @@ def judgements_of(catalog: Catalog, case: StoredConversation) -> tuple[Transcrip
                 marks=judgement.marks,
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,
-                flags=tuple(flags_of(label, judgement, embedded, case.stored.scenario)),
+                flags=tuple(case.flags(label, judgement)),
                 quotes=tuple(
                     JudgeQuote(reasoning.span(q.start, q.end), q.line, offsets[q.line].span(q.from_, q.to))
                     for q in quoted
                 ),
-                attempts=tuple(case.attempts.get(judgement.key, ())),
+                attempts=attempts_at(case.attempts.get(judgement.key, ())),
             )
         )
     return tuple(found)
 
 
-def embedded_reading(catalog: Catalog, case: StoredConversation) -> Embedded | None:
+def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
     """How the embedded judge reads it; None for a conversation that has not come to its end."""
-    scenario = case.stored.scenario
+    scenario = case.scenario
     judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
     if len(judged) < len(scenario.judged):
         return None
