@@ -22,7 +22,7 @@ from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.format import between, from_to, number
 from independence_bench.store.database import open_store
-from independence_bench.store.fingerprint import state_of
+from independence_bench.store.registry import state_of
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers

@@ -35,10 +35,9 @@ from independence_bench.protocol.scoring import (
     Slot,
     SubjectScore,
 )
-from independence_bench.store import exclusions, registry, usage
+from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
-from independence_bench.store.exclusions import Decision
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # what came of an attempt, and is no answer
@@ -182,7 +181,7 @@ def boards(
         failed = usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots})
         since = registry.judging_since(connection)
         specs = registry.judge_specs(connection)
-        decided = exclusions.decided(connection)
+        decided = registry.decided(connection)
     by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.about] = judgement

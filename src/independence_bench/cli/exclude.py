@@ -10,10 +10,9 @@ from independence_bench.cli.options import err, open_results, out, store_option,
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.report.terminal import printed
-from independence_bench.store import exclusions, registry
+from independence_bench.store import registry
 from independence_bench.store.database import Store
-from independence_bench.store.exclusions import COMMAND, MODELS_FILE, Decision
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, unique_labels
 
 LONGEST = 500  # characters of a reason
 
@@ -47,11 +46,11 @@ def command(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
         with opened.writing() as connection:
             for subject in chosen:
                 if undo:
-                    exclusions.undo(connection, subject.hash)
+                    registry.undo(connection, subject.hash)
                 else:
                     said = " ".join((reason or "").split())[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", said, COMMAND)
-                    exclusions.decide(connection, subject.hash, decision, time.time())
+                    registry.decide(connection, subject.hash, decision, time.time())
     done = "is as if nothing had been said" if undo else "is kept" if keep else "is off every ranking"
     for subject in chosen:
         err().print(f"{label_text(labels[subject.hash])} {done}", soft_wrap=True)
@@ -66,7 +65,7 @@ def _list(store: Store) -> None:
     """What was decided, a line each."""
     labels = _labels(store)
     with store.reading() as connection:
-        known = exclusions.decided(connection)
+        known = registry.decided(connection)
     for subject, one in sorted(known.items(), key=lambda item: labels[item[0]]):
         said = "excluded" if one.verdict == "exclude" else "kept"
         where = " (models.yaml)" if one.origin == MODELS_FILE else ""

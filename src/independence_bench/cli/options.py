@@ -25,10 +25,9 @@ from independence_bench.protocol.definition import DELIVERIES, Configuration, Pr
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store import exclusions, registry
+from independence_bench.store import registry
 from independence_bench.store.database import Store, default_store, open_store
-from independence_bench.store.exclusions import Decision
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import Decision, unique_labels
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -195,7 +194,7 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
     What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
     """
     with store.reading() as connection:
-        subjects, known = registry.stored_subjects(connection), exclusions.decided(connection)
+        subjects, known = registry.stored_subjects(connection), registry.decided(connection)
     changes: dict[str, Decision | None] = {}
     for hash_, subject in subjects.items():
         listed = [spec for spec in roster.specs if spec.fits(subject)]
@@ -210,9 +209,9 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         with store.writing() as connection:
             for hash_, decision in changes.items():
                 if decision is None:
-                    exclusions.undo(connection, hash_)
+                    registry.undo(connection, hash_)
                 else:
-                    exclusions.decide(connection, hash_, decision, time.time())
+                    registry.decide(connection, hash_, decision, time.time())
     except StoreError as error:
         err().print(f"models.yaml's `exclude` is not applied: {error}", soft_wrap=True)
 

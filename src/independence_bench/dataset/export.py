@@ -20,8 +20,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.dataset.card import card
-from independence_bench.dataset.convert import to_sheet
-from independence_bench.dataset.schema import PARTS, SCORES, SHEETS, VERSION, VERSION_FILE, Field, Sheet
+from independence_bench.dataset.schema import KINDS, PARTS, SHEETS, VERSION, VERSION_FILE, ExportColumn, Sheet, to_sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
@@ -68,7 +67,7 @@ def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, lice
     with store.reading() as connection:
         source = _Source(connection, raw)
         for sheet in SHEETS:
-            found = scores(store, connection) if sheet is SCORES else source.rows(sheet)
+            found = scores(store, connection) if sheet.name == "scores" else source.rows(sheet)
             rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
@@ -167,14 +166,14 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 
 
 # writes rows with those columns into a new file and counts them
-Writer = Callable[[Path, tuple[Field, ...], Iterable[Mapping[str, Any]]], int]
+Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]], int]
 
 
 def _writers(form: Form) -> Writer:
     return write_jsonl if form == "jsonl" else _parquet_writer()
 
 
-def write_jsonl(path: Path, _columns: tuple[Field, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+def write_jsonl(path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
     """One JSON object a line, in UTF-8; half a character is written as its escape."""
     count = 0
     with path.open("wb") as file:
@@ -193,8 +192,10 @@ def _parquet_writer() -> Writer:
             "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'; or --format jsonl"
         ) from None
 
-    def write(path: Path, columns: tuple[Field, ...], rows: Iterable[Mapping[str, Any]]) -> int:
-        schema = arrow.schema([_field(arrow, column) for column in columns])
+    def write(path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
+        schema = arrow.schema(
+            [arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base) for c in columns]
+        )
         count = 0
         with closing(parquet.ParquetWriter(path, schema, compression="zstd")) as writer:
             for group in in_groups(rows, ROWS_A_GROUP):
@@ -213,23 +214,14 @@ def in_groups(rows: Iterable[R], size: int) -> Iterator[list[R]]:
         yield group
 
 
-def _arrow_value(column: Field, value: Any) -> Any:
+def _arrow_value(column: ExportColumn, value: Any) -> Any:
     return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
 
 
-def _field(arrow: Any, column: Field) -> Any:
-    return arrow.field(column.name, _arrow_type(arrow, column.kind), nullable=column.kind.endswith("?"))
-
-
 def _arrow_type(arrow: Any, kind: str) -> Any:
-    kind = kind.removesuffix("?")
-    if kind in PARTS:
-        parts = PARTS[kind].items()
-        return arrow.list_(arrow.struct([arrow.field(name, _arrow_type(arrow, part)) for name, part in parts]))
-    if kind in ("keys", "texts"):
+    base = kind.removesuffix(" or null")
+    if base in PARTS:
+        return arrow.list_(arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()]))
+    if base in ("keys", "texts"):
         return arrow.list_(arrow.string())
-    simple: dict[str, Callable[[], Any]] = {
-        "body": arrow.binary, "integer": arrow.int64, "count": arrow.int64, "number": arrow.float64,
-        "flag": arrow.bool_,
-    }  # fmt: skip
-    return simple.get(kind, arrow.string)()
+    return getattr(arrow, KINDS[base].arrow)()

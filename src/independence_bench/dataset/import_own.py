@@ -10,25 +10,20 @@ one commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection
-
-from independence_bench.dataset import cross_checks, validate
-from independence_bench.dataset.convert import same, to_sheet, to_store
-from independence_bench.dataset.cross_checks import Check, Row, StoreLookups, Transcripts
 from independence_bench.dataset.files_io import find_file, in_batches, read_file
-from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, Sheet, read_row
-from independence_bench.dataset.validate import Refused, need
+from independence_bench.dataset.row_checks import Batch, Refused, Row, StoreLookups
+from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, Sheet, same
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
 from independence_bench.store.database import Store
 
 MOST_FINDINGS = 1000  # that are kept in words; all are counted
 LONGEST_VERSION = 10_000  # bytes of the file that says it
+IMPORTED = tuple(sheet for sheet in SHEETS if sheet.imported)
 
 
 @dataclass(slots=True)
@@ -45,7 +40,7 @@ class Count:
 class Imported:
     """What an import came to."""
 
-    counts: dict[str, Count] = field(default_factory=lambda: {s.name: Count() for s in SHEETS if s.imported})
+    counts: dict[str, Count] = field(default_factory=lambda: {sheet.name: Count() for sheet in IMPORTED})
     findings: list[str] = field(default_factory=list)  # the first of them, a line each
     found: int = 0  # all of them
     untraced: int = 0  # transcripts played by other programs, or by a script that no protocol here has
@@ -74,12 +69,36 @@ def import_export(path: Path, store: Store) -> Imported:
     version = _version(path / VERSION_FILE)
     summary = Imported()
     with store.writing() as connection:
-        importer = _Importer(connection, summary)
-        for sheet in SHEETS:
-            if sheet.imported:
-                for batch in in_batches(_rows(path, sheet, summary, version)):
-                    importer.take(sheet, batch)
+        stored = StoreLookups(connection)
+        for sheet in IMPORTED:
+            for rows in in_batches(_rows(path, sheet, summary, version)):
+                _take(rows, Batch(stored, sheet, [row for _, row in rows]), summary)
     return summary
+
+
+def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
+    """Store those *rows* of *batch*, each with where it stands, that are good and new."""
+    sheet, connection, count = batch.sheet, batch.stored.connection, summary.counts[batch.sheet.name]
+    new = []
+    for where, row in rows:
+        key = sheet.key_of(row)
+        if key not in batch.there:
+            try:
+                new.append(batch.check(row))
+            except Refused as error:
+                count.refused += 1
+                summary.note(f"{where}: {error}")
+            else:
+                count.added += 1
+                batch.there[key] = row
+        elif same(sheet, row, batch.there[key]):
+            count.there += 1
+        else:
+            count.conflicts += 1
+            summary.note(f"{where}: is stored already with other content, which stays")
+    bulk.add(connection, sheet.name, new)
+    bulk.set_requests(connection, batch.requests)
+    summary.untraced += batch.untraced
 
 
 def _version(file: Path) -> int:
@@ -112,112 +131,7 @@ def _rows(path: Path, sheet: Sheet, summary: Imported, version: int) -> Iterator
         try:
             if isinstance(found.value, ValueError):
                 raise found.value
-            yield found.size, (found.where, read_row(sheet, found.value))
+            yield found.size, (found.where, sheet.read(found.value))
         except ValueError as error:
             summary.counts[sheet.name].refused += 1
             summary.note(f"{found.where}: {error}")
-
-
-class _Importer:
-    """Takes rows of one sheet after the other, each batch checked against what came before it."""
-
-    def __init__(self, connection: Connection, summary: Imported) -> None:
-        self.connection, self.summary, self.stored = connection, summary, StoreLookups(connection)
-
-    def take(self, sheet: Sheet, batch: list[tuple[str, Row]]) -> None:
-        """Store what is good and new of *batch*."""
-        rows = [row for _, row in batch]
-        transcripts = Transcripts(self.stored, rows) if sheet.name == "transcripts" else None
-        new: list[Row] = []
-        if sheet.name == "attempts":
-            take = self._attempts(sheet, rows, new)
-        else:
-            take = self._keyed(sheet, rows, transcripts.check if transcripts else _check(sheet, self.stored, rows), new)
-        count = self.summary.counts[sheet.name]
-        for where, row in batch:
-            try:
-                there = take(row)
-            except Refused as error:
-                count.refused += 1
-                self.summary.note(f"{where}: {error}")
-                continue
-            if there is None:
-                count.added += 1
-            elif same(sheet, row, there):
-                count.there += 1
-            else:
-                count.conflicts += 1
-                self.summary.note(f"{where}: is stored already with other content, which stays")
-        bulk.add(self.connection, sheet.name, new)
-        if transcripts:
-            self.summary.untraced += transcripts.untraced
-            bulk.set_requests(self.connection, transcripts.requests)
-
-    def _keyed(self, sheet: Sheet, rows: list[Row], check: Check, new: list[Row]) -> Take:
-        """For rows that have a key: what *check* makes of a new one is added to *new*."""
-        stored = self._stored(sheet, rows)
-
-        def take(row: Row) -> Row | None:
-            key = _key(sheet, row)
-            if key in stored:
-                return stored[key]
-            new.append(check(row))
-            stored[key] = row
-            return None
-
-        return take
-
-    def _stored(self, sheet: Sheet, rows: list[Row]) -> dict[tuple[Any, ...], Row]:
-        """What is stored under the keys of *rows*, in the form of an export."""
-        first = sheet.columns[0].name
-        found = self.stored.rows(sheet.name, first, {row[first] for row in rows}, _BLOBS)
-        numbers = self.stored.numbers({row["attempt_id"] for row in found if row.get("attempt_id")})
-        as_exported = [to_sheet(sheet, row, {"attempt": numbers.get(row.get("attempt_id") or 0)}) for row in found]
-        return {_key(sheet, row): row for row in as_exported}
-
-    def _attempts(self, sheet: Sheet, rows: list[Row], new: list[Row]) -> Take:
-        """For attempts, which have no key of their own: they are the first, second, ... at their call."""
-        calls = {row["call_key"] for row in rows}
-        stored: dict[str, list[Row]] = {key: [] for key in self.stored.present("calls", "key", calls)}
-        stored |= self.stored.attempts_at(calls, _BLOBS)
-        first = bulk.next_attempt(self.connection)
-
-        def take(row: Row) -> Row | None:
-            validate.check_attempt(row)
-            need(row["call_key"] in stored, "its call is not here")
-            before, number = stored[row["call_key"]], row["number"]
-            if 0 < number <= len(before):
-                return to_sheet(sheet, {**before[number - 1], "number": number}, {})
-            need(number == len(before) + 1, f"attempt {number} comes after {len(before)}")
-            made = {**to_store(sheet, row), "id": first + len(new)}
-            del made["number"]
-            before.append(made)
-            new.append(made)
-            return None
-
-        return take
-
-
-Take = Callable[[Row], Row | None]  # takes a new row, and returns None; or what is stored in its place
-_BLOBS = {"files", "lines", "request", "raw"}
-_ALONE: Mapping[str, Check] = {
-    "protocols": validate.check_protocol,
-    "subjects": validate.check_subject,
-    "judges": validate.check_judge,
-    "calls": validate.check_call,
-}
-_TOGETHER: Mapping[str, Callable[[StoreLookups, list[Row]], Check]] = {
-    "begun": cross_checks.parents,
-    "decisions": cross_checks.parents,
-    "replies": cross_checks.replies,
-    "judgements": cross_checks.judgements,
-}
-
-
-def _check(sheet: Sheet, stored: StoreLookups, rows: list[Row]) -> Check:
-    """What makes a row for the store of one of *rows*, or refuses it."""
-    return _ALONE[sheet.name] if sheet.name in _ALONE else _TOGETHER[sheet.name](stored, rows)
-
-
-def _key(sheet: Sheet, row: Row) -> tuple[Any, ...]:
-    return tuple(row[c.name] for c in sheet.columns) if sheet.name == "begun" else (row[sheet.columns[0].name],)

@@ -1,121 +1,43 @@
-"""The files of an export and their columns: the one description that writing, reading and docs/export.md follow.
+"""The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an export.
 
-A value is read by its column's kind, and what does not fit it raises ValueError. Knows no file format, and of
-the store only how the keys of cleared calls begin.
+Writing, reading and docs/export.md follow this one description. Knows no file format, and of the store only its rows.
 """
 
 from __future__ import annotations
 
-import math
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from independence_bench.store.schema import CLEARED
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, create_model
 
-VERSION = 2  # of what follows; an export without the file that says it is of version 1
+from independence_bench.hashing import canonical
+from independence_bench.store.schema import CLEARED, IMPORTED
+
+VERSION = 2  # of columns.yaml; an export without the file that says it is of version 1
 VERSION_FILE = "export.json"
-LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
-_KEY = re.compile(r"[0-9a-f]{64}")
-_CLEARED_KEY = re.compile(rf"{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}}")
+LARGEST_NUMBER = 2.0**252
 
-# kinds of value; those with parts are lists of objects
-PARTS: Mapping[str, Mapping[str, str]] = {
-    "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
-    "files": {"path": "text", "text": "text"},
-    "marks": {"mark": "text", "value": "number"},
-    "values": {"name": "text", "value": "number?"},
-    "indices": {"run": "count", "index": "number?"},
-}
+Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One column. *kind* with a question mark may be null."""
-
-    name: str
-    kind: str
-    says: str
-    told: bool = False  # for the reader only: worked out from other columns, not imported
-    raw: bool = False  # only in an export with raw bodies and requests
-
-    @property
-    def base(self) -> str:
-        """The kind without its question mark."""
-        return self.kind.removesuffix("?")
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One file: a row for each thing."""
-
-    name: str
-    says: str
-    columns: tuple[Field, ...]
-    imported: bool = True
-    since: int = 1  # the version of the export that has it first
-
-    def shown(self, raw: bool) -> tuple[Field, ...]:
-        """Its columns, in an export with or without what is *raw*."""
-        return tuple(column for column in self.columns if raw or not column.raw)
-
-
-def read_row(sheet: Sheet, given: Any) -> dict[str, Any]:
-    """The imported columns of a row, checked. What is raw and not there is None. Raises ValueError."""
-    if not isinstance(given, dict):
-        raise ValueError("is no object")
-    known = {column.name for column in sheet.columns}
-    if unknown := sorted(str(name) for name in given.keys() - known):
-        raise ValueError(f"has a column {unknown[0][:40]!r} that this version does not know")
-    row = {}
-    for column in sheet.columns:
-        if column.told:
-            continue
-        if column.name not in given and not column.raw:
-            raise ValueError(f"has no {column.name}")
-        try:
-            row[column.name] = read_value(column.kind, given.get(column.name))
-        except ValueError as error:
-            raise ValueError(f"{column.name}: {error}") from None
-    return row
-
-
-def read_value(kind: str, value: Any) -> Any:
-    """*value* as that kind. Raises ValueError."""
-    if kind.endswith("?"):
-        return None if value is None else read_value(kind[:-1], value)
-    if kind in PARTS:
-        return [_parts(PARTS[kind], part) for part in _list(value)]
-    if kind == "keys":
-        return [read_value("key", part) for part in _list(value)]
-    if kind == "texts":
-        return [read_value("text", part) for part in _list(value)]
-    return _READ[kind](value)
-
-
-def _parts(parts: Mapping[str, str], value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or value.keys() != parts.keys():
-        raise ValueError(f"has a part that is not {{{', '.join(parts)}}}")
-    return {name: read_value(kind, value[name]) for name, kind in parts.items()}
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{type(value).__name__} is no list")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{type(value).__name__} is no text")
-    if "\x00" in value or any("\ud800" <= c <= "\udfff" for c in value):
+def _storable(text: str) -> str:
+    if _UNSTORABLE.search(text):
         raise ValueError("holds what no database can: a NUL or half a character")
-    return value
+    return text
+
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def _body(value: Any) -> str:
+    """A text that may hold half a character, as endpoints send it; Parquet has it as bytes."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogatepass")
     if not isinstance(value, str):
@@ -123,234 +45,131 @@ def _body(value: Any) -> str:
     return value
 
 
-def _key(value: Any) -> str:
-    if not isinstance(value, str) or not _KEY.fullmatch(value):
-        raise ValueError("is no hash of 64 digits")
-    return value
+Text = Annotated[str, AfterValidator(_storable)]
+Key = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+CallKey = Annotated[str, Field(pattern=f"^([0-9a-f]{{64}}|{CLEARED}[0-9a-f]{{{64 - len(CLEARED)}}})$")]
+Integer = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 
 
-def _call(value: Any) -> str:
-    if isinstance(value, str) and _CLEARED_KEY.fullmatch(value):
-        return value
-    return _key(value)
+class ValueKind(NamedTuple):
+    """A kind of value: its type as pydantic checks it, its name in the documentation, and its type in Parquet."""
+
+    type: Any
+    shown: str
+    arrow: str = ""  # "": a list
 
 
-def _integer(value: Any, low: int = -LARGEST_INTEGER, high: int = LARGEST_INTEGER) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"is no whole number from {low} to {high}")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST_INTEGER**4:
-        raise ValueError("is no number")
-    if not math.isfinite(value):
-        raise ValueError("is no finite number")
-    return float(value)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("is neither true nor false")
-    return value
-
-
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "text": _text,
-    "body": _body,
-    "key": _key,
-    "call": _call,
-    "integer": _integer,
-    "count": lambda value: _integer(value, 0, LARGEST_COUNT),
-    "number": _number,
-    "flag": _flag,
+# lists of objects, by their fields
+PARTS: Mapping[str, Mapping[str, str]] = {
+    "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
+    "files": {"path": "text", "text": "text"},
+    "marks": {"mark": "text", "value": "number"},
+    "values": {"name": "text", "value": "number or null"},
+    "indices": {"run": "count", "index": "number or null"},
+}
+KINDS: dict[str, ValueKind] = {
+    "text": ValueKind(Text, "text", "string"),
+    "body": ValueKind(Annotated[str, PlainValidator(_body)], "text", "binary"),
+    "key": ValueKind(Key, "hash", "string"),
+    "call": ValueKind(CallKey, "hash", "string"),
+    "integer": ValueKind(Integer, "integer", "int64"),
+    "count": ValueKind(Count, "integer", "int64"),
+    "number": ValueKind(Number, "number", "float64"),
+    "flag": ValueKind(bool, "true/false", "bool_"),
+    "keys": ValueKind(list[Key], "list of hashes"),
+    "texts": ValueKind(list[Text], "list of texts"),
 }
 
-# ---------------------------------------------------------------- the files
 
-PROTOCOLS = Sheet(
-    "protocols",
-    "What was played: the files of each protocol, so that results can be read and scored without them at hand.",
-    (
-        Field("hash", "key", "hash of everything in it but comments and layout"),
-        Field("name", "text", "its name"),
-        Field("files", "files", "path and text of each of its files"),
-        Field("played_at", "number", "when it was last played, seconds since 1970 (UTC)"),
-    ),
-)
-SUBJECTS = Sheet(
-    "subjects",
-    "Who was tested: a model with everything about the way it is called.",
-    (
-        Field("hash", "key", "hash of everything that causes its replies"),
-        Field("label", "text", "`name+provider@reasoning-tTEMP`"),
-        Field("spec", "text", "its settings as JSON: model, endpoint by name, temperature, limit, reasoning, pin"),
-    ),
-)
-JUDGES = Sheet(
-    "judges",
-    "Who marked: a model, the embedded table of weights, or a person.",
-    (
-        Field("hash", "key", "what identifies it, down to its settings or weights"),
-        Field("label", "text", "its name in tables"),
-        Field("spec", "text", "its settings as JSON"),
-    ),
-)
-CALLS = Sheet(
-    "calls",
-    "Every question that was asked of an endpoint: for a reply, or for a judgement.",
-    (
-        Field(
-            "key", "call", "hash of everything that causes the answer; another one, behind `cleared-`, where the "
-            "answer was deleted",
-        ),
-        Field("kind", "text", "`reply` or `judgement`"),
-        Field("endpoint", "text", "the endpoint's name"),
-        Field("model", "text", "the model that was asked"),
-        Field("request", "body?", "messages, tools and settings as JSON", raw=True),
-    ),
-)  # fmt: skip
-ATTEMPTS = Sheet(
-    "attempts",
-    "Every try at a call that has ended, with its cost, whether it was of use or not.",
-    (
-        Field("call_key", "call", "the call"),
-        Field("number", "count", "1, 2, ... at that call"),
-        Field("started_at", "number", "seconds since 1970 (UTC)"),
-        Field("finished_at", "number", "seconds since 1970 (UTC)"),
-        Field("origin", "text?", "where it had been imported from; null: made by the store that was exported"),
-        Field("outcome", "text", "`answered`, `cut off`, `lost` (the process ended meanwhile), or what went wrong"),
-        Field("message", "text?", "what went wrong, in a sentence"),
-        Field("status", "integer?", "HTTP status"),
-        Field("finish_reason", "text?", "as the server said it"),
-        Field("max_tokens", "integer", "the limit that was sent"),
-        Field("prompt_tokens", "integer?", "as the server counted"),
-        Field("completion_tokens", "integer?", "reasoning included"),
-        Field("reasoning_tokens", "integer?", "of those: reasoning"),
-        Field("cached_tokens", "integer?", "of the prompt: read from a cache"),
-        Field("cost", "number?", "US dollars, as the server said; null: it did not say"),
-        Field("seconds", "number?", "from sending to the end of the answer"),
-        Field("served_model", "text?", "the model that the server says it used"),
-        Field("served_provider", "text?", "the provider that the server says it used"),
-        Field("response_id", "text?", "the server's name for it", raw=True),
-        Field("raw", "body?", "the body of the response", raw=True),
-    ),
-)
-REPLIES = Sheet(
-    "replies",
-    "What subjects answered, or that there is no answer.",
-    (
-        Field("key", "key", "its call"),
-        Field("attempt", "count", "number of the attempt that it came from"),
-        Field("state", "text", "`valid` or `invalid`"),
-        Field("reason", "text?", "why it is invalid"),
-        Field("text", "text", "what the human heard"),
-        Field("notes", "text", "words beside the tool call, which the human did not hear"),
-        Field("reasoning", "text", "what the model thought before, where it was sent"),
-        Field("cut_off", "flag", "whether the token limit ended it"),
-        Field("plain_text", "flag", "in tool_role: whether it spoke without calling the tool"),
-        Field("reasoned", "flag", "whether it came with reasoning, asked for or not"),
-        Field("stored_at", "number", "seconds since 1970 (UTC)"),
-    ),
-)
-TRANSCRIPTS = Sheet(
-    "transcripts",
-    "Conversations: one scenario, one subject, one run.",
-    (
-        Field("id", "key", "hash of script, subject and run"),
-        Field("subject", "text", "the subject's label", told=True),
-        Field("protocol", "text", "the protocol's name", told=True),
-        Field("run", "count", "1, 2, ..."),
-        Field("system", "text", "system variant"),
-        Field("delivery", "text", "`user_role` or `tool_role`"),
-        Field("experiment", "text", "the group of scenarios that it belongs to"),
-        Field("scenario", "text", "the scenario's id"),
-        Field("state", "text", "`complete`, or `invalid`: ended by a reply that was none"),
-        Field("reason", "text?", "why it is invalid"),
-        Field("system_prompt", "text", "the system prompt"),
-        Field(
-            "lines", "lines", "what was said: speaker (`human` or `model`), text, notes, and the reply's name where "
-            "the model itself said it (empty: said by the human, or put into the model's mouth)",
-        ),
-        Field("replies", "count", "replies that were asked for, an invalid one included"),
-        Field("cut_off", "count", "of those: ended by the token limit"),
-        Field("plain_text", "count", "of those: spoken beside the tool"),
-        Field("reasoned", "count", "of those: came with reasoning"),
-        Field("reply_keys", "keys", "keys of its replies, in order"),
-        Field("heard_hash", "key", "hash of what both parties heard: all that a judge is shown"),
-        Field("script_hash", "key", "hash of what is sent when the scenario is played, replies left open"),
-        Field("subject_hash", "key", "the subject"),
-        Field("protocol_hash", "key", "the protocol that it was first played for"),
-        Field("finished_at", "number", "seconds since 1970 (UTC)"),
-    ),
-)  # fmt: skip
-JUDGEMENTS = Sheet(
-    "judgements",
-    "All marks of one judge on what was heard in one conversation, or that it failed.",
-    (
-        Field("key", "key", "hash of what was heard, the rubric and the judge"),
-        Field("judge", "text", "the judge's label", told=True),
-        Field("state", "text", "`valid` or `failed`"),
-        Field("reason", "text?", "why it failed"),
-        Field("marks", "marks", "each mark and its number on the mark's own scale, yes and no as 1 and 0"),
-        Field("reasoning", "text", "what the judge wrote before it marked"),
-        Field("heard_hash", "key", "what it is about: `heard_hash` of one or more transcripts"),
-        Field("rubric_hash", "key", "hash of everything that the judge was told beside the conversation"),
-        Field("judge_hash", "key", "the judge"),
-        Field("attempt", "count?", "number of the attempt that it came from; null: nothing was bought for it"),
-        Field("stored_at", "number", "seconds since 1970 (UTC)"),
-    ),
-)
-BEGUN = Sheet(
-    "begun",
-    "Runs that were begun for a protocol, beside those that have transcripts of it.",
-    (
-        Field("protocol_hash", "key", "the protocol"),
-        Field("subject_hash", "key", "the subject"),
-        Field("run", "count", "1, 2, ..."),
-        Field("system", "text", "system variant"),
-        Field("delivery", "text", "`user_role` or `tool_role`"),
-    ),
-)
-DECISIONS = Sheet(
-    "decisions",
-    "Subjects that a person took off every ranking, or kept on them, and why.",
-    (
-        Field("subject_hash", "key", "the subject"),
-        Field("verdict", "text", "`exclude`, or `keep`: though too many of its conversations have no valid reply"),
-        Field("reason", "text", "why, as it is shown"),
-        Field("origin", "text", "where it was said: `command` (`aib exclude`) or `models.yaml`"),
-        Field("decided_at", "number", "seconds since 1970 (UTC)"),
-    ),
-    since=2,
-)
-SCORES = Sheet(
-    "scores",
-    "Every ranking, worked out from the marks when this was exported; not read back.",
-    (
-        Field("protocol", "text", "the protocol's name"),
-        Field("protocol_hash", "key", "the protocol"),
-        Field("configurations", "texts", "the configurations that are pooled, `system/delivery`"),
-        Field("judge", "text?", "the judge's label; null: nothing is judged yet"),
-        Field("subject", "text", "the subject's label"),
-        Field("subject_hash", "key", "the subject"),
-        Field("rank", "count?", "1 is the most independent; null: not ranked"),
-        Field("index", "number?", "Independence Index, 0-100; null where a planned mark is missing"),
-        Field("runs", "count", "how many"),
-        Field("standard_deviation", "number?", "of the runs' indices"),
-        Field("run_indices", "indices", "the index of each run"),
-        Field("dimensions", "values", "each dimension, 0-1, 1 the most independent; null: a mark is missing"),
-        Field("means", "values", "each mark's mean, on the mark's scale"),
-        Field("replies", "count", "replies asked for"),
-        Field("replies_invalid", "count", "of those: invalid"),
-        Field("replies_cut_off", "count", "of those: ended by the token limit"),
-        Field("missing", "texts", "marks that are not there, a line each"),
-    ),
-    imported=False,
-)
+def _object(title: str, /, **fields: tuple[Any, Any]) -> type[BaseModel]:
+    """What has exactly *fields*, each with its type and its default."""
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    made: type[BaseModel] = create_model(title, __config__=config, **fields)  # type: ignore[call-overload]
+    return made
 
-# in the order in which they are read back: each refers only to what stands before it
-SHEETS = (PROTOCOLS, SUBJECTS, JUDGES, BEGUN, DECISIONS, CALLS, ATTEMPTS, REPLIES, TRANSCRIPTS, JUDGEMENTS, SCORES)
+
+def _type(kind: str) -> Any:
+    base, divided, _ = kind.partition(" or ")
+    return KINDS[base].type | None if divided else KINDS[base].type
+
+
+for _name, _parts in PARTS.items():
+    _part = _object(_name, **{name: (_type(kind), ...) for name, kind in _parts.items()})
+    KINDS[_name] = ValueKind(list[_part], f"list of {{{', '.join(_parts)}}}")  # type: ignore[valid-type]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportColumn:
+    """One column. *kind* is one of `KINDS`, or that and " or null"."""
+
+    name: str
+    kind: str
+    says: str
+    flag: str = ""
+
+    @property
+    def base(self) -> str:
+        """The kind of what is not null."""
+        return self.kind.removesuffix(" or null")
+
+    @property
+    def told(self) -> bool:
+        """Whether it is for the reader only: taken from another file, not imported."""
+        return self.flag == "told"
+
+    @property
+    def raw(self) -> bool:
+        """Whether it is only in an export with raw bodies and requests."""
+        return self.flag == "raw"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One file: a row for each thing."""
+
+    name: str
+    says: str
+    columns: tuple[ExportColumn, ...]
+    key: int = 1  # how many of its first columns identify a row
+    imported: bool = True
+    since: int = 1  # the version of the export that has it first
+
+    def shown(self, raw: bool) -> tuple[ExportColumn, ...]:
+        """Its columns, in an export with or without what is *raw*."""
+        return tuple(column for column in self.columns if raw or not column.raw)
+
+    def key_of(self, row: Row) -> tuple[Any, ...]:
+        """What identifies *row*."""
+        return tuple(row[column.name] for column in self.columns[: self.key])
+
+    def read(self, given: Any) -> dict[str, Any]:
+        """The imported columns of a row, checked. What is raw and not there is None. Raises ValueError."""
+        try:
+            row = self._model.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"])[:60]
+            problem = first["msg"].removeprefix("Value error, ")
+            raise ValueError(f"{where}: {problem}" if where else problem) from None
+        return row.model_dump(exclude={column.name for column in self.columns if column.told})
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        types = {c.name: (Any if c.told else _type(c.kind), None if c.flag else ...) for c in self.columns}
+        return _object(self.name, **types)
+
+
+def _sheets() -> tuple[Sheet, ...]:
+    described = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
+    return tuple(
+        Sheet(name, columns=tuple(ExportColumn(at, *said) for at, said in about.pop("columns").items()), **about)
+        for name, about in described.items()
+    )
+
+
+SHEETS = _sheets()
 
 
 def described() -> str:
@@ -358,23 +177,66 @@ def described() -> str:
     parts = []
     for sheet in SHEETS:
         rows = [
-            f"| `{c.name}` | {_NAMED[c.base]}{' or null' * c.kind.endswith('?')} | {c.says}{' *(raw)*' * c.raw} |"
+            f"| `{c.name}` | {c.kind.replace(c.base, KINDS[c.base].shown, 1)} | {c.says}{' *(raw)*' * c.raw} |"
             for c in sheet.columns
         ]
         parts.append("\n".join((f"### {sheet.name}\n", f"{sheet.says}\n", "| column | | |", "|---|---|---|", *rows)))
     return "\n\n".join(parts)
 
 
-_NAMED = {
-    "text": "text",
-    "body": "text",
-    "key": "hash",
-    "call": "hash",
-    "keys": "list of hashes",
-    "texts": "list of texts",
-    "integer": "integer",
-    "count": "integer",
-    "number": "number",
-    "flag": "true/false",
-    **{kind: f"list of {{{', '.join(parts)}}}" for kind, parts in PARTS.items()},
-}
+# ---------------------------------------------------------------- rows of the store, and back
+
+
+def to_sheet(sheet: Sheet, stored: Row, told: Row) -> dict[str, Any]:
+    """A *stored* row as the columns of *sheet* that it has; *told* has those that stand in other tables.
+
+    Leaves out what belongs to one machine: who held a lease, numbers of attempts in one database.
+    """
+    row = {**stored, **told}
+    if sheet.name == "protocols":
+        row["files"] = [{"path": path, "text": text} for path, text in sorted(json.loads(row["files"]).items())]
+    elif sheet.name == "transcripts":
+        row["system_prompt"], lines = json.loads(row["lines"])
+        row["lines"] = [{part: line[part] for part in PARTS["lines"]} for line in lines]
+        row["reply_keys"] = json.loads(row["reply_keys"])
+    elif sheet.name == "attempts":
+        owner = row["owner"]
+        row["origin"] = (owner.removeprefix(IMPORTED) or None) if owner.startswith(IMPORTED) else None
+    elif sheet.name == "judgements":
+        marks = sorted(json.loads(row["marks"]).items())
+        row["marks"] = [{"mark": mark, "value": float(value)} for mark, value in marks]
+    return {
+        column.name: row[column.name] or None if column.raw else row[column.name]
+        for column in sheet.columns
+        if column.name in row
+    }
+
+
+def to_store(sheet: Sheet, row: Row) -> dict[str, Any]:
+    """A checked *row* of *sheet* as the store has it, but for the ids of attempts."""
+    stored = dict(row)
+    if sheet.name == "protocols":
+        stored["files"] = canonical({file["path"]: file["text"] for file in row["files"]})
+    elif sheet.name == "transcripts":
+        stored["lines"] = canonical([stored.pop("system_prompt"), row["lines"]])
+        stored["reply_keys"] = canonical(row["reply_keys"])
+    elif sheet.name == "judgements":
+        stored["marks"] = canonical({mark["mark"]: mark["value"] for mark in row["marks"]})
+    elif sheet.name == "calls":
+        stored["request"] = row["request"] or ""
+    elif sheet.name == "attempts":
+        del stored["number"]
+        stored |= {"owner": IMPORTED + (stored.pop("origin") or ""), "raw": row["raw"] or ""}
+    return stored
+
+
+def same(sheet: Sheet, one: Row, other: Row) -> bool:
+    """Whether two rows under one key say the same, as far as both say it.
+
+    When a protocol was played and by which way an attempt came do not count.
+    """
+    compared = [c for c in sheet.columns if not c.told and c.name not in ("played_at", "origin")]
+    return all(
+        one.get(c.name) == other.get(c.name) or (c.raw and (one.get(c.name) is None or other.get(c.name) is None))
+        for c in compared
+    )

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, select, upd
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
-from independence_bench.store.exclusions import undo
 from independence_bench.store.owners import is_dead
+from independence_bench.store.registry import undo
 from independence_bench.store.schema import (
     CLEARED,
     attempts,

@@ -11,7 +11,7 @@ after the other, so a large store needs time and no memory. Knows no protocol an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Table, func, select
@@ -36,6 +36,7 @@ from independence_bench.store.schema import (
 BATCH = 500  # rows that are read at once
 SHOWN = 12  # characters of a key
 T = TypeVar("T")
+Row = Mapping[str, Any] | RowMapping
 
 
 def check(connection: Connection) -> list[str]:
@@ -60,12 +61,8 @@ def who_took_part(connection: Connection) -> Iterator[str]:
     for table, column in ((protocols, "files"), (subjects, "spec"), (judges, "spec")):
         key = table.primary_key.columns[0].name
         for row in _rows(connection, select(table.c[key], table.c[column])):
-            if not isinstance(_read(lambda value=row[column]: _json(value)), dict):  # type: ignore[misc]
+            if not isinstance(_read(_json, row[column]), dict):
                 yield f"the {column} of {table.name} {_short(str(row[key]))} cannot be read"
-
-
-def _json(value: str | bytes) -> Any:
-    return json.loads(unpack(value) if isinstance(value, bytes) else value)
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
@@ -103,30 +100,32 @@ def answers_kept(connection: Connection) -> Iterator[str]:
 
 
 def each_reply(connection: Connection) -> Iterator[str]:
-    """Replies whose call or attempt is not theirs, or whose state and words do not go together."""
+    """Replies of no attempt, or whose state and words do not go together."""
     for row in _rows(connection, _with_attempt(replies)):
-        about = f"reply {_short(row['key'])}"
-        yield from _bought(about, row, "reply", row["state"] == "valid")
-        if row["state"] not in ("valid", "invalid") or (row["state"] == "valid") != (row["reason"] is None):
-            yield f"{about} is {row['state']}, with the reason {row['reason']!r}"
-        if row["state"] == "valid" and not row["text"].strip():
-            yield f"{about} is valid and says nothing"
+        for fault in (*_payment_faults(row, "reply"), *reply_faults(row)):
+            yield f"reply {_short(row['key'])} {fault}"
 
 
 def each_transcript(connection: Connection) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
     for row in _rows(connection, select(transcripts)):
         about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
-        if row["id"] != transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
-            yield f"{about} is stored under another key than its own"
-        talk = _read(lambda row=row: read_lines(row["lines"]))  # type: ignore[misc]
-        keys = _read(lambda row=row: [str(key) for key in json.loads(row["reply_keys"])])  # type: ignore[misc]
+        talk, keys = _read(read_lines, row["lines"]), _read(_keys, row["reply_keys"])
         if talk is None or keys is None:
             yield f"{about} cannot be read"
             continue
-        if talk.heard_hash != row["heard_hash"]:
-            yield f"{about} holds other words than its hash was made from"
-        yield from _replies_of(connection, about, row, talk, keys)
+        for fault in transcript_faults(row, talk):
+            yield f"{about} {fault}"
+        found = connection.execute(select(replies).where(replies.c.key.in_(keys))).mappings()
+        stored = {reply["key"]: reply for reply in found}
+        if missing := [key for key in keys if key not in stored]:
+            yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
+        elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
+            for fault in told_faults(row, talk, [stored[key] for key in keys]):
+                yield f"{about} {fault}"
+            for key in keys:
+                if not _is_caused(connection, key, row["run"]):
+                    yield f"{about}: the request of reply {_short(key)} is not the one that its key was made from"
 
 
 def each_judgement(connection: Connection) -> Iterator[str]:
@@ -135,16 +134,62 @@ def each_judgement(connection: Connection) -> Iterator[str]:
     One of a conversation that is not stored is no finding: `aib judge --probe-injection` buys such judgements.
     """
     for row in _rows(connection, _with_attempt(judgements)):
-        about, valid = f"judgement {_short(row['key'])}", row["state"] == "valid"
-        if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
-            yield f"{about} is stored under another key than its own"
-        if row["attempt_id"] is not None:
-            yield from _bought(about, row, "judgement", valid)
-        if row["state"] not in ("valid", "failed") or valid != (row["reason"] is None):
-            yield f"{about} is {row['state']}, with the reason {row['reason']!r}"
-        marks = _read(lambda row=row: _marks(row["marks"]))  # type: ignore[misc]
-        if marks is None or (valid and not marks) or (not valid and marks):
-            yield f"{about} is {row['state']}, with the marks {row['marks'][:80]}"
+        paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")
+        for fault in (*paid, *judgement_faults(row)):
+            yield f"judgement {_short(row['key'])} {fault}"
+
+
+# ---------------------------------------------------------------- one row, as the store or an export has it
+
+OTHER_KEY = "is stored under another key than its own"
+
+
+def reply_faults(row: Row) -> Iterator[str]:
+    """What is wrong in a reply."""
+    yield from _state_faults(row, "valid", "invalid")
+    if row["state"] == "valid" and not row["text"].strip():
+        yield "is valid and says nothing"
+
+
+def judgement_faults(row: Row) -> Iterator[str]:
+    """What is wrong in a judgement, whose marks are JSON."""
+    if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
+        yield OTHER_KEY
+    yield from _state_faults(row, "valid", "failed")
+    marks = _read(_marks, row["marks"])
+    if marks is None or bool(marks) != (row["state"] == "valid"):
+        yield f"is {row['state']}, with the marks {row['marks'][:80]}"
+
+
+def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
+    """What is wrong between a transcript and its words."""
+    if row["id"] != transcript_id(row["script_hash"], row["subject_hash"], row["run"]):
+        yield OTHER_KEY
+    if talk.heard_hash != row["heard_hash"]:
+        yield "holds other words than its hash was made from"
+    yield from _state_faults(row, "complete", "invalid")
+
+
+def told_faults(row: Row, talk: Transcript, said: Sequence[Row]) -> Iterator[str]:
+    """What is wrong between a transcript and its replies, all that it names."""
+    lines = [line for line in talk.lines if line.name]
+    complete = row["state"] == "complete"
+    unsaid = len(said) - len(lines)  # what ended an invalid one is no line of it
+    if unsaid not in ((0,) if complete else (0, 1)) or len(said) != row["replies"]:
+        yield f"has {len(lines)} replies of the model's, {len(said)} keys, and counts {row['replies']}"
+        return
+    for line, reply in zip(lines, said, strict=False):
+        usable = reply["state"] == "valid" or not complete
+        if not usable or (line.text, line.notes) != (reply["text"], reply["notes"]):
+            yield f"does not say at “{line.name}” what its reply says"
+    for count in ("cut_off", "plain_text", "reasoned"):
+        if row[count] != sum(bool(reply[count]) for reply in said):
+            yield f"miscounts the replies that are {count}"
+
+
+def _state_faults(row: Row, good: str, bad: str) -> Iterator[str]:
+    if row["state"] not in (good, bad) or (row["state"] == good) != (row["reason"] is None):
+        yield f"is {row['state']}, with the reason {row['reason']!r}"
 
 
 # ---------------------------------------------------------------- the parts of them
@@ -158,47 +203,29 @@ def _with_attempt(table: Table) -> Any:
     return select(table, *found).select_from(joined)
 
 
-def _bought(about: str, row: RowMapping, kind: str, valid: bool) -> Iterator[str]:
+def _payment_faults(row: Row, kind: str) -> Iterator[str]:
     """What is wrong between an answer and the attempt that it is said to come from."""
     if row["paid_for"] is None:
-        yield f"{about} comes from an attempt that is not there"
+        yield "comes from an attempt that is not there"
     elif row["paid_for"] != row["key"] or row["kind"] != kind:
-        yield f"{about} comes from an attempt at something else"
-    elif row["outcome"] is None or (valid and row["outcome"] not in (ANSWERED, CUT_OFF)):
-        yield f"{about} comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
-
-
-def _replies_of(
-    connection: Connection, about: str, row: RowMapping, talk: Transcript, keys: list[str]
-) -> Iterator[str]:
-    said = [line for line in talk.lines if line.name]
-    stored = {
-        found["key"]: found for found in connection.execute(select(replies).where(replies.c.key.in_(keys))).mappings()
-    }
-    if missing := [key for key in keys if key not in stored]:
-        yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
-        return
-    if row["state"] != "complete":
-        return  # what ended it may have been answered since; `aib run --again` plays it then
-    if len(said) != len(keys) or row["replies"] != len(keys):
-        yield f"{about} has {len(said)} replies of the model's, {len(keys)} keys, and counts {row['replies']}"
-        return
-    for line, key in zip(said, keys, strict=True):
-        reply = stored[key]
-        if reply["state"] != "valid" or (line.text, line.notes) != (reply["text"], reply["notes"]):
-            yield f"{about} does not say at “{line.name}” what its reply says"
-        if not _is_caused(connection, key, row["run"]):
-            yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
-    for count in ("cut_off", "plain_text", "reasoned"):
-        if row[count] != sum(bool(stored[key][count]) for key in keys):
-            yield f"{about} miscounts the replies that are {count}"
+        yield "comes from an attempt at something else"
+    elif row["outcome"] is None or (row["state"] == "valid" and row["outcome"] not in (ANSWERED, CUT_OFF)):
+        yield f"comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
 
 
 def _is_caused(connection: Connection, key: str, run: int) -> bool:
     """Whether the stored request of a reply, in that run, makes its key again."""
     packed = connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one_or_none()
-    request = None if packed is None else _read(lambda: unpack(packed))
+    request = None if packed is None else _read(unpack, packed)
     return request is not None and reply_key(request, run) == key
+
+
+def _json(value: str | bytes) -> Any:
+    return json.loads(unpack(value) if isinstance(value, bytes) else value)
+
+
+def _keys(text: str) -> list[str]:
+    return [str(key) for key in json.loads(text)]
 
 
 def _marks(text: str) -> Mapping[str, float]:
@@ -208,10 +235,10 @@ def _marks(text: str) -> Mapping[str, float]:
     return marks
 
 
-def _read(read: Callable[[], T]) -> T | None:
-    """What *read* reads; None where it is not what it should be."""
+def _read(read: Callable[[Any], T], stored: Any) -> T | None:
+    """What *read* makes of what is stored; None where it is not what it should be."""
     try:
-        return read()
+        return read(stored)
     except Exception:  # damaged in whatever way: that is what is being found out
         return None
 

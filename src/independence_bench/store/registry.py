@@ -1,4 +1,4 @@
-"""Who and what was played: protocols, subjects and judges, and the runs that were begun.
+"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that were excluded.
 
 Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
 """
@@ -9,14 +9,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, delete, func, insert, inspect, select, update
 
-from independence_bench.hashing import canonical
+from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.store.schema import (
     begun,
+    decisions,
     fields_of,
     insert_once,
     judgements,
@@ -149,3 +150,51 @@ def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
     """Hash -> label; subjects that differ in what no label shows get the start of their hash behind it."""
     labels = Counter(subject.label for subject in subjects.values())
     return {h: s.label if labels[s.label] == 1 else f"{s.label}#{h[:6]}" for h, s in subjects.items()}
+
+
+# ---------------------------------------------------------------- what a person decided about subjects
+
+COMMAND, MODELS_FILE = "command", "models.yaml"  # where it was said
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One subject's place on the boards: taken off them, or kept on though it would be excluded."""
+
+    verdict: Literal["exclude", "keep"]
+    reason: str  # shown beside the row
+    origin: str = COMMAND  # or MODELS_FILE
+
+
+def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
+    """Write *decision* about the subject with that hash down, in the place of an earlier one."""
+    undo(connection, subject)
+    connection.execute(insert(decisions).values(subject_hash=subject, decided_at=now, **fields_of(decision)))
+
+
+def undo(connection: Connection, subject: str) -> None:
+    """Forget what was decided about the subject with that hash."""
+    connection.execute(delete(decisions).where(decisions.c.subject_hash == subject))
+
+
+def decided(connection: Connection) -> Mapping[str, Decision]:
+    """Subject's hash -> what was decided about it; {} in a store of a version that kept none."""
+    if not inspect(connection).has_table(decisions.name):
+        return {}
+    columns = (decisions.c.subject_hash, decisions.c.verdict, decisions.c.reason, decisions.c.origin)
+    return {subject: Decision(*values) for subject, *values in connection.execute(select(*columns))}
+
+
+def state_of(connection: Connection) -> str:
+    """A short text that changes with what was played, judged and decided; attempts without a result do not change it.
+
+    The same records give the same text, in whatever store they are. Looks at every transcript and judgement:
+    milliseconds for ten thousand of them.
+    """
+    counted = [
+        connection.execute(select(func.count(), func.max(time))).one()
+        for time in (transcripts.c.finished_at, judgements.c.stored_at)
+    ]
+    others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
+    said = {subject: [one.verdict, one.reason] for subject, one in decided(connection).items()}
+    return content_hash([[list(row) for row in counted], others, said])[:16]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
-from independence_bench.store.fingerprint import state_of
+from independence_bench.store.registry import state_of
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_cache import SearchCache

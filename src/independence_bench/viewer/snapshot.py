@@ -30,8 +30,7 @@ from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
-from independence_bench.store.fingerprint import state_of
-from independence_bench.store.registry import unique_labels
+from independence_bench.store.registry import state_of, unique_labels
 from independence_bench.store.results import TranscriptRow
 from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
 

@@ -1,0 +1,308 @@
+"""Whether a row of an export is true: its content makes its hash, and what it refers to is in the store and agrees.
+
+A check refuses a row or returns it as the store has it. Whoever wrote the row may have made it up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from sqlalchemy import Connection
+
+from independence_bench.dataset.schema import Sheet, to_sheet, to_store
+from independence_bench.errors import ProtocolError
+from independence_bench.hashing import canonical, reply_key
+from independence_bench.models.spec import ChatModel, read_settings
+from independence_bench.protocol.conversation import Line, Transcript, Words
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
+from independence_bench.protocol.plan import every_configuration, opening, request, script_hash
+from independence_bench.store import bulk, integrity, registry
+from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.registry import COMMAND, MODELS_FILE
+
+ELSEWHERE = "published-"  # protocols of this name describe what other programs sent; their requests are not ours
+BLOBS = {"files", "lines", "request", "raw"}
+LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
+
+Row = dict[str, Any]
+Scripts = Mapping[str, list[tuple[Protocol, Configuration, Scenario]]]  # script hash -> what is played by it
+
+
+class Refused(ValueError):
+    """A row that says something false, or that refers to what is not there."""
+
+
+def need(true: object, otherwise: str) -> None:
+    """Refuse a row unless *true*."""
+    if not true:
+        raise Refused(otherwise)
+
+
+class StoreLookups:
+    """What is in the store already, as checks need it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def rows(self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()) -> list[Row]:
+        """The rows of *table* whose *column* is one of *values*."""
+        return bulk.find(self.connection, table, column, values, blobs) if values else []
+
+    def attempts_at(self, calls: Collection[str], blobs: Collection[str] = ()) -> dict[str, list[Row]]:
+        """Call -> the attempts at it that have ended, the first one first, each with its *number* there."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows("attempts", "call_key", calls, blobs):
+            if row["finished_at"] is not None:
+                before = found.setdefault(row["call_key"], [])
+                before.append(row | {"number": len(before) + 1})
+        return found
+
+    @cached_property
+    def scripts(self) -> Scripts:
+        """Every script of every protocol in the store, and of those that ship."""
+        protocols = [load(name) for name in shipped()]
+        for hash_, _, files in registry.stored_protocols(self.connection):
+            try:
+                protocols.append(parse(files, where=hash_[:12]))
+            except ProtocolError:
+                continue  # one that this version cannot read has nothing to check by
+        known: dict[str, list[tuple[Protocol, Configuration, Scenario]]] = {}
+        for protocol in protocols:
+            for configuration in every_configuration(protocol):
+                for scenario in protocol.scenarios:
+                    script = script_hash(protocol, configuration, scenario)
+                    known.setdefault(script, []).append((protocol, configuration, scenario))
+        return known
+
+
+def model_of(spec: str) -> ChatModel | None:
+    """The model that *spec* describes; None where it is another kind of judge, or nothing."""
+    try:
+        given = json.loads(spec)
+        model = read_settings(given)
+        model.label  # noqa: B018 - a setting of the wrong type shows here
+        texts = (model.model, model.endpoint, model.identity, model.provider or "")
+        is_typed = (
+            all(isinstance(text, str) for text in texts)
+            and isinstance(model.accept_cut_off, bool)
+            and isinstance(model.own_limit, bool)
+            and type(model.max_tokens) is int
+            and type(model.temperature) in (int, float)
+        )
+        # a setting that it lacks, of a version before there was such a setting, has its default
+        return model if is_typed and model.spec == canonical(json.loads(model.spec) | given) else None
+    except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
+        return None
+
+
+class Batch:
+    """Rows of one sheet, and what the store has of them and of what they refer to, each looked up once for all."""
+
+    def __init__(self, stored: StoreLookups, sheet: Sheet, rows: list[Row]) -> None:
+        self.stored, self.sheet, self.rows = stored, sheet, rows
+        self.requests: dict[str, str] = {}  # of calls, made again from what was checked
+        self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
+
+    @cached_property
+    def there(self) -> dict[tuple[Any, ...], Row]:
+        """Key -> the row of an export that the store has under it already."""
+        first = self.sheet.columns[0].name
+        values = {row[first] for row in self.rows}
+        if self.sheet.name == "attempts":
+            found = [row for at_call in self.stored.attempts_at(values, BLOBS).values() for row in at_call]
+        else:
+            found = self.stored.rows(self.sheet.name, first, values, BLOBS)
+        ids = {row["attempt_id"] for row in found if row.get("attempt_id")}
+        calls = {row["call_key"] for row in self.stored.rows("attempts", "id", ids)}
+        numbers = {row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at}
+        exported = [to_sheet(self.sheet, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in found]
+        return {self.sheet.key_of(row): row for row in exported}
+
+    def check(self, row: Row) -> Row:
+        """The new *row* as the store has it, or Refused."""
+        return CHECKS[self.sheet.name](self, row)
+
+    def _referred(self, table: str, column: str, name: str) -> dict[str, Row]:
+        """The rows of *table*, by that *column*, that this batch calls *name*."""
+        return {row[column]: row for row in self.stored.rows(table, column, {row[name] for row in self.rows})}
+
+    @cached_property
+    def protocols(self) -> Collection[str]:
+        """The hashes of protocols that are here."""
+        return self._referred("protocols", "hash", "protocol_hash").keys()
+
+    @cached_property
+    def subjects(self) -> Mapping[str, Row]:
+        """Hash -> subject."""
+        return self._referred("subjects", "hash", "subject_hash")
+
+    @cached_property
+    def judges(self) -> Collection[str]:
+        """The hashes of judges that are here."""
+        return self._referred("judges", "hash", "judge_hash").keys()
+
+    @cached_property
+    def calls(self) -> Mapping[str, Row]:
+        """Key -> call."""
+        return self._referred("calls", "key", "call_key" if self.sheet.name == "attempts" else "key")
+
+    @cached_property
+    def attempts(self) -> Mapping[str, list[Row]]:
+        """Key of a call -> the attempts at it."""
+        return self.stored.attempts_at({row["key"] for row in self.rows})
+
+    @cached_property
+    def replies(self) -> Mapping[str, Row]:
+        """Key -> reply."""
+        keys = {key for row in self.rows for key in row["reply_keys"]}
+        return {row["key"]: row for row in self.stored.rows("replies", "key", keys)}
+
+    @cached_property
+    def _ids(self) -> count[int]:
+        return count(bulk.next_attempt(self.stored.connection))
+
+    # ---------------------------------------------------------------- a check for each sheet
+
+    def _protocol(self, row: Row) -> Row:
+        paths = [file["path"] for file in row["files"]]
+        need(all(len(file["text"]) <= LARGEST_FILE for file in row["files"]), "a file of it is too large")
+        need(len(set(paths)) == len(paths), "a file stands twice in it")
+        try:
+            read = parse({file["path"]: file["text"] for file in row["files"]}, where="files")
+        except ProtocolError as error:
+            raise Refused(f"no protocol that this version can read: {error}") from None
+        need((read.hash, read.name) == (row["hash"], row["name"]), "its hash is not that of its files")
+        return to_store(self.sheet, row)
+
+    def _subject(self, row: Row) -> Row:
+        model = model_of(row["spec"])
+        if model is None:
+            raise Refused("its settings are not those of a model")
+        agree = (model.hash, model.label) == (row["hash"], row["label"])
+        need(agree, "its hash or label is not that of its settings")
+        return row
+
+    def _judge(self, row: Row) -> Row:
+        """Only where it is a model, its settings make its hash."""
+        model = model_of(row["spec"])
+        need(model is None or model.hash == row["hash"], "its hash is not that of its settings")
+        return row
+
+    def _begun(self, row: Row) -> Row:
+        need(row["protocol_hash"] in self.protocols, "its protocol is not here")
+        need(row["subject_hash"] in self.subjects, "its subject is not here")
+        return row
+
+    def _decision(self, row: Row) -> Row:
+        need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
+        need(row["origin"] in (COMMAND, MODELS_FILE), "its origin is neither the command nor models.yaml")
+        need(row["reason"].strip() and row["reason"].isprintable(), "its reason is no line of words")
+        need(row["subject_hash"] in self.subjects, "its subject is not here")
+        return row
+
+    def _call(self, row: Row) -> Row:
+        need(row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement")
+        return to_store(self.sheet, row)
+
+    def _attempt(self, row: Row) -> Row:
+        cost, number = row["cost"], row["number"]
+        need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is no cost: dollars, from 0 up")
+        need(row["call_key"] in self.calls, "its call is not here")
+        follows = number == 1 or (row["call_key"], number - 1) in self.there
+        need(follows, f"attempt {number} comes after one that is not here")
+        return to_store(self.sheet, row) | {"id": next(self._ids)}
+
+    def _reply(self, row: Row) -> Row:
+        refuse_first(integrity.reply_faults(row))
+        return self._with_attempt(row, "reply")
+
+    def _judgement(self, row: Row) -> Row:
+        need(row["judge_hash"] in self.judges, "its judge is not here")
+        names = [mark["mark"] for mark in row["marks"]]
+        need(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
+        stored = to_store(self.sheet, row)
+        refuse_first(integrity.judgement_faults(stored))
+        return self._with_attempt(stored, "judgement")
+
+    def _with_attempt(self, row: Row, kind: str) -> Row:
+        """*row* with the id of the attempt that its answer of *kind* came from, in the place of its number."""
+        stored = {name: value for name, value in row.items() if name != "attempt"}
+        number = row["attempt"]
+        if number is None:
+            return stored | {"attempt_id": None}
+        called = self.calls.get(row["key"])
+        need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
+        at_call = self.attempts.get(row["key"], [])
+        need(0 < number <= len(at_call), "the attempt that it came from is not here")
+        found = at_call[number - 1]
+        usable = row["state"] != "valid" or found["outcome"] in (ANSWERED, CUT_OFF)
+        need(usable, f"is valid and comes from an attempt that was {found['outcome']}")
+        return stored | {"attempt_id": found["id"]}
+
+    def _transcript(self, row: Row) -> Row:
+        """Checked against its replies, its script, and the keys that its requests make."""
+        need(row["protocol_hash"] in self.protocols, "its protocol is not here")
+        subject = self.subjects.get(row["subject_hash"])
+        model = model_of(subject["spec"]) if subject else None
+        if model is None:
+            raise Refused("its subject is not here")
+        need(row["run"] >= 1, "runs are counted from 1")
+        need({line["speaker"] for line in row["lines"]} <= {"human", "model"}, "somebody else speaks in it")
+        complete = row["state"] == "complete"
+        agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
+        need(agree, f"is {row['state']}, with the reason {row['reason']!r}")
+        need(all(key in self.replies for key in row["reply_keys"]), "a reply of it is not here")
+        talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
+        replies = [self.replies[key] for key in row["reply_keys"]]
+        refuse_first(integrity.transcript_faults(row, talk))
+        refuse_first(integrity.told_faults(row, talk, replies))
+        self._caused(row, talk, model, replies)
+        return to_store(self.sheet, row)
+
+    def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
+        """Its script, played with its replies, gives its words, and each request the key that its reply is under."""
+        known = self.stored.scripts.get(row["script_hash"], [])
+        if all(protocol.name.startswith(ELSEWHERE) for protocol, _, _ in known):
+            self.untraced += 1
+            return
+        named = tuple(row[name] for name in ("system", "delivery", "scenario", "experiment"))
+        scripts = {(c.system, c.delivery, s.id, s.experiment): (p, c, s) for p, c, s in known}
+        need(named in scripts, "its script is not that of its scenario and configuration")
+        protocol, configuration, scenario = scripts[named]
+        played = opening(protocol, configuration, scenario)
+        made: dict[str, str] = {}
+        for key, reply in zip(row["reply_keys"], replies, strict=True):
+            need(played.awaiting, "it has more replies than its script asks for")
+            record = request(played, subject, configuration, protocol).record
+            need(reply_key(record, row["run"]) == key, f"“{played.awaiting}” has another key than its request")
+            made[key] = record
+            if reply["state"] != "invalid":
+                played = played.answered(Words(reply["text"], reply["notes"]))
+        ended = bool(played.awaiting) != (row["state"] == "complete")
+        need(played.transcript == talk and ended, "its script goes otherwise")
+        self.requests |= made
+
+
+def refuse_first(faults: Iterable[str]) -> None:
+    """Refuse a row that has any of *faults*."""
+    for fault in faults:
+        raise Refused(fault)
+
+
+CHECKS: Mapping[str, Callable[[Batch, Row], Row]] = {
+    "protocols": Batch._protocol,
+    "subjects": Batch._subject,
+    "judges": Batch._judge,
+    "begun": Batch._begun,
+    "decisions": Batch._decision,
+    "calls": Batch._call,
+    "attempts": Batch._attempt,
+    "replies": Batch._reply,
+    "transcripts": Batch._transcript,
+    "judgements": Batch._judgement,
+}
