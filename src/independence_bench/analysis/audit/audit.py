@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from independence_bench.analysis.audit.catalog import CHECKS, Check
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.audit.evidence import AuditEvidence, gather
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules
 from independence_bench.store.database import Store
@@ -94,6 +93,7 @@ def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
 
 
 def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[IndexChange]:
+    rules = evidence.rules
     for board in evidence.boards:
         touched: dict[str, set[int]] = defaultdict(set)
         for place in places:
@@ -101,20 +101,8 @@ def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[
                 touched[place.subject] |= {place.run} if place.run is not None else set()
         for row in board.rows:
             if runs := touched.get(row.subject.hash):
-                yield _effect(evidence, board, row, runs)
-
-
-def _effect(evidence: AuditEvidence, board: Board, row: Row, touched: set[int]) -> IndexChange:
-    rules = evidence.rules
-    left = [run for run, score in row.runs.items() if run not in touched and (rules.partial or score.index is not None)]
-    rest = {run: row.marks.get(run, {}) for run in left}
-    without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None
-    return IndexChange(
-        row.label,
-        board.judge,
-        tuple(map(str, board.configurations)),
-        row.score.index,
-        without,
-        row.score.runs,
-        len(rest),
-    )
+                counted = {run for run, score in row.runs.items() if rules.partial or score.index is not None}
+                rest = {run: row.marks.get(run, {}) for run in row.runs if run in counted - runs}
+                without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None
+                where, score = tuple(map(str, board.configurations)), row.score
+                yield IndexChange(row.label, board.judge, where, score.index, without, score.runs, len(rest))

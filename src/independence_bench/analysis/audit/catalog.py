@@ -5,12 +5,10 @@ The order is the order in which they are shown: the worst first. docs/audit.md h
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.analysis.audit import checks as f
-from independence_bench.analysis.audit.evidence import AuditEvidence
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -24,7 +22,7 @@ class Check:
     severity: Severity
     title: str
     meaning: str
-    find: Callable[[AuditEvidence], f.Occurrences]
+    find: f.Find
     runs: bool = True
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.judging.output import within
-from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.published_scoring import is_left_out
@@ -28,28 +27,28 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 class Occurrence:
     """Where something was found. Empty or None: it is wider than that."""
 
-    subject: str  # hash
-    label: str
-    run: int | None
-    configuration: Configuration | None
-    scenario: str
-    transcript: str  # id
-    judge: str | None  # label; None: it concerns every judge's numbers
     detail: str
+    subject: str = ""  # hash
+    label: str = ""
+    run: int | None = None
+    configuration: Configuration | None = None
+    scenario: str = ""
+    transcript: str = ""  # id
+    judge: str | None = None  # label; None: it concerns every judge's numbers
 
 
 Occurrences = Iterator[Occurrence]
+Find = Callable[[AuditEvidence], Occurrences]
 
 
 def _at(played: AuditedConversation, detail: str, judge: str | None = None) -> Occurrence:
-    about = played.row
-    return Occurrence(
-        about.subject_hash, played.label, about.run, played.configuration, played.scenario.id, about.id, judge, detail
-    )
+    row, scenario = played.row, played.scenario.id
+    return Occurrence(detail, row.subject_hash, played.label, row.run, played.configuration, scenario, row.id, judge)
 
 
-def _everywhere(detail: str) -> Occurrence:
-    return _subject_wide("", "", detail)
+def _of(row: Row, board: Board, detail: str) -> Occurrence:
+    where = board.configurations[0] if len(board.configurations) == 1 else None
+    return Occurrence(detail, row.subject.hash, row.label, configuration=where, judge=board.judge)
 
 
 # ---------------------------------------------------------------- what does not follow from its records
@@ -57,7 +56,7 @@ def _everywhere(detail: str) -> Occurrence:
 
 def contradictions(evidence: AuditEvidence) -> Occurrences:
     """What the store's own check finds."""
-    yield from (_everywhere(line) for line in evidence.contradictions)
+    yield from map(Occurrence, evidence.contradictions)
 
 
 def damaged(evidence: AuditEvidence) -> Occurrences:
@@ -70,7 +69,7 @@ def damaged(evidence: AuditEvidence) -> Occurrences:
             if key in said:
                 seen.add(key)
                 yield _at(played, said[key], judge)
-    yield from (_everywhere(f"{said[key]}: call {key[:16]}") for key in sorted(said.keys() - seen))
+    yield from (Occurrence(f"{said[key]}: call {key[:16]}") for key in sorted(said.keys() - seen))
 
 
 def other_indices(evidence: AuditEvidence) -> Occurrences:
@@ -92,7 +91,7 @@ def other_indices(evidence: AuditEvidence) -> Occurrences:
 
 
 def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks) -> Marks:
-    """The marks of one conversation as its judge's raw reply has them; those that are stored where there is none."""
+    """The marks of one conversation in its judge's raw reply; those that are stored where there is none."""
     for judgement in evidence.of(played) if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
             if judgement.key in evidence.bodies.marks:
@@ -101,42 +100,45 @@ def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversati
     return marks
 
 
-def other_marks(evidence: AuditEvidence) -> Occurrences:
-    """Judgements whose marks are not those in the judge's raw reply."""
-    yield from _judged(evidence, lambda one, _: evidence.bodies.otherwise.get(one.key))
+def _of_judgements(wrong: Callable[[AuditEvidence, AuditedConversation, Judgement], str | None]) -> Find:
+    """The judgements of which *wrong* says what is wrong."""
+
+    def find(evidence: AuditEvidence) -> Occurrences:
+        for played in evidence.conversations:
+            for judgement in evidence.of(played):
+                if (detail := wrong(evidence, played, judgement)) is not None:
+                    yield _at(played, detail, evidence.judges[judgement.judge_hash])
+
+    return find
 
 
-def other_words(evidence: AuditEvidence) -> Occurrences:
-    """Replies whose words are not those in their raw bodies."""
-    yield from _replies(evidence, lambda _, key, __: evidence.bodies.otherwise.get(key))
+def _of_replies(wrong: Callable[[AuditEvidence, AuditedConversation, str], str | None]) -> Find:
+    """The replies of which *wrong* says what is wrong, by conversation and key."""
+
+    def find(evidence: AuditEvidence) -> Occurrences:
+        for played in evidence.conversations:
+            for key, line in played.replies:
+                if (detail := wrong(evidence, played, key)) is not None:
+                    yield _at(played, f"{line.name}: {detail}")
+
+    return find
 
 
-def outside_scale(evidence: AuditEvidence) -> Occurrences:
-    """Marks outside their scale: counted, or thrown away with the judgement that they are in."""
-
-    def wrong(judgement: Judgement, played: AuditedConversation) -> str | None:
-        if judgement.reason is not None:
-            return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
-        scales = {mark.name: mark for mark in played.scenario.marks}
-        outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
-        return f"counted: {', '.join(outside)}" if outside else None
-
-    yield from _judged(evidence, wrong)
+# Judgements whose marks are not those in the judge's raw reply, and replies whose words are not those in theirs.
+other_marks = _of_judgements(lambda evidence, _, one: evidence.bodies.otherwise.get(one.key))
+other_words = _of_replies(lambda evidence, _, key: evidence.bodies.otherwise.get(key))
 
 
-def _judged(evidence: AuditEvidence, wrong: Callable[[Judgement, AuditedConversation], str | None]) -> Occurrences:
-    for played in evidence.conversations:
-        for judgement in evidence.of(played):
-            if (detail := wrong(judgement, played)) is not None:
-                yield _at(played, detail, evidence.judges[judgement.judge_hash])
+def _outside_scale(_: AuditEvidence, played: AuditedConversation, judgement: Judgement) -> str | None:
+    if judgement.reason is not None:
+        return f"failed: {judgement.reason}" if _OUTSIDE.search(judgement.reason) else None
+    scales = {mark.name: mark for mark in played.scenario.marks}
+    outside = [f"{n} is {m:g}" for n, m in judgement.marks.items() if n not in scales or not within(m, scales[n])]
+    return f"counted: {', '.join(outside)}" if outside else None
 
 
-def _replies(evidence: AuditEvidence, wrong: Callable[[AuditedConversation, str, Line], str | None]) -> Occurrences:
-    """The replies, by conversation, key and line, of which *wrong* says what is wrong."""
-    for played in evidence.conversations:
-        for key, line in played.replies:
-            if (detail := wrong(played, key, line)) is not None:
-                yield _at(played, f"{line.name}: {detail}")
+# Marks outside their scale: counted, or thrown away with the judgement that they are in.
+outside_scale = _of_judgements(_outside_scale)
 
 
 # ---------------------------------------------------------------- what the model was not shown, or should not have been
@@ -144,6 +146,7 @@ def _replies(evidence: AuditEvidence, wrong: Callable[[AuditedConversation, str,
 
 def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     """Conversations whose later turns answer another reply than the one that is on record for it."""
+    bodies = evidence.bodies
     for played in evidence.conversations:
         before = ""
         said: list[str] = [evidence.protocol.tool_role.greeting] if played.row.delivery == "tool_role" else []
@@ -152,30 +155,18 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
             if line.speaker == "human":
                 before = line.text
                 continue
-            key = keys.get(line.name)
-            if key and (detail := _other_reply(evidence, played, key, line.text, before, said)):
-                yield _at(played, f"{line.name}: {detail}")
+            key = keys.get(line.name, "")
+            others = bodies.replaced.get(key, [])
+            if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
+                others = [*others, *loose_replies(bodies, played, before)]
+            # compared without white space: lines of one speaker are joined by some when they are sent
+            history, own = ("".join("".join(texts).split()) for texts in (bodies.histories.get(key, ()), said))
+            if any(other.strip() != line.text.strip() for other in others):
+                yield _at(played, f"{line.name}: its own record says other words than the later turns answer")
+            elif key in bodies.histories and history != own and played.row.state == "complete":
+                was = "it was asked with other replies in its history than the conversation has"
+                yield _at(played, f"{line.name}: {was}")
             said.append(line.text)
-
-
-def _other_reply(
-    evidence: AuditEvidence, played: AuditedConversation, key: str, text: str, before: str, said: list[str]
-) -> str | None:
-    bodies = evidence.bodies
-    others = bodies.replaced.get(key, [])
-    if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
-        others = [*others, *loose_replies(bodies, played, before)]
-    if any(other.strip() != text.strip() for other in others):
-        return "its own record says other words than the later turns answer"
-    history = bodies.histories.get(key)
-    if history is not None and _bare(history) != _bare(said) and played.row.state == "complete":
-        return "it was asked with other replies in its history than the conversation has"
-    return None
-
-
-def _bare(texts: Iterable[str]) -> str:
-    """*texts* without white space: lines of one speaker are joined by some when they are sent."""
-    return "".join("".join(texts).split())
 
 
 def known_futures(evidence: AuditEvidence) -> Occurrences:
@@ -230,7 +221,7 @@ def unrecorded(evidence: AuditEvidence) -> Occurrences:
         for key, line in played.replies:
             if key in evidence.bodies.silent:
                 yield _at(played, f"{line.name} has no record of its own")
-    yield from _judged(evidence, lambda one, _: "no raw reply" if one.key in evidence.bodies.silent else None)
+    yield from _silent_judgements(evidence)
 
 
 def invalid(evidence: AuditEvidence) -> Occurrences:
@@ -262,7 +253,7 @@ def missing(evidence: AuditEvidence) -> Occurrences:
         played = there.get(slot)
         if played is None:
             subject, run, configuration, scenario_id = slot
-            yield Occurrence(subject, label, run, configuration, scenario_id, "", None, "not played")
+            yield Occurrence("not played", subject, label, run, configuration, scenario_id)
         elif played.lacking:
             yield _at(played, f"without its end: {', '.join(played.lacking)}")
 
@@ -274,24 +265,23 @@ def _by_slot(evidence: AuditEvidence) -> dict[tuple[str, int, Configuration, str
     }
 
 
-def not_judged(evidence: AuditEvidence) -> Occurrences:
-    """Conversations without a judgement by the judge whose ranking they stand in."""
-    yield from _without_marks(evidence, lambda given: "not judged" if given is None else None)
+def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
+    """The complete conversations of each ranking for whose judgement, or none, *why* has a reason."""
+
+    def find(evidence: AuditEvidence) -> Occurrences:
+        for board in evidence.boards:
+            for played in evidence.conversations:
+                if played.configuration in board.configurations and played.row.state == "complete":
+                    mine = (one for one in evidence.of(played) if evidence.judges[one.judge_hash] == board.judge)
+                    if (reason := why(next(mine, None))) is not None:
+                        yield _at(played, reason, board.judge)
+
+    return find
 
 
-def judge_failed(evidence: AuditEvidence) -> Occurrences:
-    """Judgements that failed."""
-    yield from _without_marks(evidence, lambda given: given.reason if given is not None else None)
-
-
-def _without_marks(evidence: AuditEvidence, why: Callable[[Judgement | None], str | None]) -> Occurrences:
-    for board in evidence.boards:
-        for played in evidence.conversations:
-            if played.configuration not in board.configurations or played.row.state != "complete":
-                continue
-            mine = (one for one in evidence.of(played) if evidence.judges[one.judge_hash] == board.judge)
-            if (reason := why(next(mine, None))) is not None:
-                yield _at(played, reason, board.judge)
+# Conversations without a judgement by the judge whose ranking they are in, and those on which that judge failed.
+not_judged = _without_marks(lambda given: "not judged" if given is None else None)
+judge_failed = _without_marks(lambda given: given.reason if given is not None else None)
 
 
 # ---------------------------------------------------------------- rows
@@ -316,24 +306,19 @@ def excluded(evidence: AuditEvidence) -> Occurrences:
     yield from found.values()
 
 
-def broken_pins(evidence: AuditEvidence) -> Occurrences:
-    """Replies that were served by somebody else than the provider that the subject is pinned to."""
-
-    def wrong(played: AuditedConversation, key: str, _: Line) -> str | None:
-        pin, served = played.subject.provider, evidence.bodies.served.get(key)
-        return f"pinned to {pin}, served by {served}" if pin and served and not _is_provider(served, pin) else None
-
-    yield from _replies(evidence, wrong)
-
-
-def _is_provider(served: str, pin: str) -> bool:
-    """Whether *served*, a name, may be what *pin*, a slug, means: letters and digits of one begin the other."""
-    name, slug = (_letters(text) for text in (served, pin.split("/")[0]))
-    return bool(name and slug) and (name.startswith(slug) or slug.startswith(name))
+def _broken_pin(evidence: AuditEvidence, played: AuditedConversation, key: str) -> str | None:
+    pin, served = played.subject.provider, evidence.bodies.served.get(key)
+    if not pin or not served:
+        return None
+    # *served* is a name and *pin* a slug: they may mean the same where letters and digits of one begin the other
+    name, slug = ("".join(filter(str.isalnum, text.lower())) for text in (served, pin.split("/")[0]))
+    if name and slug and (name.startswith(slug) or slug.startswith(name)):
+        return None
+    return f"pinned to {pin}, served by {served}"
 
 
-def _letters(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
+# Replies that were served by another provider than the one that the subject is pinned to.
+broken_pins = _of_replies(_broken_pin)
 
 
 def unproven_pins(evidence: AuditEvidence) -> Occurrences:
@@ -341,7 +326,7 @@ def unproven_pins(evidence: AuditEvidence) -> Occurrences:
     for subject, several in _by_subject(evidence, lambda played: bool(played.subject.provider)):
         if not any(key in evidence.bodies.served for played in several for key in played.keys):
             pin = several[0].subject.provider
-            yield _subject_wide(*subject, f"pinned to {pin}; no reply says who served it")
+            yield Occurrence(f"pinned to {pin}; no reply says who served it", *subject)
 
 
 def mixed_judges(evidence: AuditEvidence) -> Occurrences:
@@ -351,7 +336,7 @@ def mixed_judges(evidence: AuditEvidence) -> Occurrences:
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
-            yield _subject_wide(*subject, f"judged in parts by {names}")
+            yield Occurrence(f"judged in parts by {names}", *subject)
 
 
 def _by_subject(
@@ -364,29 +349,19 @@ def _by_subject(
     return found.items()
 
 
-def all_zero(evidence: AuditEvidence) -> Occurrences:
-    """Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark."""
-    yield from _judged(
-        evidence,
-        lambda one, played: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None,
-    )
+def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, one: Judgement) -> str | None:
+    others = evidence.bodies.again.get(one.key, ()) if one.reason is None else ()
+    differ = any(other != one.marks for other in others)
+    return "the second judgement of the same words gave other marks" if differ else None
 
 
-def judged_twice(evidence: AuditEvidence) -> Occurrences:
-    """The same words judged twice by one judge, with other marks; the first ones count."""
+# The same words judged twice by one judge, with other marks; the first ones count.
+judged_twice = _of_judgements(_judged_twice)
 
-    def wrong(one: Judgement, _: AuditedConversation) -> str | None:
-        others = evidence.bodies.again.get(one.key, ()) if one.reason is None else ()
-        differ = any(other != one.marks for other in others)
-        return "the second judgement of the same words gave other marks" if differ else None
-
-    yield from _judged(evidence, wrong)
-
-
-def _of(row: Row, board: Board, detail: str) -> Occurrence:
-    where = board.configurations[0] if len(board.configurations) == 1 else None
-    return Occurrence(row.subject.hash, row.label, None, where, "", "", board.judge, detail)
-
-
-def _subject_wide(subject: str, label: str, detail: str) -> Occurrence:
-    return Occurrence(subject, label, None, None, "", "", None, detail)
+# Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark.
+all_zero = _of_judgements(
+    lambda _, __, one: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None
+)
+_silent_judgements = _of_judgements(
+    lambda evidence, _, one: "no raw reply" if one.key in evidence.bodies.silent else None
+)

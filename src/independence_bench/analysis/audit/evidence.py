@@ -6,7 +6,7 @@ Of the raw bodies only what differs is kept, so a large store needs time and lit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
@@ -19,7 +19,7 @@ from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario
+from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import raw_calls as stored_bodies
 from independence_bench.store import registry
@@ -29,21 +29,17 @@ from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
 from independence_bench.store.integrity import check
 from independence_bench.store.raw_calls import ReplyBody
-from independence_bench.store.results import Judgement, TranscriptRow
+from independence_bench.store.results import Judgement
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedConversation:
-    """A stored conversation in its place."""
+class AuditedConversation(CountedConversation):
+    """With what was said in it."""
 
-    row: TranscriptRow
     subject: ChatModel
     label: str
-    configuration: Configuration
-    scenario: Scenario
     transcript: Transcript
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
-    rubric: str  # hash
 
     @property
     def replies(self) -> list[tuple[str, Line]]:
@@ -92,11 +88,11 @@ class AuditEvidence:
 
     def of(self, played: AuditedConversation) -> Sequence[Judgement]:
         """All judgements of a conversation, failed ones included."""
-        return self.judgements.get((played.row.heard_hash, played.rubric), ())
+        return self.judgements.get(played.key, ())
 
-    def marked(self, played: AuditedConversation) -> list[Judgement]:
-        """Those that gave marks."""
-        return [judgement for judgement in self.of(played) if judgement.reason is None]
+    def marked(self, played: AuditedConversation) -> bool:
+        """Whether one of them gave marks."""
+        return any(judgement.reason is None for judgement in self.of(played))
 
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
@@ -104,51 +100,51 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     shown = boards(store, protocol, rules=rules)
     with store.reading() as connection:
         every = results_of(connection, protocol)
-        rubrics = dict(every[0].rubrics)
         played = tuple(_conversations(connection, shown, every))
         judges = registry.stored_judges(connection)
         judgements = judgements_of(connection, every)
-        given: dict[Key, list[Judgement]] = defaultdict(list)
-        for judgement in judgements:
-            given[judgement.about].append(judgement)
         bodies = RawReadings()
-        _read_replies(stored_bodies.reply_bodies(connection), played, protocol, bodies)
-        _read_verdicts(connection, protocol, rubrics, judgements, bodies)
+        _read_replies(connection, played, protocol, bodies)
+        scenarios = {every[0].rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
+        _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in judgements}, bodies)
         contradictions = tuple(check(connection))
+    given: dict[Key, list[Judgement]] = defaultdict(list)
+    for judgement in judgements:
+        given[judgement.about].append(judgement)
     return AuditEvidence(protocol, rules, tuple(shown), played, given, judges, bodies, contradictions)
 
 
 def _conversations(
     connection: Connection, shown: Sequence[Board], every: Sequence[Results]
-) -> Iterable[AuditedConversation]:
+) -> Iterator[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[CountedConversation]] = defaultdict(list)
-    for one in (one for results in every for one in results.conversations):
-        counted[one.row.id].append(one)
+    for results in every:
+        for one in results.conversations:
+            counted[one.row.id].append(one)
     for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):
         for one in counted[about.id]:
-            row = rows[one.configuration, about.subject_hash]
-            _, rubric = one.key
-            yield AuditedConversation(
-                about, row.subject, row.label, one.configuration, one.scenario, transcript, keys, rubric
-            )
+            row, place = rows[one.configuration, about.subject_hash], (one.configuration, one.scenario, one.key)
+            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys)
 
 
 # ---------------------------------------------------------------- replies
 
 
 def _read_replies(
-    found: Iterable[ReplyBody], played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
+    connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
 ) -> None:
     places: dict[str, Delivery] = {key: one.configuration.delivery for one in played for key in one.keys}
-    for body in found:
+    for body in stored_bodies.reply_bodies(connection):
         if body.raw is None or body.request is None:
             bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
             continue
         delivery = places.get(body.key)
         if delivery is None:
-            _keep_loose(body, bodies)
+            if body.state is not None and body.text is not None and '"request_messages"' in body.raw:
+                reply = (body.key, body.text, text_hash(body.request))
+                bodies.loose.setdefault(model_lines(body.request)[1].strip(), []).append(reply)
             continue
         read = words_in(body.raw, body.status, delivery, protocol.tool_role) if body.raw else "no record"
         _compare(body, read, bodies)
@@ -176,13 +172,6 @@ def _compare(body: ReplyBody, read: Words | str, bodies: RawReadings) -> None:
         bodies.otherwise[body.key] = "its raw body says other words"
 
 
-def _keep_loose(body: ReplyBody, bodies: RawReadings) -> None:
-    raw, request = body.raw or "", body.request or ""
-    if body.state is not None and body.text is not None and '"request_messages"' in raw:
-        _, last = model_lines(request)
-        bodies.loose.setdefault(last.strip(), []).append((body.key, body.text, text_hash(request)))
-
-
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
     """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
     there = bodies.loose.get(before.strip(), ())
@@ -193,16 +182,11 @@ def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str)
 
 
 def _read_verdicts(
-    connection: Connection,
-    protocol: Protocol,
-    rubrics: Mapping[str, str],
-    given: Sequence[Judgement],
-    bodies: RawReadings,
+    connection: Connection, scenarios: Mapping[str, Scenario], given: Mapping[str, Judgement], bodies: RawReadings
 ) -> None:
-    scenarios = {rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
-    by_key = {judgement.key: judgement for judgement in given}
+    """*scenarios* by the hash of their rubric, judgements that are *given* by their key."""
     for body in stored_bodies.verdict_bodies(connection):
-        stored = by_key.get(body.key)
+        stored = given.get(body.key)
         if body.raw is None:
             bodies.damaged[body.key] = "the raw body of a judgement"
             continue
@@ -222,8 +206,5 @@ def _read_verdicts(
             continue
         bodies.marks[body.key] = read.marks
         if read.marks != stored.marks:
-            bodies.otherwise[body.key] = f"its raw reply says {_listed(read.marks)}; stored: {_listed(stored.marks)}"
-
-
-def _listed(marks: Marks) -> str:
-    return ", ".join(f"{name} {mark:g}" for name, mark in sorted(marks.items()))
+            both = (", ".join(f"{n} {mark:g}" for n, mark in sorted(of.items())) for of in (read.marks, stored.marks))
+            bodies.otherwise[body.key] = "its raw reply says {}; stored: {}".format(*both)
