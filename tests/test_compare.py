@@ -15,19 +15,22 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from independence_bench.analysis.compare_configurations import (
+from independence_bench.analysis.compare_settings import compare_efforts, price_indices
+from independence_bench.analysis.compare_subjects import (
     NOT_OURS,
+    SubjectComparison,
     SubjectInConfigurations,
     compare_in_configurations,
+    compare_pairs,
     configuration_differences,
+    row_difference,
+    standing_out,
 )
-from independence_bench.analysis.compare_settings import compare_efforts, price_indices
-from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs, row_difference, standing_out
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Health, Row
 from independence_bench.analysis.spending import SubjectCost
 from independence_bench.analysis.statistics.paired import linear_limits
-from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, score_difference
+from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -300,7 +303,7 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         measures = measure_scenarios(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                again = score_difference(measures[dimension, scenario.id], first, second).uncertainty.again
+                again = score_differences(measures[scenario.id, dimension], [first], [second])[0].uncertainty.again
                 assert again is not None
                 held.append(again.holds(chances[first] - chances[second]))
 

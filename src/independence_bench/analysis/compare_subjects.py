@@ -1,32 +1,44 @@
-"""Two subjects side by side, scenario by scenario. Pure: from two rows of one board to values.
+"""Subjects side by side, scenario by scenario: two of one board, or one in two configurations. Pure: boards to values.
 
-What is compared is a dimension in one scenario: the means over runs and configurations of its marks there, added and
-rescaled as in the index, so that 100 is the independent end of their scale. How sure a difference is follows from all
-ranked subjects of the board together (`uncertainty.py`); of who is not ranked nothing is said.
+What is compared is the index, each dimension, and each dimension in one scenario: the means over runs and
+configurations of its marks there, added and rescaled as in the index, so that 100 is the independent end of their
+scale. How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of others
+nothing is said.
+
+A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its runs have nothing in
+common with those of another one, so two intervals are joined as those of the indices are (`configurations.py`), and for
+*the same test again* only: how much of a difference between two prompts would be found on other scenarios has not been
+measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import fmean
 
 import numpy as np
 
+from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics import intervals
+from independence_bench.analysis.statistics.dispersion import scores_again
+from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
-    Measure,
+    BoardUncertainty,
+    Compared,
     ScoreDifference,
-    measure_scenarios,
-    score_difference,
+    Uncertainty,
+    all_differences,
 )
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
-Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
+NOT_OURS = "no intervals: they are worked out by our own rules only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +49,7 @@ class DimensionPair:
     dimension: Dimension
     first: float  # [0, 100]
     second: float
-    apart: ScoreDifference | None = (
-        None  # the second minus the first, in the same unit; None: not both of them are ranked
-    )
+    apart: ScoreDifference | None  # the second minus the first, in the same unit; None: not both of them are ranked
     stands: bool | None = None  # told from 0 by the same test again though so many are looked at; None: unknown
     stands_another: bool | None = None  # the same by another test like it; None in a scenario
 
@@ -57,34 +67,42 @@ class SubjectComparison:
     first: Row
     second: Row
     index: ScoreDifference | None  # None: not both of them are ranked
-    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios
-    apart: tuple[DimensionPair, ...]  # each dimension in each scenario
+    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
+    apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
     unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
 
 
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
-    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
-    uncertainty, found = board.uncertainty, []
+    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects.
+
+    A dimension that one of the two has no mark of is left out.
+    """
+    uncertainty, protocol, found = board.uncertainty, board.protocol, []
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
-    measures: Mapping[tuple[str, str], Measure] = {}
-    if uncertainty is not None:
-        measures = measure_scenarios(board.protocol, board.configurations, [row.marks for row in board.ranked])
+    marks = [row.marks for row in board.ranked]
+    measures = uncertainty.with_scenarios(board.configurations, marks) if uncertainty else {}
+    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     for first, second in pairs:
-        whole, apart = pair_rows(board.protocol, board.configurations, first, second)
-        one, other = numbers.get(first.subject.hash), numbers.get(second.subject.hash)
-        index: ScoreDifference | None = None
-        unsaid: tuple[str, ...] = ()
-        if uncertainty is not None and one is not None and other is not None:
-            index, unsaid = uncertainty.apart(INDEX, other, one), uncertainty.unsaid()
-            whole = [replace(p, apart=uncertainty.apart(p.dimension.name, other, one).in_percent()) for p in whole]
-            apart = [replace(pair, apart=_in_scenario(measures, pair, other, one)) for pair in apart]
-        elif uncertainty is not None:
-            unsaid = tuple(
-                f"no interval: {row.label} is incomplete, and only who is ranked is measured"
-                for row in (first, second)
-                if row.subject.hash not in numbers
+        known: dict[Compared, ScoreDifference] = {}
+        unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
+        unsaid = tuple(f"no interval: {label} is incomplete, and only who is ranked is measured" for label in unranked)
+        if uncertainty is None:
+            unsaid = ()
+        elif not unranked:
+            one, other = numbers[first.subject.hash], numbers[second.subject.hash]
+            known = {compared: apart for compared, (apart,) in all_differences(measures, [other], [one]).items()}
+            unsaid = uncertainty.unsaid()
+        mine, theirs = (values_of(protocol, board.configurations, row.score, row.marks) for row in (first, second))
+        table = [
+            DimensionPair(
+                scenario, dimensions[name], mine[scenario, name], theirs[scenario, name], known.get((scenario, name))
             )
-        found.append(SubjectComparison(board, first, second, index, _marked(whole), _marked(apart), unsaid))
+            for scenario, name in all_compared(protocol)
+            if name is not None and (scenario, name) in mine and (scenario, name) in theirs
+        ]
+        table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
+        whole, apart = (_marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
+        found.append(SubjectComparison(board, first, second, known.get((None, None)), whole, apart, unsaid))
     return found
 
 
@@ -115,31 +133,6 @@ def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
     )
 
 
-def _in_scenario(
-    measures: Mapping[tuple[str, str], Measure], pair: DimensionPair, first: int, second: int
-) -> ScoreDifference:
-    measure = measures[pair.dimension.name, pair.scenario or ""]
-    return score_difference(measure, first, second, SCENARIO_DEGREES).in_percent()
-
-
-def pair_rows(
-    protocol: Protocol, configurations: Sequence[Configuration], first: Row, second: Row
-) -> tuple[list[DimensionPair], list[DimensionPair]]:
-    """(each dimension over all scenarios, each dimension in each scenario); those first that differ most.
-
-    What one of the two has no mark of is left out; both lists may be empty.
-    """
-    one, other = (values_of(protocol, configurations, row.score, row.marks) for row in (first, second))
-    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
-    pairs = [
-        DimensionPair(scenario, dimensions[name], one[scenario, name], other[scenario, name])
-        for scenario, name in all_compared(protocol)
-        if name is not None and (scenario, name) in one and (scenario, name) in other
-    ]
-    whole, apart = ([pair for pair in pairs if (pair.scenario is None) == of_all] for of_all in (True, False))
-    return sorted(whole, key=_size), sorted(apart, key=_size)
-
-
 def all_compared(protocol: Protocol) -> list[Compared]:
     """The index, every dimension, every dimension in every scenario that has marks of it."""
     apart = dict.fromkeys((one.scenario.id, one.dimension.name) for one in counted_marks(protocol))
@@ -167,27 +160,144 @@ def values_of(
     return found
 
 
-def _size(pair: DimensionPair) -> tuple[float, str, str]:
-    return -abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name
-
-
 def _mean(
     dimension: Dimension, scenario: Scenario, configurations: Sequence[Configuration], marks: RunMarks
 ) -> float | None:
-    """*dimension*'s marks that *scenario* gives, over all runs; None where there are none."""
+    """*dimension*'s marks that *scenario* gives, over all runs; None where one of them was never given, or none is."""
     total = low = high = 0.0
-    wanted = [mark for mark in scenario.marks if mark.name in dimension.marks]
-    for mark in wanted:
-        given = [
-            of_run[configuration, scenario.id][mark.name]
-            for of_run in marks.values()
-            for configuration in configurations
-            if mark.name in of_run.get((configuration, scenario.id), {})
-        ]
-        if not given:
-            return None
-        total, low, high = total + fmean(given), low + mark.low, high + mark.high
-    if not wanted:
+    for mark in scenario.marks:
+        if mark.name in dimension.marks:
+            of_slots = [of_run.get((one, scenario.id), {}) for of_run in marks.values() for one in configurations]
+            given = [of_slot[mark.name] for of_slot in of_slots if mark.name in of_slot]
+            if not given:
+                return None
+            total, low, high = total + fmean(given), low + mark.low, high + mark.high
+    if high == low:  # no mark of it here: every scale has a length
         return None
     share = (total - low) / (high - low)
     return 100 * (1 - share if dimension.inverted else share)
+
+
+# ---------------------------------------------------------------- one subject in two configurations
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigurationScores:
+    """One configuration by itself."""
+
+    configuration: Configuration
+    board: Board  # that ranks it, alone or in a pool
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the board ranks it together with others."""
+        return len(self.board.configurations) > 1
+
+    @property
+    def uncertainty(self) -> BoardUncertainty | None:
+        """How sure the scores in this configuration are; None where nothing says so."""
+        board = self.board
+        return board.uncertainty_by_configuration.get(self.configuration) if self.pooled else board.uncertainty
+
+    @property
+    def shifted(self) -> bool:
+        """Whether whole runs are shifted beyond what intervals were found to hold."""
+        measures = self.uncertainty.measures if self.uncertainty else {}
+        return bool(measures) and measures[INDEX].measured.run_effects.beyond
+
+    @cached_property
+    def scores(self) -> Mapping[Compared, intervals.Scores]:
+        """Of the board's ranked rows, in their order, what an interval needs; {} where nothing says how sure they are.
+
+        Worked out when it is first asked for: to list who can be compared it is not needed.
+        """
+        uncertainty, found = self.uncertainty, {}
+        if uncertainty is None or not self.board.ranked or self.shifted:
+            return {}
+        marks = [row.marks for row in self.board.ranked]
+        for compared, measure in uncertainty.with_scenarios((self.configuration,), marks).items():
+            scores = scores_again(measure.measured)
+            if scores is None:
+                return {}
+            found[compared] = with_judges(scores, measure.noise)
+        return found
+
+    def unsaid(self, ranked: bool) -> str | None:
+        """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
+        if self.board.uncertainty is None:
+            return NOT_OURS
+        if not ranked:
+            return f"no interval: it is not ranked in {self.configuration}, and only who is ranked is measured"
+        if self.shifted:
+            return f"no interval: whole runs are shifted in {self.configuration}, beyond what one was found to hold"
+        if not self.scores:
+            return f"no interval: nobody has two runs in {self.configuration}, so nothing says how they vary"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectScores:
+    """One subject in one configuration."""
+
+    place: ConfigurationScores
+    number: int | None  # among the ranked; None: it is none of them
+    values: Mapping[Compared, float]  # in [0, 100]; never empty
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectInConfigurations:
+    """A subject with marks in two configurations or more."""
+
+    row: Row  # one of its rows
+    placed: list[SubjectScores]  # in the protocol's order
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationDifferences:
+    """What is known of the differences between two configurations, the second minus the first, in points of 100."""
+
+    apart: Mapping[Compared, ScoreDifference] = field(default_factory=dict)  # empty where nothing is known
+    unsaid: tuple[str, ...] = ()  # why it is empty, a sentence each
+
+
+def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
+    """Everybody whom *judge* has marked in two configurations or more, by label; () where nobody is.
+
+    *boards* are of one protocol and by one set of rules.
+    """
+    mine = [board for board in boards if board.judge == judge]
+    places = [ConfigurationScores(one, board) for board in mine for one in board.configurations]
+    places.sort(key=lambda place: order_of(place.board.protocol, place.configuration))
+    found: dict[str, SubjectInConfigurations] = {}
+    for place in places if len(places) > 1 else ():
+        for number, row in enumerate(place.board.rows):
+            score = row.by_configuration.get(place.configuration) if place.pooled else row.score
+            if values := values_of(place.board.protocol, (place.configuration,), score, row.marks):
+                ranked = number if number < len(place.board.ranked) else None
+                one = found.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
+                one.placed.append(SubjectScores(place, ranked, values))
+    several = [one for one in found.values() if len(one.placed) > 1]
+    return tuple(sorted(several, key=lambda one: (one.row.label, one.row.subject.hash)))
+
+
+def configuration_differences(first: SubjectScores, second: SubjectScores) -> ConfigurationDifferences:
+    """How sure the differences between two configurations of one subject are."""
+    reasons = (one.place.unsaid(one.number is not None) for one in (first, second))
+    if unsaid := tuple(dict.fromkeys(filter(None, reasons))):
+        return ConfigurationDifferences(unsaid=unsaid)
+    every, columns, indices = list(first.place.scores), [], []
+    for one in (first, second):
+        column = intervals.joined([one.place.scores[compared].at(np.array([one.number])) for compared in every])
+        ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
+        columns.append(column)
+        indices.append([(100 * mean, intervals.Interval(low, high).scaled(100)) for mean, low, high in ends])
+    before, after = columns
+    more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
+    seen, p = intervals.smallest_seen(after, before).tolist(), intervals.p_values(after, before, more).tolist()
+    changes = [change_between(*both) for both in zip(*indices, strict=True)]
+    return ConfigurationDifferences(
+        {
+            compared: ScoreDifference(change.points, Uncertainty(change.again), 100 * seen[n], None, p[n])
+            for n, (compared, change) in enumerate(zip(every, changes, strict=True))
+        }
+    )

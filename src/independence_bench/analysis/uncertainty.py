@@ -22,10 +22,11 @@ from independence_bench.analysis.statistics.intervals import Floats, Interval, L
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
-from independence_bench.protocol.definition import Configuration, Dimension, Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
 INDEX = "index"  # beside the names of dimensions
+Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
 # many degrees are taken off there, also by measurement.
 SCENARIO_DEGREES = -4
@@ -71,17 +72,6 @@ class ScoreDifference:
     p_again: float | None = None  # the p at which 0 would be on the edge of the interval
     p_another: float | None = None
 
-    def in_percent(self) -> ScoreDifference:
-        """A dimension's, in [-1, 1], as points of 100."""
-        seen_again, seen_another = (None if one is None else 100 * one for one in (self.seen_again, self.seen_another))
-        return replace(
-            self,
-            difference=100 * self.difference,
-            uncertainty=self.uncertainty.scaled(100),
-            seen_again=seen_again,
-            seen_another=seen_another,
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
@@ -104,22 +94,34 @@ class BoardUncertainty:
         """Of each subject, in the order in which they were measured."""
         if not self.measures:
             return []
-        of_index, *of_dimensions = [self._uncertainties(name) for name in self.measures]
-        names = list(self.measures)[1:]
-        again, another = self._standings()
+        found: dict[str, list[Uncertainty]] = {}
+        for name, one in self.measures.items():
+            limits = limits_of(one.measured, one.noise)
+            both = (_in_unit(of, one.unit) if of else [None] * len(one.measured.mean) for of in limits)
+            found[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
+        of_index, measured = found.pop(INDEX), self.measures[INDEX].measured
+        every = ranking_p(measured, self.measures[INDEX].noise, *pairs_of(len(of_index)))
+        again, another = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
         return [
             RowUncertainty(
-                of_index[n],
-                {name: of_one[n] for name, of_one in zip(names, of_dimensions, strict=True)},
+                index,
+                {name: of[n] for name, of in found.items()},
                 again[n] if again else None,
                 another[n] if another else None,
             )
-            for n in range(len(of_index))
+            for n, index in enumerate(of_index)
         ]
 
     def apart(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        return score_difference(self.measures[score], first, second)
+        return score_differences(self.measures[score], [first], [second])[0]
+
+    def with_scenarios(
+        self, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
+    ) -> dict[Compared, Measure]:
+        """The scores of the board, and each dimension in each scenario, of the *subjects* who were measured."""
+        alone = measure_scenarios(self.protocol, configurations, subjects)
+        return {(None, None if name == INDEX else name): one for name, one in self.measures.items()} | alone
 
     def unsaid(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -135,9 +137,12 @@ class BoardUncertainty:
                 f"times what their conversations add up to, and beyond {MOST_RATIO:g} no interval was found to hold"
             )
         if scores_another(index) is None:
-            alone = [d for d in self.protocol.dimensions if d.weight and self._single(d)]
-            titles = " and ".join(d.title.lower() for d in alone)
-            number = "is" if len(alone) == 1 else "are"
+            alone = [
+                dimension.title.lower()
+                for dimension in self.protocol.dimensions
+                if dimension.weight and self.measures[dimension.name].measured.another is None
+            ]
+            titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             said.append(
                 f"no interval for another test like it: {titles} {number} marked in a single scenario, and one says "
                 "nothing of how others would turn out"
@@ -171,22 +176,6 @@ class BoardUncertainty:
             said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
         return (said,)
 
-    def _single(self, dimension: Dimension) -> bool:
-        return self.measures[dimension.name].measured.another is None
-
-    def _uncertainties(self, name: str) -> list[Uncertainty]:
-        one = self.measures[name]
-        unknown: list[Interval | None] = [None] * len(one.measured.mean)
-        again, another = limits_of(one.measured, one.noise)
-        both = (unknown if limits is None else _in_unit(limits, one.unit) for limits in (again, another))
-        return [Uncertainty(a, b) for a, b in zip(*both, strict=True)]
-
-    def _standings(self) -> list[list[Standing] | None]:
-        one = self.measures[INDEX]
-        mean = one.measured.mean
-        every = ranking_p(one.measured, one.noise, *pairs_of(len(mean)))
-        return [None if p is None else standings(mean.tolist(), p) for p in every]
-
 
 def measure_board(
     protocol: Protocol,
@@ -217,34 +206,41 @@ def measure_board(
 
 def measure_scenarios(
     protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
-) -> dict[tuple[str, str], Measure]:
-    """(dimension, scenario's id) -> that dimension in that scenario alone, of *subjects* as in `measure_board`.
+) -> dict[Compared, Measure]:
+    """(scenario's id, dimension) -> that dimension in that scenario alone, of *subjects* as in `measure_board`.
 
     Only where the scenario has marks of the dimension. Of one scenario nothing is known about another.
     """
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
     shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
-    found: dict[tuple[str, str], Measure] = {}
+    found: dict[Compared, Measure] = {}
     rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
     for dimension, scenario, *_ in counted_marks(protocol) if subjects else ():
-        name, row = dimension.name, rows[dimension.name]
-        if (name, scenario.id) not in found:
+        compared, row = (scenario.id, dimension.name), rows[dimension.name]
+        if compared not in found:
             columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
             design = Design(np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp))
             measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
-            found[name, scenario.id] = Measure(measured, None, 1.0)
+            found[compared] = Measure(measured, None, 1.0)
     return found
 
 
-def score_difference(of_one: Measure, first: int, second: int, more: float = 0.0) -> ScoreDifference:
-    """One score of the two subjects of these numbers, the first minus the second; *more* degrees for its p."""
-    return score_differences(of_one, [first], [second], more)[0]
+def all_differences(
+    measures: Mapping[Compared, Measure], first: Sequence[int], second: Sequence[int]
+) -> dict[Compared, list[ScoreDifference]]:
+    """Of pairs of subjects, by number, the first minus the second in each of *measures*, in points of 100."""
+    degrees = {one: 0.0 if one[0] is None else SCENARIO_DEGREES for one in measures}
+    points = {one: replace(measure, unit=100.0) for one, measure in measures.items()}
+    return {one: score_differences(points[one], first, second, degrees[one]) for one in measures}
 
 
 def score_differences(
     of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0
 ) -> list[ScoreDifference]:
-    """The same for many pairs at once: a hundred take little longer than one."""
+    """One score of pairs of subjects, by number, the first minus the second; *more* degrees for its p.
+
+    A hundred pairs take little longer than one.
+    """
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     found: list[list[tuple[Interval | None, float | None, float | None]]] = []
     for told in pair_differences(of_one.measured, of_one.noise, one, other, more):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from independence_bench.analysis.compare_configurations import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
+from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.leaderboard import Board, Health, Row

@@ -8,18 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from independence_bench.analysis.compare_configurations import SubjectScores, configuration_differences
-from independence_bench.analysis.compare_subjects import Compared, all_compared, standing_out, values_of
+from independence_bench.analysis.compare_subjects import (
+    SubjectScores,
+    all_compared,
+    configuration_differences,
+    standing_out,
+    values_of,
+)
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.uncertainty import (
-    INDEX,
-    SCENARIO_DEGREES,
-    Measure,
-    ScoreDifference,
-    measure_scenarios,
-    score_differences,
-)
+from independence_bench.analysis.uncertainty import Compared, ScoreDifference, all_differences
 from independence_bench.report.format import from_to, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes, minus
@@ -232,25 +230,11 @@ def _known(
     if uncertainty is None or row.subject.hash not in ranked:
         return {}
 
-    def measure_apart() -> Mapping[tuple[str, str], Measure]:
-        return measure_scenarios(board.protocol, board.configurations, [one.marks for one in board.ranked])
-
-    in_scenarios = catalog.kept(f"measures on {entry.id}", measure_apart)
+    marks = [one.marks for one in board.ranked]
+    measures = catalog.kept(f"measures on {entry.id}", lambda: uncertainty.with_scenarios(board.configurations, marks))
     others = [number for number, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
-    found: list[Sequence[ScoreDifference | None]] = []
-    for scenario, dimension in compared:
-        if scenario is None:
-            measure = uncertainty.measures.get(dimension or INDEX)
-        else:
-            measure = in_scenarios.get((dimension or INDEX, scenario))
-        if measure is None:
-            found.append([None] * len(others))
-        else:
-            # the second minus the first, as everywhere
-            more = 0.0 if scenario is None else SCENARIO_DEGREES
-            aparts = score_differences(measure, others, [ranked.index(row.subject.hash)] * len(others), more)
-            found.append([one if dimension is None else one.in_percent() for one in aparts])
-    return {ranked[number]: list(of_one) for number, of_one in zip(others, zip(*found, strict=True), strict=True)}
+    found = all_differences(measures, others, [ranked.index(row.subject.hash)] * len(others))
+    return {ranked[number]: [found[one][n] for one in compared] for n, number in enumerate(others)}
 
 
 def _comparison(
