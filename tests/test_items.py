@@ -25,7 +25,6 @@ from independence_bench.analysis.item_analysis import (
     measure_scenarios,
 )
 from independence_bench.analysis.statistics.items import (
-    Ends,
     Floats,
     MarkScores,
     beyond_chance,
@@ -61,8 +60,8 @@ def array(*numbers: float) -> Floats:
 
 def test_ends_are_the_shares_of_full_and_of_no_points() -> None:
     """Two of four at 1, one at 0; a sum that is 1 but for the last digit is 1; nobody has no shares."""
-    assert ends([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == Ends(0.5, 0.25)
-    assert ends([]) is None
+    assert ends([1, 0.1 + 0.2 + 0.7, 0.5, 0]) == (0.5, 0.25)
+    assert ends([]) == (None, None)
 
 
 def test_an_item_is_compared_with_the_rest_and_not_with_itself() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import fsum
-from typing import Literal
+from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
@@ -25,17 +25,10 @@ from independence_bench.store.usage import Command, ListPrice, Payment
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # ends of a call for which somebody may want money, though nobody said how much
 MAY_COST = (
-    ANSWERED,
-    CUT_OFF,
-    LOST,
-    None,
-    Kind.BROKEN,
-    Kind.TOO_LARGE,
-    Kind.WRONG_PROVIDER,
-    Kind.TIMEOUT,
-    Kind.CONNECTION,
-)
+    ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
+)  # fmt: skip
 
+Group = TypeVar("Group")
 PaymentSort = Literal["told", "computed", "free", "unknown", "nothing"]
 
 
@@ -121,16 +114,17 @@ def read_costs(connection: Connection) -> Costs:
     items = [_item(one, prices.get((one.owner, one.endpoint, one.model))) for one in usage.payments(connection)]
     names = _names(connection, [item.payment for item in items])
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
+    replies, judgements = ([item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement"))
     imported_calls, imported_dollars = usage.imported(connection)
     return Costs(
         whole=_paid(items),
-        replies=_paid([item for item in items if item.payment.kind == "reply"]),
-        judgements=_paid([item for item in items if item.payment.kind == "judgement"]),
+        replies=_paid(replies),
+        judgements=_paid(judgements),
         commands=_by_command(items, commands),
-        subjects=_dearest([item for item in items if item.payment.kind == "reply"], lambda one: names[one.key]),
-        judges=_dearest([item for item in items if item.payment.kind == "judgement"], lambda one: names[one.key]),
+        subjects=_dearest(replies, lambda one: names[one.key]),
+        judges=_dearest(judgements, lambda one: names[one.key]),
         providers=_dearest(items, _provider),
-        days=tuple(sorted(_parts(items, lambda one: _day(one.started_at)), key=lambda part: part.name)),
+        days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(_grouped(items, _day).items())),
         disagreements=_disagreements(compared),
         compared=len(compared),
         imported_calls=imported_calls,
@@ -161,45 +155,39 @@ def _paid(items: Sequence[_Item]) -> Paid:
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
     """An owner of which nothing is kept is a command by itself: each command had one or more."""
-    groups: dict[str, list[_Item]] = defaultdict(list)
-    known: dict[str, Command] = {}
-    for item in items:
-        command = commands.get(item.payment.owner)
-        session = item.payment.owner if command is None else command.session
-        groups[session].append(item)
-        if command is not None and (session not in known or command.began_at < known[session].began_at):
-            known[session] = command
-    found = [
-        CommandCost(
-            known[session].began_at if session in known else min(item.payment.started_at for item in mine),
-            known[session].typed if session in known else None,
-            _paid(mine),
-        )
-        for session, mine in groups.items()
-    ]
+    owners = {item.payment.owner for item in items}
+    called = {owner: command for owner, command in commands.items() if owner in owners}
+    sessions = {owner: command.session for owner, command in called.items()}
+    latest_first = sorted(called.values(), key=lambda one: -one.began_at)
+    first, found = {command.session: command for command in latest_first}, []
+    for session, mine in _grouped(items, lambda one: sessions.get(one.owner, one.owner)).items():
+        known = first.get(session)
+        began_at = known.began_at if known else min(item.payment.started_at for item in mine)
+        found.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
     return tuple(sorted(found, key=lambda one: one.began_at))
 
 
-def _parts(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> list[NamedCost]:
-    groups: dict[str, list[_Item]] = defaultdict(list)
+def _grouped(items: Iterable[_Item], by: Callable[[Payment], Group]) -> dict[Group, list[_Item]]:
+    groups: dict[Group, list[_Item]] = defaultdict(list)
     for item in items:
-        groups[name_of(item.payment)].append(item)
-    return [NamedCost(name, _paid(mine)) for name, mine in groups.items()]
+        groups[by(item.payment)].append(item)
+    return groups
 
 
 def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[NamedCost, ...]:
     def order(part: NamedCost) -> tuple[float, int, str]:
         return -(part.paid.dollars + part.paid.computed_dollars), -part.paid.calls, part.name
 
-    return tuple(sorted(_parts(items, name_of), key=order))
+    found = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
+    return tuple(sorted(found, key=order))
 
 
 def _provider(payment: Payment) -> str:
     return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
 
 
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+def _day(payment: Payment) -> str:
+    return datetime.fromtimestamp(payment.started_at, UTC).strftime("%Y-%m-%d")
 
 
 def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:
@@ -219,9 +207,6 @@ def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:
 
 
 def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
-    groups: dict[tuple[str, str], list[_Item]] = defaultdict(list)
-    for item in compared:
-        groups[item.payment.model, _provider(item.payment)].append(item)
     found = [
         Disagreement(
             model,
@@ -231,7 +216,7 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
             fsum(item.listed or 0.0 for item in mine),
             sum(item.payment.cached_tokens or 0 for item in mine),
         )
-        for (model, provider), mine in groups.items()
+        for (model, provider), mine in _grouped(compared, lambda one: (one.model, _provider(one))).items()
     ]
     apart = [one for one in found if abs(one.difference) > ALIKE * one.listed]
     return tuple(sorted(apart, key=lambda one: (-abs(one.difference), one.model, one.provider)))

@@ -90,12 +90,12 @@ class LeftOut:
 
     empty: tuple[str, ...]  # dimensions that would be left with nothing
     marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
-    mean_change: float | None  # points, over subjects
-    largest_change: LargestChange | None  # the subject whose index changes most, up or down
-    kendall_tau: float | None  # tau-b with the full ranking
-    spearman: float | None  # rank correlation with it
-    most_ranks: int | None  # by which a subject moves at most
-    indices: tuple[float, ...] | None  # of every subject, in the order of the scores
+    mean_change: float | None = None  # points, over subjects
+    largest_change: LargestChange | None = None  # the subject whose index changes most, up or down
+    kendall_tau: float | None = None  # tau-b with the full ranking
+    spearman: float | None = None  # rank correlation with it
+    most_ranks: int | None = None  # by which a subject moves at most
+    indices: tuple[float, ...] | None = None  # of every subject, in the order of the scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,29 +232,38 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
     parts = []
     for dimension in protocol.dimensions:
         for name in dimension.marks if dimension.weight else ():
-            there = [
-                (place, one.shares[at])
+            there = {
+                place: one.shares[at]
                 for place, one in enumerate(given)
                 for at, worth in enumerate(one.worths)
                 if (worth.dimension, worth.mark) == (dimension.name, name)
-            ]
-            mark = protocol.mark(name)
-            columns = np.array([shares for _, shares in there], dtype=np.float64).T
-            scenarios = tuple(place for place, _ in there)
-            parts.append(MarkScores(dimension.name, dimension.weight, mark.high - mark.low, scenarios, columns))
+            }
+            mark, columns = protocol.mark(name), np.array(list(there.values()), dtype=np.float64).T
+            parts.append(MarkScores(dimension.name, dimension.weight, mark.high - mark.low, tuple(there), columns))
     return parts
 
 
 # ---------------------------------------------------------------- what is said of it
 
 
+def _carried(
+    item: Floats, total: Floats
+) -> tuple[float | None, Interval | None, float | None, Interval | None, float | None]:
+    """The correlation of *item* with the rest of *total*, and its share of the variance, each with its interval.
+
+    And last what part of the variance it explains by itself.
+    """
+    rest, of = items.item_rest(item, total), items.variance_share(item, total)
+    interval = None if rest is None else items.fisher_interval(rest, item.size)
+    return rest, interval, *((of.share, of.interval, of.explained) if of else (None, None, None))
+
+
 def _facts(
     scenario: Scenario, given: _Given, total: Floats, within: tuple[InDimension, ...], without: LeftOut
 ) -> ScenarioFacts:
-    item = given.had()
     mean = mean_of(given.scores.tolist()) if given.worths else None
-    at_ends = items.ends(given.by_transcript) if given.worths else None
-    rest, share = items.item_rest(item, total), items.variance_share(item, total)
+    ceiling, floor = items.ends(given.by_transcript if given.worths else [])
+    discrimination, interval, share, share_interval, _ = _carried(given.had(), total)
     return ScenarioFacts(
         id=scenario.id,
         title=scenario.title,
@@ -262,12 +271,12 @@ def _facts(
         points=given.configurations * given.points,
         transcripts=given.by_transcript.size,
         difficulty=None if mean is None else 100 * (1 - mean),
-        ceiling=at_ends.ceiling if at_ends else None,
-        floor=at_ends.floor if at_ends else None,
-        discrimination=rest,
-        discrimination_interval=None if rest is None else items.fisher_interval(rest, item.size),
-        share=share.share if share else None,
-        share_interval=share.interval if share else None,
+        ceiling=ceiling,
+        floor=floor,
+        discrimination=discrimination,
+        discrimination_interval=interval,
+        share=share,
+        share_interval=share_interval,
         within=within,
         without=without,
         verdicts=(),
@@ -277,26 +286,12 @@ def _facts(
 def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[InDimension, ...]:
     """*mine*, one of *given*, in each of its dimensions."""
     found = []
-    for dimension in protocol.dimensions:
-        points = [worth.points for worth in mine.worths if worth.dimension == dimension.name]
-        if not points:
-            continue
-        here = [one for one in given if any(worth.dimension == dimension.name for worth in one.worths)]
-        item = mine.had(dimension.name)
-        total = _added([one.had(dimension.name) for one in here])
-        rest, share = items.item_rest(item, total), items.variance_share(item, total)
-        found.append(
-            InDimension(
-                dimension=dimension.name,
-                scenarios=len(here),
-                points=mine.configurations * fsum(points),
-                item_rest=rest,
-                item_rest_interval=None if rest is None else items.fisher_interval(rest, item.size),
-                share=share.share if share else None,
-                share_interval=share.interval if share else None,
-                explained=share.explained if share else None,
-            )
-        )
+    for name in (dimension.name for dimension in protocol.dimensions):
+        here = [one for one in given if any(worth.dimension == name for worth in one.worths)]
+        if any(one is mine for one in here):
+            points = mine.configurations * fsum(worth.points for worth in mine.worths if worth.dimension == name)
+            carried = _carried(mine.had(name), _added([one.had(name) for one in here]))
+            found.append(InDimension(name, len(here), points, *carried))
     return tuple(found)
 
 
@@ -308,7 +303,7 @@ def _without(
     gone = [w.mark for w in given[place].worths if w.mark not in others and w.dimension not in empty]
     index = None if full is None else items.index_without(parts, place)
     if full is None or index is None:
-        return LeftOut(empty, tuple(gone), None, None, None, None, None, None)
+        return LeftOut(empty, tuple(gone))
     changes, before, after = index - full, items.places(full), items.places(index)
     most = int(np.argmax(np.abs(changes)))
     return LeftOut(

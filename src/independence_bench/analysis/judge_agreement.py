@@ -184,10 +184,15 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 if one.judge_hash in compared:
                     given[one.judge_hash][one.about] = one
             if given:
+                indices = {
+                    judge: {row.subject.hash: row.score.index for row in board.ranked if row.score.index is not None}
+                    for judge, label in compared.items()
+                    for board in mine
+                    if board.judge == label
+                }
                 there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
                 embedded = {one.about: one for one in here if one.judge_hash in tables}
-                indices = _indices(mine, compared)
                 material = _Material(there, specs, subjects, judged, given, embedded, indices, tries)
                 made.append(_validate(connection, mine[0], material))
     return made
@@ -204,22 +209,11 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
     return found
 
 
-def _indices(found: Sequence[Board], judges: Mapping[str, str]) -> Indices:
-    """Every index that one of *judges* gives on the boards *found*."""
-    by_label = {label: judge for judge, label in judges.items()}
-    indices: dict[str, dict[str, float]] = defaultdict(dict)
-    for board in found:
-        judge = by_label.get(board.judge or "")
-        for row in board.ranked if judge is not None else ():
-            if judge is not None and row.score.index is not None:
-                indices[judge][row.subject.hash] = row.score.index
-    return indices
-
-
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
     """*board*: one of those that the judges give."""
     flagged = _flagged(connection, material)
-    marks = _agreement_by_mark(board.protocol, material)
+    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: beside_others(judge, material.indices, judges) for judge in judges}
     models = {judge: material.specs.get(judge, {}).get("model") for judge in judges}
@@ -255,28 +249,15 @@ def _judge_row(
     if material.specs.get(judge, {}).get("kind") == "person":
         kind = "person"
     failed = sum(judgement.reason is not None for judgement in given.values())
-    lenient, interval = leniency(compared)
     tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in board.protocol.scenarios}
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
-    return JudgeRow(
-        label=label,
-        kind=kind,
-        judged=len(given) - failed,
-        failed=failed,
-        flagged=sum(one.judge == label for one in flagged),
-        leniency=lenient,
-        leniency_interval=interval,
-        run_cost=judging_cost(list(tries.values()), len(board.configurations), kind == "model"),
-    )
+    cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
+    to_read = sum(one.judge == label for one in flagged)
+    return JudgeRow(label, kind, len(given) - failed, failed, to_read, *leniency(compared), cost)
 
 
 # ---------------------------------------------------------------- marks
-
-
-def _agreement_by_mark(protocol: Protocol, material: _Material) -> tuple[MarkAgreement, ...]:
-    every = {mark.name: mark for scenario in protocol.scenarios for mark in scenario.marks}
-    return tuple(_agreement_on(mark, material) for mark in every.values())
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
@@ -310,36 +291,29 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
 
 def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
     both = [key for key in one if key in other]
-    if len(both) < FEWEST:
-        return None
-    return quadratic_kappa([one[key] for key in both], [other[key] for key in both])
+    return quadratic_kappa([one[key] for key in both], [other[key] for key in both]) if len(both) >= FEWEST else None
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
     found = []
-    for a, b in combinations(material.labels, 2):
-        one, other = material.indices.get(a, {}), material.indices.get(b, {})
+    for pair in combinations(material.labels, 2):
+        one, other = (material.indices.get(judge, {}) for judge in pair)
         both = [subject for subject in one if subject in other]
         indices = ([one[s] for s in both], [other[s] for s in both])
-        labels = (material.labels[a], material.labels[b])
-        kappas = [kappa for mark in marks for *pair, kappa in mark.kappas if tuple(pair) == labels]
+        valid = [{key for key, given in material.given[judge].items() if given.reason is None} for judge in pair]
+        labels = (material.labels[pair[0]], material.labels[pair[1]])
+        kappas = [kappa for mark in marks for *names, kappa in mark.kappas if tuple(names) == labels]
         found.append(
             PairAgreement(
-                one=labels[0],
-                other=labels[1],
+                *labels,
                 subjects=len(both),
                 rank_correlation=rank_correlation(*indices),
                 rank_interval=rank_correlation_interval(*indices),
-                conversations=sum(_valid(material, a, key) and _valid(material, b, key) for key in material.places),
+                conversations=len(set.intersection(*valid)),
                 kappa=mean_of([kappa for kappa in kappas if kappa is not None]),
             )
         )
     return tuple(found)
-
-
-def _valid(material: _Material, judge: str, key: Key) -> bool:
-    judgement = material.given[judge].get(key)
-    return judgement is not None and judgement.reason is None
 
 
 # ---------------------------------------------------------------- what to read
@@ -350,11 +324,9 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
     found = []
     for key, place in material.places.items():
         marks, spreads = [], []
+        given = [material.given[judge].get(key) for judge in material.labels]
         for mark in place.scenario.marks:
-            values = [
-                None if (one := of.get(key)) is None else one.marks.get(mark.name)
-                for of in (material.given[judge] for judge in material.labels)
-            ]
+            values = [None if one is None else one.marks.get(mark.name) for one in given]
             there = [value for value in values if value is not None]
             if len(there) > 1:
                 marks.append((mark.name, tuple(values)))
@@ -380,7 +352,6 @@ def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]
 
 def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:
     """A verdict that contradicts itself before one that only the embedded judge doubts; the furthest first."""
-    place = flagged.place
-    own = any(flag.kind == "reasoning" for flag in flagged.flags)
-    furthest = max(flag.distance for flag in flagged.flags)
+    place, flags = flagged.place, flagged.flags
+    furthest, own = max(flag.distance for flag in flags), any(flag.kind == "reasoning" for flag in flags)
     return (not own, -furthest, place.subject, place.scenario.id, place.run, flagged.judge)

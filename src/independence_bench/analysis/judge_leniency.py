@@ -72,9 +72,8 @@ def subject_rows(indices: Indices, judges: Sequence[str], labels: Mapping[str, s
     for subject in {subject: None for of in indices.values() for subject in of}:
         given = {judge: indices.get(judge, {}).get(subject) for judge in judges}
         there = [index for judge in panel if (index := given[judge]) is not None]
-        whole = len(there) == len(panel) > 1
-        spread = max(there) - min(there) if whole else None
-        rows.append(SubjectRow(labels[subject], tuple(given.values()), mean_of(there) if whole else None, spread))
+        both = (mean_of(there), max(there) - min(there)) if len(there) == len(panel) > 1 else (None, None)
+        rows.append(SubjectRow(labels[subject], tuple(given.values()), *both))
     return tuple(sorted(rows, key=lambda row: (-(row.mean if row.mean is not None else -1.0), row.label)))
 
 
@@ -103,13 +102,12 @@ def self_preferences(
     family = family_of(model)
     itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
     kin = [s for s in compared if s not in itself and family is not None and family_of(subjects[s].model) == family]
-    apart = {subject: own - others for subject, (own, others) in compared.items()}
-    rest = [difference for subject, difference in apart.items() if subject not in itself and subject not in kin]
+    rest = [own - others for subject, (own, others) in compared.items() if subject not in {*itself, *kin}]
     chosen: Literal["itself", "its family"]
     for chosen, mine in (("itself", itself), ("its family", kin)):
         own, others = mean_of([compared[s][0] for s in mine]), mean_of([compared[s][1] for s in mine])
         if own is not None and others is not None:
-            interval = lone_interval([apart[s] for s in mine], rest)
+            interval = lone_interval([compared[s][0] - compared[s][1] for s in mine], rest)
             yield SelfPreference(label, chosen, family, len(mine), own, others, mean_of(rest), len(rest), interval)
 
 

@@ -21,11 +21,7 @@ class LabellingQueue:
 
 
 def labelling_queue(
-    store: Store,
-    protocol: Protocol,
-    configurations: Sequence[Configuration],
-    person: Person,
-    sample: int | None = None,
+    store: Store, protocol: Protocol, configurations: Sequence[Configuration], person: Person, sample: int | None = None
 ) -> LabellingQueue:
     """The complete transcripts of *protocol* that count in *configurations*, each text once.
 

@@ -187,30 +187,22 @@ def boards(
         by_judge[judgement.judge_hash][judgement.about] = judgement
     jurors: dict[str, Mapping[Key, Judgement]] = {}
     if jury:
-        chosen = find_jury(labels, jury)
-        jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in chosen}
+        jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in find_jury(labels, jury)}
         by_table = any(is_table_judge(label) for label in jurors)
         judges = [_Judge(jury_label(list(jurors)), jury_judgements(list(jurors.values())), by_table)]
     else:
+        people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
         judges = [
-            _Judge(
-                label := labels[hash_],
-                given,
-                is_table_judge(label),
-                specs.get(hash_, {}).get("kind") == "person",
-                since.get(hash_, 0.0),
-            )
+            _Judge(labels[hash_], given, is_table_judge(labels[hash_]), hash_ in people, since.get(hash_, 0.0))
             for hash_, given in by_judge.items()
         ]
     made = []
     for results in every:
         found = []
         names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
-        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [NOBODY]:
-            rows = []
-            for hash_, label in names.items():
-                row = _row(results, subjects[hash_], label, one.given, failed, rules)
-                rows.append(_excluded(row, decided.get(hash_), rules))
+        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, {})]:
+            rows = [_row(results, subjects[hash_], name, one.given, failed, rules) for hash_, name in names.items()]
+            rows = [_excluded(row, decided.get(row.subject.hash), rules) for row in rows]
             found.append((one, *_in_order(rows)))
         found.sort(key=lambda board: board[0].order(len(board[1])))
         ordered = () if jury else tuple(one.label for one, *_ in found if one.label is not None)
@@ -241,17 +233,13 @@ class _Judge:
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-NOBODY = _Judge(None, {})
-
-
 def _in_order(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """(the ranked, the best first, equal indices sharing a rank; the incomplete)."""
     ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
     indices = [row.score.index for row in ordered if row.score.index is not None]
     ranks = {index: 1 + sum(other > index for other in indices) for index in indices}
-    ranked = [replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None]
-    incomplete = sorted((row for row in rows if row.score.index is None), key=lambda row: row.label)
-    return tuple(ranked), tuple(incomplete)
+    ranked = tuple(replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None)
+    return ranked, tuple(row for row in ordered if row.score.index is None)
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:

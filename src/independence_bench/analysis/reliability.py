@@ -29,8 +29,8 @@ from independence_bench.analysis.statistics.variance_components import (
     variance_components,
 )
 from independence_bench.judging.panel import find_jury
-from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
-from independence_bench.protocol.scoring import Marks, Slot, mean_of, sum_of
+from independence_bench.protocol.definition import Configuration, Mark, Protocol
+from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 
@@ -106,10 +106,15 @@ class _Study:
 
     protocol: Protocol
     configurations: tuple[Configuration, ...]
+    worths: Mapping[str, Sequence[MarkWeight]]  # by scenario: what its marks are worth in the index
     rows: Sequence[Sequence[Row]]  # of each subject, one by each judge
     judges: int
     runs: int
     designs: tuple[tuple[int, int], ...]
+
+    def points(self, scenario: str) -> float:
+        """How many of the index's 100 points can be had in it."""
+        return len(self.configurations) * fsum(worth.points for worth in self.worths[scenario])
 
 
 def measure_reliability(
@@ -120,16 +125,22 @@ def measure_reliability(
     *prices*: what one run of an experiment's scenarios takes, by its name.
     """
     protocol, configurations = boards[0].protocol, boards[0].configurations
-    rows = _ranked_by_all(boards)
+    worths = mark_weights(protocol, configurations)
+    rows = _ranked_by_all(boards, worths)
     runs = [len(of_subject[0].runs) for of_subject in rows] or [protocol.runs]
     usual = median_low(runs)
-    designs = tuple((times, number) for times in TIMES for number in _runs_beside(usual))
-    study = _Study(protocol, configurations, rows, len(boards), usual, designs)
-    points = _points(study)
-    experiments = [e for e in protocol.experiments if any(points[s.id] for s in _scenarios(protocol, e.name))]
+    # beside the usual number of runs: fewer and more
+    looked_at = (1, 2, 5) if usual == 1 else (max(1, usual // 2), usual, 2 * usual)
+    designs = tuple((times, number) for times in TIMES for number in looked_at)
+    study = _Study(protocol, configurations, worths, rows, len(boards), usual, designs)
+    counting = {scenario.experiment for scenario in protocol.scenarios if worths[scenario.id]}
+    experiments = [experiment for experiment in protocol.experiments if experiment.name in counting]
     names = [experiment.name for experiment in experiments]
-    index, sources = _of_points("Index", names, points, study)
+    index, sources = _of_points("Index", names, study)
     known = [prices[name] for name in names]
+    indices = [of_subject[0].score.index or 0.0 for of_subject in rows]
+    marks = {mark.name: mark for scenario in protocol.scenarios for mark in scenario.marks}
+    weighed = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
     return Reliability(
         protocol=protocol,
         protocol_name=boards[0].protocol_name,
@@ -138,63 +149,27 @@ def measure_reliability(
         subjects=len(rows),
         runs=(min(runs), usual, max(runs)),
         designs=designs,
-        marks=tuple(_of_mark(mark, study) for mark in _every_mark(protocol)),
-        experiments=tuple(_of_points(one.title, [one.name], points, study)[0] for one in experiments),
+        marks=tuple(_of_mark(mark, study) for mark in sorted(marks.values(), key=lambda one: one.name not in weighed)),
+        experiments=tuple(_of_points(one.title, [one.name], study)[0] for one in experiments),
         index=index,
-        spread=_spread([of_subject[0].score.index or 0.0 for of_subject in rows]),
+        spread=float(np.std(indices, ddof=1)) if len(indices) > 1 else None,
         target=target,
         played=d_study.option(sources, known, [1] * len(names), usual, len(boards)) if sources else None,
         options=tuple(d_study.cheapest(sources, known, target)) if sources else (),
     )
 
 
-def _ranked_by_all(boards: Sequence[Board]) -> list[list[Row]]:
+def _ranked_by_all(boards: Sequence[Board], worths: Mapping[str, Sequence[MarkWeight]]) -> list[list[Row]]:
     """Without those that only the published rules rank: who lacks a mark that counts has taken another test."""
+    counted = [(scenario, worth.mark) for scenario, of in worths.items() for worth in of]
     by_subject: dict[str, list[Row]] = defaultdict(list)
     for board in boards:
-        worths = mark_weights(board.protocol, board.configurations)
+        places = [((one, scenario), mark) for one in board.configurations for scenario, mark in counted]
         for row in board.ranked:
-            if all(_is_whole(row.marks.get(run, {}), worths, board.configurations) for run in row.runs):
+            runs = [row.marks.get(run, {}) for run in row.runs]
+            if all(mark in marks.get(slot, {}) for marks in runs for slot, mark in places):
                 by_subject[row.subject.hash].append(row)
     return [rows for rows in by_subject.values() if len(rows) == len(boards)]
-
-
-def _is_whole(
-    marks: Mapping[Slot, Marks], worths: Mapping[str, Sequence[MarkWeight]], configurations: Sequence[Configuration]
-) -> bool:
-    """Whether a run has every mark that counts."""
-    return all(
-        worth.mark in marks.get((configuration, scenario), {})
-        for configuration in configurations
-        for scenario, of in worths.items()
-        for worth in of
-    )
-
-
-def _runs_beside(usual: int) -> tuple[int, ...]:
-    """Three numbers of runs to be looked at: the usual one, fewer and more."""
-    return (1, 2, 5) if usual == 1 else (max(1, usual // 2), usual, 2 * usual)
-
-
-def _scenarios(protocol: Protocol, experiment: str) -> list[Scenario]:
-    return [scenario for scenario in protocol.scenarios if scenario.experiment == experiment]
-
-
-def _every_mark(protocol: Protocol) -> list[Mark]:
-    """Each once; those that count in the index first."""
-    every = {mark.name: mark for scenario in protocol.scenarios for mark in scenario.marks}
-    counted = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
-    return sorted(every.values(), key=lambda mark: mark.name not in counted)
-
-
-def _points(study: _Study) -> dict[str, float]:
-    """Scenario -> how many of the index's 100 points can be had in it."""
-    worths = mark_weights(study.protocol, study.configurations)
-    return {name: len(study.configurations) * fsum(worth.points for worth in of) for name, of in worths.items()}
-
-
-def _spread(indices: Sequence[float]) -> float | None:
-    return float(np.std(indices, ddof=1)) if len(indices) > 1 else None
 
 
 # ---------------------------------------------------------------- one mark, one sum of points
@@ -207,59 +182,44 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
     components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
-    sources, *left_out = (d_study.sources_of(one) for one in (components.estimates, *components.left_out))
+    sources = [d_study.sources_of(one) for one in (components.estimates, *components.left_out)]
     counts = dimension is not None and dimension.weight > 0
-    title = mark.name.replace("_", " ")
-    return _row(title, None, counts, len(given_by), components, [len(given_by)], sources, left_out, study)
+    title, reliable = mark.name.replace("_", " "), _reliable([len(given_by)], sources, study)
+    return ReliabilityRow(title, None, counts, len(given_by), components, *reliable)
 
 
-def _of_points(
-    title: str, experiments: Sequence[str], points: Mapping[str, float], study: _Study
-) -> tuple[ReliabilityRow, d_study.Sources | None]:
+def _of_points(title: str, experiments: Sequence[str], study: _Study) -> tuple[ReliabilityRow, d_study.Sources | None]:
     """The points of some experiments together, each of them a stratum."""
-    weights = mark_weights(study.protocol, study.configurations)
     strata = {
         scenario.id: number
         for number, name in enumerate(experiments)
-        for scenario in _scenarios(study.protocol, name)
-        if points[scenario.id]
+        for scenario in study.protocol.scenarios
+        if scenario.experiment == name and study.worths[scenario.id]
     }
-    to_be_had = [points[name] for name in strata]
-    shares = _shares({name: weights[name] for name in strata}, study)
+    to_be_had = [study.points(name) for name in strata]
+    shares = _shares({name: study.worths[name] for name in strata}, study)
     whole = composite_components(shares, to_be_had, list(strata.values()))
     components = Components(whole.estimates, tuple(one.estimates for one in whole.left_out))
-    sources, *left_out = (d_study.sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out))
-    scenarios = [1] * len(experiments)
-    row = _row(title, fsum(to_be_had), True, len(strata), components, scenarios, sources, left_out, study)
-    return row, sources
+    sources = [d_study.sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out)]
+    reliable = _reliable([1] * len(experiments), sources, study)
+    return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *reliable), sources[0]
 
 
-def _row(
-    title: str,
-    points: float | None,
-    counts: bool,
-    number: int,
-    components: Components,
-    scenarios: Sequence[int],
-    sources: d_study.Sources | None,
-    left_out: Sequence[d_study.Sources | None],
-    study: _Study,
-) -> ReliabilityRow:
-    """*scenarios*: of each stratum, as often as in *sources*; *left_out*: sources without each subject."""
+def _reliable(
+    scenarios: Sequence[int], sources: Sequence[d_study.Sources | None], study: _Study
+) -> tuple[d_study.Coefficients | None, float | None, tuple[float | None, ...]]:
+    """(as it was played, the standard error of its E rho^2, E rho^2 of every design).
+
+    *scenarios*: of each stratum, as often as in *sources*, which are those of all subjects, then without each of them.
+    """
 
     def relative(one: d_study.Sources | None, times: int, runs: int) -> float | None:
         return d_study.coefficients(one, [times * n for n in scenarios], runs, study.judges).relative if one else None
 
-    return ReliabilityRow(
-        title=title,
-        points=points,
-        counts=counts,
-        scenarios=number,
-        components=components,
-        played=d_study.coefficients(sources, scenarios, study.runs, study.judges) if sources else None,
-        error=jackknife([relative(one, 1, study.runs) for one in left_out]),
-        more=tuple(relative(sources, times, runs) for times, runs in study.designs),
-    )
+    whole, *left_out = sources
+    played = d_study.coefficients(whole, scenarios, study.runs, study.judges) if whole else None
+    error = jackknife([relative(one, 1, study.runs) for one in left_out])
+    return played, error, tuple(relative(whole, times, runs) for times, runs in study.designs)
 
 
 def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats:
@@ -272,18 +232,12 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
     for p, rows in enumerate(study.rows):
         for h, row in enumerate(rows):
             for r, run in enumerate(sorted(row.runs)):
-                marks = row.marks.get(run, {})
                 for i, (scenario, of) in enumerate(worths.items()):
-                    shares[p, i, r, h] = _mean_share(of, [(one, scenario) for one in study.configurations], marks)
+                    slots = [row.marks.get(run, {}).get((one, scenario), {}) for one in study.configurations]
+                    if all(worth.mark in marks for worth in of for marks in slots):
+                        had = fsum(worth.points * worth.share(marks[worth.mark]) for worth in of for marks in slots)
+                        shares[p, i, r, h] = had / (len(slots) * fsum(worth.points for worth in of))
     return shares
-
-
-def _mean_share(worths: Sequence[MarkWeight], slots: Sequence[Slot], marks: Mapping[Slot, Marks]) -> float:
-    given = [marks.get(slot, {}) for slot in slots]
-    if not all(worth.mark in of_slot for worth in worths for of_slot in given):
-        return float("nan")
-    had = fsum(worth.points * worth.share(of_slot[worth.mark]) for worth in worths for of_slot in given)
-    return had / (len(slots) * fsum(worth.points for worth in worths))
 
 
 # ---------------------------------------------------------------- prices
@@ -301,7 +255,7 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_
     judged, asked = _judgement_dollars(connection, results, boards)
     prices = {}
     for experiment in protocol.experiments:
-        mine = _scenarios(protocol, experiment.name)
+        mine = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment.name]
         names = {scenario.id for scenario in mine}
         played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
         of_one = sum_of([judged.get(scenario.id) for scenario in mine])

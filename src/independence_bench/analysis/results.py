@@ -17,7 +17,7 @@ ranks: what a subject said counts whether or not it is ranked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,7 +57,12 @@ class Results:
     @cached_property
     def conversations(self) -> tuple[CountedConversation, ...]:
         """Every place of a run that is filled, in the order of the transcripts."""
-        return tuple(self._placed())
+        scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
+        return tuple(
+            CountedConversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
+            for row in self.transcripts
+            for configuration, name in self.slots[row.script_hash]
+        )
 
     @cached_property
     def keys(self) -> frozenset[Key]:
@@ -77,12 +82,6 @@ class Results:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
         return {subject: tuple(sorted({row.run for row in rows})) for subject, rows in self.by_subject.items()}
 
-    def _placed(self) -> Iterator[CountedConversation]:
-        scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
-        for row in self.transcripts:
-            for configuration, name in self.slots[row.script_hash]:
-                yield CountedConversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
-
 
 def results_of(
     connection: Connection,
@@ -101,12 +100,11 @@ def results_of(
     slots = [_slots(protocol, group) for group in chosen]
     stored = results.transcript_rows(connection, {script for of in slots for script in of}, subject)
     begun = registry.begun_runs(connection, protocol.name, subject)
-    return [
-        Results(
-            protocol, group, of, rubrics, _counted([row for row in stored if row.script_hash in of], of, group, begun)
-        )
-        for group, of in zip(chosen, slots, strict=True)
-    ]
+    found = []
+    for group, of in zip(chosen, slots, strict=True):
+        here = [row for row in stored if row.script_hash in of]
+        found.append(Results(protocol, group, of, rubrics, _counted(here, of, group, begun)))
+    return found
 
 
 def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
@@ -135,7 +133,7 @@ def _counted(
     played: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in stored:
         played[row.subject_hash][row.run].add(row.script_hash)
-    places = {(one.system, one.delivery) for one in group}
+    places = [(one.system, one.delivery) for one in group]
     here: dict[str, set[int]] = defaultdict(set)
     for subject, run, *place in begun:
         if tuple(place) in places:

@@ -32,14 +32,6 @@ SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another 
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """Shares of scores, [0, 1]."""
-
-    ceiling: float  # at the upper end of the scale
-    floor: float  # at the lower end
-
-
-@dataclass(frozen=True, slots=True)
 class Share:
     """What an item carries of the differences between subjects; all of a total's shares add up to 1."""
 
@@ -59,12 +51,10 @@ class MarkScores:
     scores: Floats  # subjects x items, in [0, 1]
 
 
-def ends(scores: Sequence[float] | Floats) -> Ends | None:
-    """The shares of *scores*, all in [0, 1], that are 1 and 0. None without any."""
+def ends(scores: Sequence[float] | Floats) -> tuple[float, float] | tuple[None, None]:
+    """(ceiling, floor): the shares of *scores*, all in [0, 1], that are 1 and 0. None without any."""
     given = np.asarray(scores, dtype=np.float64)
-    if given.size == 0:
-        return None
-    return Ends(float(np.mean(given >= 1 - SAME)), float(np.mean(given <= SAME)))
+    return (float(np.mean(given >= 1 - SAME)), float(np.mean(given <= SAME))) if given.size else (None, None)
 
 
 def item_rest(item: Floats, total: Floats) -> float | None:
