@@ -7,14 +7,14 @@ from math import atanh, hypot, sqrt, tanh
 import numpy as np
 import pytest
 
-from independence_bench.analysis.statistics.agreement import krippendorff_alpha
-from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.statistics.jackknife import (
+from independence_bench.analysis.statistics.agreement import (
     alpha_interval,
     alphas_without,
     jackknife_interval,
+    krippendorff_alpha,
     rank_correlation_interval,
 )
+from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.paired import effect_interval, linear_limits, lone_interval
 
 Marks = list[list[float | None]]

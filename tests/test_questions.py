@@ -33,7 +33,7 @@ def test_a_dispersion_that_both_sides_share_has_its_degrees_once() -> None:
 def test_the_taste_of_the_same_judges_has_its_degrees_once() -> None:
     """Nothing else varies: 0.0001 on each side from one estimate with 3 degrees, 3.1824 x sqrt(0.0002)."""
     still = np.array([0.0])
-    side = Scores(np.array([0.5]), still, np.array([9.0]), np.array([1e-4]), np.array([3.0]))
+    side = Scores(np.array([0.5]), still, np.array([9.0]), np.array([1e-4]), np.array([3.0]), np.zeros(1))
 
     assert float(differences(side, side)[1][0]) == pytest.approx(3.18245 * np.sqrt(2e-4), abs=1e-6)
 

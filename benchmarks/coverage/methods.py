@@ -70,11 +70,8 @@ def _cut(measured: Measured, part: slice) -> Measured:
 
 def stacked(scores: Sequence[Scores]) -> Scores:
     """The scores of several boards as one array, [boards, subjects]."""
-    mean, dispersion, degrees, added, added_degrees = (
-        np.array(arrays) for arrays in zip(*(one.arrays() for one in scores), strict=True)
-    )
-    trials = np.array([np.zeros_like(one.mean) if one.trials is None else one.trials for one in scores])
-    return Scores(mean, dispersion, degrees, added, added_degrees, scores[0].shared, trials, scores[0].exact)
+    arrays = map(np.array, zip(*(one.arrays() for one in scores), strict=True))
+    return Scores(*arrays, shared=scores[0].shared, exact=scores[0].exact)
 
 
 def ours(boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] = ()) -> Limits | None:

@@ -28,13 +28,14 @@ from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.spending import RunCost, judging_cost, judging_tries
 from independence_bench.analysis.statistics.agreement import (
+    alpha_interval,
     icc_2k,
     krippendorff_alpha,
     quadratic_kappa,
     rank_correlation,
+    rank_correlation_interval,
 )
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.statistics.jackknife import alpha_interval, rank_correlation_interval
 from independence_bench.judging.panel import find_judge
 from independence_bench.judging.review_flags import Flag, flags_of
 from independence_bench.models.local import is_table_judge

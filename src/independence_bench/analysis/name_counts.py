@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,24 +29,17 @@ class NameCount:
 
 def count_names(named: Sequence[Named]) -> list[NameCount]:
     """Every name, the one that most subjects chose first. Case and spaces around make no other name."""
-    spellings: dict[str, Counter[str]] = {}
-    subjects: dict[str, set[str]] = {}
-    scenarios: dict[str, Counter[str]] = {}
+    groups: dict[str, list[Named]] = defaultdict(list)
     for one in named:
-        name = one.name.strip()
-        if name:
-            spellings.setdefault(name.casefold(), Counter())[name] += 1
-            subjects.setdefault(name.casefold(), set()).add(one.subject)
-            scenarios.setdefault(name.casefold(), Counter())[one.scenario] += 1
-    counts = [
-        NameCount(
-            min(written, key=lambda s: (-written[s], s)),
-            written.total(),
-            tuple(sorted(subjects[name])),
-            tuple(sorted(scenarios[name].items())),
-        )
-        for name, written in spellings.items()
-    ]
+        if one.name.strip():
+            groups[one.name.strip().casefold()].append(one)
+    counts = []
+    for mine in groups.values():
+        written = Counter(one.name.strip() for one in mine)
+        most_often = min(written, key=lambda spelling: (-written[spelling], spelling))
+        scenarios = sorted(Counter(one.scenario for one in mine).items())
+        subjects = sorted({one.subject for one in mine})
+        counts.append(NameCount(most_often, len(mine), tuple(subjects), tuple(scenarios)))
     return sorted(counts, key=lambda count: (-len(count.subjects), -count.times, count.name))
 
 

@@ -34,14 +34,11 @@ def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleD
     for board in other:
         for row in board.rows:
             mine = ours[board.configurations, board.judge, row.subject.hash]
-            if _shown(mine) != _shown(row):
+            shown = [None if one.score.index is None else round(one.score.index, AS_SHOWN) for one in (mine, row)]
+            if shown[0] != shown[1]:
                 why = tuple(_reasons(mine, row, board.rules))
                 found.append(RuleDifference(row.label, row.score.index, mine.score.index, why))
     return found
-
-
-def _shown(row: Row) -> float | None:
-    return None if row.score.index is None else round(row.score.index, AS_SHOWN)
 
 
 def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ an answer came whose price nobody told; what was bought from nobody (the embedde
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Literal
@@ -54,11 +54,13 @@ def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost
     for subject, mine in played.items():
         said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
+        every = [one for key in said for one in replies.get(key, ())]
+        served = Counter(one.provider for one in every if one.provider and one.outcome in CAME)
         judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
         found[subject] = SubjectCost(
             dollars_of([replies.get(key, ()) for key in said]),
             None if board.judge is None else judging,
-            _served(replies.get(key, ()) for key in said),
+            tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
     return found
 
@@ -84,25 +86,17 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
     """
     if not bought:
         return RunCost(dollars=0.0)
-    return RunCost(*(_in_all(by_scenario, configurations, amount) for amount in (_dollars, _seconds)))
-
-
-def _in_all(
-    by_scenario: Sequence[Sequence[Sequence[Try]]], times: int, amount: Callable[[Sequence[Try]], float | None]
-) -> float | None:
-    means = [mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario]
-    total = sum_of(means)
-    return None if total is None or not means else times * total
+    totals = []
+    for amount in (lambda tries: dollars_of([tries]), _seconds):
+        total = sum_of([mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario])
+        totals.append(None if total is None or not by_scenario else configurations * total)
+    return RunCost(*totals)
 
 
 def answer_dollars(connection: Connection, kind: Literal["reply", "judgement"]) -> dict[str, float]:
     """Key of a call -> dollars of all its attempts; without those of which `dollars_of` knows none."""
     known = {key: dollars_of([tries]) for key, tries in _by_key(usage.tries(connection, kind)).items()}
     return {key: dollars for key, dollars in known.items() if dollars is not None}
-
-
-def _dollars(tries: Sequence[Try]) -> float | None:
-    return dollars_of([tries])
 
 
 def _seconds(tries: Sequence[Try]) -> float | None:
@@ -141,8 +135,3 @@ def _by_key(tries: Iterable[Try]) -> Mapping[str, Sequence[Try]]:
     for one in tries:
         found[one.key].append(one)
     return found
-
-
-def _served(answers: Iterable[Sequence[Try]]) -> tuple[tuple[str, int], ...]:
-    served = Counter(one.provider for tries in answers for one in tries if one.provider and one.outcome in CAME)
-    return tuple(sorted(served.items(), key=lambda item: (-item[1], item[0])))

@@ -14,8 +14,9 @@ import numpy as np
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.statistics.dispersion import Measured
+from independence_bench.analysis.statistics.planning import runs_needed
 from independence_bench.analysis.statistics.ranking import Bools, pairs_of
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width, runs_needed
+from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.player import Engine

@@ -8,7 +8,7 @@ from typing import Any
 
 from independence_bench.analysis.judge_agreement import JudgedConversation, Validation
 from independence_bench.analysis.judge_leniency import SubjectRow
-from independence_bench.analysis.statistics.jackknife import FEWEST_MARKED, FEWEST_RANKED
+from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.format import (

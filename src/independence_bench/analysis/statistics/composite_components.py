@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan, nan
 
 import numpy as np
 import numpy.typing as npt
@@ -82,14 +83,13 @@ def _composite(cells: _PointCells, points: Floats, members: Sequence[npt.NDArray
         nothing = {name: None for name in names if name in OF_SCENARIOS}
         return Composite(dict.fromkeys(names), tuple(nothing for _ in members))
     tables = _tables(cells)
-    within = tuple(_within(tables, points, own, names) for own in members)
-    estimates = {}
-    for name in names:
-        if name in OF_SCENARIOS:
-            estimates[name] = _added([of[name] for of in within])
-        else:
-            estimates[name] = _known(_between(tables[name], points, members))
-    return Composite(estimates, within)
+    within = [_within(tables, points, own, names) for own in members]
+    estimates = {
+        name: sum(of[name] for of in within) if name in OF_SCENARIOS else _between(tables[name], points, members)
+        for name in names
+    }
+    known, *by_stratum = ({name: None if isnan(n) else n for name, n in of.items()} for of in (estimates, *within))
+    return Composite(known, tuple(by_stratum))
 
 
 def _cells(shares: Floats) -> _PointCells:
@@ -180,14 +180,14 @@ def _common(table: Floats, points: Floats, own: npt.NDArray[np.intp]) -> float:
     np.fill_diagonal(weights, 0.0)
     pairs = float(weights.sum())
     if not pairs:
-        return float("nan")
+        return nan
     return float(np.sum(weights * np.where(weights > 0, table[np.ix_(own, own)], 0.0))) / pairs
 
 
 def _within(
     tables: Mapping[str, Floats], points: Floats, own: npt.NDArray[np.intp], names: Sequence[str]
-) -> dict[str, float | None]:
-    """The components with scenarios in them, of one stratum."""
+) -> dict[str, float]:
+    """The components with scenarios in them, of one stratum; nan: unknown."""
     squares = points[own] ** 2
     found: dict[str, float] = {}
     for whole, part in (("p", "pi"), ("h", "ih"), ("ph", "pih")):
@@ -197,23 +197,9 @@ def _within(
     for name in ("r:pi", "residual"):
         if name in names:
             found[name] = float(squares @ np.diag(tables[name])[own])
-    found["i"] = float(squares.sum()) * _difficulty(tables["i"][np.ix_(own, own)])
-    return {name: _known(found[name]) for name in OF_SCENARIOS if name in found}
-
-
-def _difficulty(products: Floats) -> float:
-    """The variance of the scenarios' means: half the squared difference of any two; nan for one alone."""
-    scenarios = len(products)
-    if scenarios < 2:
-        return float("nan")
-    own = float(np.trace(products))
-    return own / scenarios - (float(products.sum()) - own) / (scenarios * (scenarios - 1))
-
-
-def _added(parts: Sequence[float | None]) -> float | None:
-    there = [part for part in parts if part is not None]
-    return sum(there) if len(there) == len(parts) else None
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
+    # the variance of the scenarios' means: half the squared difference of any two
+    products, scenarios = tables["i"][np.ix_(own, own)], len(own)
+    trace = float(np.trace(products))
+    others = (float(products.sum()) - trace) / (scenarios * (scenarios - 1)) if scenarios > 1 else nan
+    found["i"] = float(squares.sum()) * (trace / scenarios - others)
+    return {name: found[name] for name in OF_SCENARIOS if name in found}

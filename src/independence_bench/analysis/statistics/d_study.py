@@ -11,6 +11,7 @@ u, the universe-score variance, is what subjects differ by whatever they are ask
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -132,20 +133,17 @@ def cheapest(sources: Sources, prices: Sequence[StratumPrice], target: float) ->
     strata = len(sources.within)
     apart = product(MULTIPLES, repeat=strata) if strata <= MOST_APART else ((n,) * strata for n in MULTIPLES)
     multiples = np.array(list(apart), dtype=np.float64)
+    judges = JUDGES if "h" in sources.between else JUDGES[:1]
     found: list[Option] = []
     for runs in RUNS:
-        tests = [_cheapest(sources, prices, target, multiples, runs, judges) for judges in _judges(sources)]
+        tests = [_cheapest(sources, prices, target, multiples, runs, number) for number in judges]
         found += sorted((test for test in tests if test is not None), key=_cost)[:1]
-    return [one for one in sorted(found, key=_cost) if not any(_is_more(one, than) for than in found)]
-
-
-def _is_more(one: Option, than: Option) -> bool:
-    sizes = [(*test.multiples, test.runs, test.judges) for test in (one, than)]
-    return one is not than and all(more >= less for more, less in zip(*sizes, strict=True))
-
-
-def _judges(sources: Sources) -> tuple[int, ...]:
-    return JUDGES if "h" in sources.between else JUDGES[:1]
+    sizes = [(*one.multiples, one.runs, one.judges) for one in found]
+    return [
+        one
+        for own, one in sorted(zip(sizes, found, strict=True), key=lambda sized: _cost(sized[1]))
+        if not any(own is not than and all(map(operator.ge, own, than)) for than in sizes)
+    ]
 
 
 def _cheapest(
@@ -159,8 +157,8 @@ def _cheapest(
     if not len(enough):
         return None
     calls = enough @ np.array([price.replies + judges * price.judgements for price in prices])
-    dollars = enough @ np.array([_dollars(price, judges) or 0.0 for price in prices])
-    known = all(_dollars(price, judges) is not None for price in prices)
+    each = [_dollars(price, judges) for price in prices]
+    dollars, known = enough @ np.array([one or 0.0 for one in each]), None not in each
     order = np.lexsort((enough.sum(axis=1), calls.round(9), dollars.round(12) if known else calls.round(9)))
     return option(sources, prices, [round(multiple) for multiple in enough[order[0]]], runs, judges)
 

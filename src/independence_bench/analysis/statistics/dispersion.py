@@ -57,19 +57,11 @@ class Design:
         if self.weights.shape[1:] != self.scenario.shape:
             raise ValueError("every transcript needs a weight for each dimension and a scenario")
 
-    def by_scenario(self) -> Floats:
-        """[dimensions, scenarios]: the weight of each scenario."""
-        return self._gather(self.weights)
-
-    def _gather(self, weighted: Floats) -> Floats:
-        """*weighted* [..., transcripts], added up by scenario: [..., scenarios]."""
-        gathered: Floats = weighted @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
+    def by_scenario(self, weighted: Floats | None = None) -> Floats:
+        """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by scenario."""
+        of_each = self.weights if weighted is None else weighted
+        gathered: Floats = of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
         return gathered
-
-    def scenario_shares(self, shares: Floats) -> Floats:
-        """[..., dimensions, scenarios]: *shares* [..., dimensions, transcripts], averaged by weight; 0 without one."""
-        weights = self.by_scenario()
-        return self._gather(self.weights * shares) / np.where(weights > 0, weights, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,8 +112,9 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
-    influence = _influence(design, means)
-    binary = _two_valued(design, shares)
+    influence, whole = _influence(design, means), weights.sum(axis=0)
+    # whether every conversation gave all of its points or none, in all runs of all subjects
+    binary = not any(np.any((one > EXACT) & (one < whole - EXACT)) for one in said)
     return Measured(
         mean=mean,
         runs=runs,
@@ -131,19 +124,9 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         influence=influence,
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
         single=np.count_nonzero(parts) == 1,
-        believed_again=(BELIEVED_OF_BINARY if binary else BELIEVED_AGAIN) * float(np.square(weights.sum(axis=0)).sum()),
+        believed_again=(BELIEVED_OF_BINARY if binary else BELIEVED_AGAIN) * float(parts.sum()),
         believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
     )
-
-
-def _two_valued(design: Design, shares: Sequence[Floats]) -> bool:
-    """Whether every conversation gave all of its points or none, in all runs of all subjects."""
-    whole = design.weights.sum(axis=0)
-    for one in shares:
-        said = np.einsum("dk,rdk->rk", design.weights, one)
-        if np.any((said > EXACT) & (said < whole - EXACT)):
-            return False
-    return True
 
 
 def _variances(said: Floats) -> Floats:
@@ -162,7 +145,7 @@ def _influence(design: Design, shares: Floats) -> Floats:
     weights = design.by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
     relative = weights / np.where(of_dimension > 0, of_dimension, 1.0)
-    by_scenario = design.scenario_shares(shares)
+    by_scenario = design.by_scenario(design.weights * shares) / np.where(weights > 0, weights, 1.0)
     away = by_scenario - (relative * by_scenario).sum(axis=-1, keepdims=True)
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
@@ -183,16 +166,8 @@ def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variatio
     return Variations(np.square(influence).sum(axis=1), mean * (1 - mean), every, np.full(len(mean), True), every)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moderated:
-    """Dispersions drawn together."""
-
-    dispersion: Floats  # [subjects]
-    weight: float  # degrees of freedom that the pool counts for
-
-
-def moderated(own: Variations, pool: Variations, believed: float, most: float) -> Moderated:
-    """The dispersion of each of *own*, drawn towards that of the whole *pool*.
+def moderated(own: Variations, pool: Variations, believed: float, most: float) -> tuple[Floats, float]:
+    """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the pool counts for.
 
     The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
     counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
@@ -204,7 +179,7 @@ def moderated(own: Variations, pool: Variations, believed: float, most: float) -
     common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
     average = room / (np.count_nonzero(pool.known) + 1)
     above = weight * average * common + own.degrees * own.variance
-    return Moderated(above / (weight * average + own.degrees * own.room), weight)
+    return above / (weight * average + own.degrees * own.room), weight
 
 
 def weight_of(pool: Variations, most: float) -> float:
@@ -243,16 +218,16 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
     """
     own = measured.again
-    drawn = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    drawn, weight = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
     never = own.known & (own.degrees == 0)
-    behind = np.where(never, WEIGHT_AGAIN, drawn.weight) + degrees
+    behind = np.where(never, WEIGHT_AGAIN, weight) + degrees
     excess = measured.run_effects.excess_of(own.room)
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
     behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
     trials = measured.trials / measured.runs * runs
     exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
-    dispersion = np.where(exact, 1.0, drawn.dispersion * (1 + excess))
+    dispersion = np.where(exact, 1.0, drawn * (1 + excess))
     scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, behind))
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
@@ -267,8 +242,8 @@ def scores_another(measured: Measured) -> Scores | None:
     own = measured.another
     if own is None:
         return None
-    drawn = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
-    return plain_scores(measured.mean, drawn.dispersion + _of_runs(measured), _degrees_another(own, drawn.weight))
+    drawn, weight = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
+    return plain_scores(measured.mean, drawn + _of_runs(measured), _degrees_another(own, weight))
 
 
 def _of_runs(measured: Measured) -> Floats:
@@ -328,9 +303,7 @@ def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.N
         Variations(variances[at], rooms[at], degrees[at], known[at], degrees[at])
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
-    drawn = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    more, behind = _of_runs(measured), _degrees_another(own, drawn.weight)
-    one, other = (
-        plain_scores(measured.mean[n], drawn.dispersion + more[n], behind[n], shared=True) for n in (first, second)
-    )
+    drawn, weight = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
+    more, behind = _of_runs(measured), _degrees_another(own, weight)
+    one, other = (plain_scores(measured.mean[n], drawn + more[n], behind[n], shared=True) for n in (first, second))
     return one, other

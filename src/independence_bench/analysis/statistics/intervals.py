@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -57,11 +57,6 @@ def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
     return quantile((1 + np.asarray(level)) / 2, degrees)
 
 
-def t_tail(standard_errors: Floats, degrees: float | Floats) -> Floats:
-    """The chance of so many standard errors or more on either side, by Student's t: a two-sided p-value."""
-    return tail(standard_errors, degrees)
-
-
 def score_limits(mean: float | Floats, dispersion: float | Floats, critical: float | Floats) -> tuple[Floats, Floats]:
     """The two means from which *mean*, in [0, 1], is *critical* standard errors away.
 
@@ -82,7 +77,7 @@ class Scores:
 
     *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
     the other side of it has the very same one, so that its degrees count once. *trials*: as many Bernoulli
-    trials as the mean is worth; 0, or None for all: marks are not at two ends. *exact*: it is their share.
+    trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
     """
 
     mean: Floats  # [0, 1]
@@ -90,38 +85,32 @@ class Scores:
     degrees: Floats
     added: Floats  # a variance on top, which the ends do not know of: that of judges; 0: none
     added_degrees: Floats
+    trials: Floats
+    _: KW_ONLY
     shared: bool = False
-    trials: Floats | None = None
     exact: bool = False
 
     def at(self, which: npt.NDArray[np.intp]) -> Scores:
         """Those of these numbers, in their order."""
-        mean, dispersion, degrees, added, added_degrees = (array[which] for array in self.arrays())
-        trials = None if self.trials is None else self.trials[which]
-        return Scores(mean, dispersion, degrees, added, added_degrees, self.shared, trials, self.exact)
+        return Scores(*(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact)
 
-    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def arrays(self) -> tuple[Floats, ...]:
         """What every score has, in the order of its fields."""
-        return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees
+        return self.mean, self.dispersion, self.degrees, self.added, self.added_degrees, self.trials
 
 
-def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats, shared: bool = False) -> Scores:
-    """Scores without any variance on top."""
-    return Scores(mean, dispersion, degrees, np.zeros_like(mean), np.ones_like(mean), shared)
+def plain_scores(mean: Floats, dispersion: Floats, degrees: Floats, *, shared: bool = False) -> Scores:
+    """Scores without any variance on top, of marks that are not at two ends."""
+    nothing = np.zeros_like(mean)
+    return Scores(mean, dispersion, degrees, nothing, np.ones_like(mean), nothing, shared=shared)
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """All of *parts*, at least one, one after the other."""
-    mean, dispersion, degrees, added, added_degrees = (
-        np.concatenate(arrays) for arrays in zip(*(part.arrays() for part in parts), strict=True)
-    )
-    trials = [np.zeros_like(part.mean) if part.trials is None else part.trials for part in parts]
-    if any(part.exact for part in parts):  # where some are exact, the trials of the others do not count
-        trials = [one if part.exact else np.zeros_like(one) for part, one in zip(parts, trials, strict=True)]
-    every = np.concatenate(trials)
-    return Scores(
-        mean, dispersion, degrees, added, added_degrees, parts[0].shared, every, any(part.exact for part in parts)
-    )
+    """All of *parts*, at least one, one after the other. Where some are exact, the others' trials do not count."""
+    exact = any(part.exact for part in parts)
+    trials = [part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts]
+    arrays = zip(*((*part.arrays()[:-1], one) for part, one in zip(parts, trials, strict=True)), strict=True)
+    return Scores(*map(np.concatenate, arrays), shared=parts[0].shared, exact=exact)
 
 
 Limits = tuple[Floats, Floats]
@@ -168,24 +157,16 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
         apart = np.where(gap > 0, low > 0, high < 0)
         inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
     behind = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, t_tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
-    return _exact_where_binary(p, first, second)
-
-
-def _exact_where_binary(p: Floats, first: Scores, second: Scores) -> Floats:
-    """*p*, and that of the exact test where both sides are trials and nothing is added to them."""
-    if first.trials is None or second.trials is None:
-        return p
-    plain = (first.added == 0) & (second.added == 0)
+    p = np.where(gap == 0, 1.0, tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
+    # the exact test, where both sides are trials and nothing is added to them
     exact = first.exact and second.exact
-    both = (first.trials > 0) & (second.trials > 0)
+    binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
     few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
-    found = p.copy()
-    for at in map(tuple, np.argwhere(plain & both & few & (first.mean != second.mean))):
+    for at in map(tuple, np.argwhere(binary & few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
         of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
-        found[at] = of_binary if exact else max(of_binary, p[at])
-    return found
+        p[at] = of_binary if exact else max(of_binary, p[at])
+    return p
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: float = POWER) -> Floats:
@@ -207,8 +188,8 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
     """How far the limits are below and above, and the square of what the variance on top reaches."""
     low, high = score_limits(scores.mean, scores.dispersion, critical)
-    if scores.exact and scores.trials is not None and (binary := scores.trials > 0).any():
-        outside = t_tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
+    if scores.exact and (binary := scores.trials > 0).any():
+        outside = tail(np.broadcast_to(critical, scores.mean.shape)[binary], NORMAL)
         low, high = low.copy(), high.copy()
         low[binary], high[binary] = exact_limits(scores.mean[binary], scores.trials[binary], outside)
     return scores.mean - low, high - scores.mean, np.square(critical) * scores.added
@@ -257,9 +238,9 @@ _TINY = 1e-300
 
 
 def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
-    """The chance of being *distance* or farther from 0, on either side: in [0, 1]; arrays are broadcast.
+    """The chance of being *distance* or farther from 0, on either side, by Student's t: a two-sided p-value, in [0, 1].
 
-    *distance* is finite, *degrees* > 0.
+    Arrays are broadcast; *distance* is finite, *degrees* > 0.
     """
     t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
     near = df > FEW + FAR * t * t

@@ -7,10 +7,11 @@ the one that is believed beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from independence_bench.analysis.statistics import dispersion, intervals
 
@@ -67,16 +68,15 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
 def width_again(expected: Expected, mean: float, runs: int) -> float | None:
     """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1]; or None."""
     scores = expected_scores(expected, mean, runs)
-    return None if scores is None else _width(scores)
+    return None if scores is None else float(widths(scores)[0])
 
 
 def width_another(expected: Expected, mean: float) -> float | None:
     """The same for another test like it, whatever the number of runs; None: there is none."""
     if expected.another is None:
         return None
-    return _width(
-        intervals.plain_scores(np.array([mean]), np.array([expected.another]), np.array([expected.another_degrees]))
-    )
+    of = (np.array([one]) for one in (mean, expected.another, expected.another_degrees))
+    return float(widths(intervals.plain_scores(*of))[0])
 
 
 def seen_apart(expected: Expected, mean: float, runs: int, level: float = intervals.LEVEL) -> float | None:
@@ -94,15 +94,37 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
 
     None where `MOST_RUNS` do not do it.
     """
-    few, many = 0, 1
-    while not _narrow(expected, mean, many, width):
-        few, many = many, 2 * many
-        if few >= MOST_RUNS:
-            return None
-    while many - few > 1:  # the width falls with every run
-        middle = (few + many) // 2
-        few, many = (few, middle) if _narrow(expected, mean, middle, width) else (middle, many)
-    return many if many <= MOST_RUNS else None
+
+    def narrow(runs: intervals.Floats) -> npt.NDArray[np.bool_]:
+        found = width_again(expected, mean, int(runs[0]))
+        return np.array([found is not None and found <= width])
+
+    return fewest_runs(narrow, 1)[0]
+
+
+def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]:
+    """For each subject the fewest runs after which its interval is expected to be no wider than *width*, in [0, 1].
+
+    None where `MOST_RUNS` would not do it.
+    """
+    return fewest_runs(lambda runs: widths(after(measured, runs)) <= width, len(measured.mean))
+
+
+def fewest_runs(narrow: Callable[[intervals.Floats], npt.NDArray[np.bool_]], subjects: int) -> list[int | None]:
+    """For each subject the fewest runs that are *narrow* enough, which more runs then are too; or None."""
+    few, many = np.zeros(subjects), np.full(subjects, float(MOST_RUNS))
+    reached = narrow(many)
+    while (many - few).max() > 1:
+        middle = np.ceil((few + many) / 2)
+        enough = narrow(middle)
+        few, many = np.where(enough, few, middle), np.where(enough, middle, many)
+    return [int(runs) if there else None for runs, there in zip(many, reached, strict=True)]
+
+
+def widths(scores: intervals.Scores) -> intervals.Floats:
+    """From end to end of each interval, in [0, 1]."""
+    low, high = intervals.intervals(scores)
+    return high - low
 
 
 def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float]) -> intervals.Scores:
@@ -114,21 +136,11 @@ def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float
     return dispersion.scores_after(measured, asked, (asked - 1) * of_a_run)
 
 
-def _narrow(expected: Expected, mean: float, runs: int, width: float) -> bool:
-    found = width_again(expected, mean, runs)
-    return found is not None and found <= width
-
-
-def _width(scores: intervals.Scores) -> float:
-    low, high = intervals.intervals(scores)
-    return float(high[0] - low[0])
-
-
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
     """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
     none = np.zeros(1)
     unknown = dispersion.Variations(none, none, none, np.full(1, False), none)
-    return float(dispersion.moderated(unknown, pool, believed, weight).dispersion[0])
+    return float(dispersion.moderated(unknown, pool, believed, weight)[0][0])
 
 
 def _nobody() -> dispersion.Variations:

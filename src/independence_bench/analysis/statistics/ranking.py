@@ -6,7 +6,7 @@ so the chance that a ranking holds a single false "better than" is at most 1 - l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
@@ -88,7 +88,7 @@ def tie_groups(indices: Sequence[float], apart: Bools) -> list[str]:
     """
     order = sorted(range(len(indices)), key=lambda i: -indices[i])
     letters: list[list[str]] = [[] for _ in indices]
-    names = _names()
+    names = (f"{letter}{turn or ''}" for turn in count() for letter in ascii_lowercase)  # a, b, ... z, then a1, b1, ...
     reached = 0  # the end of the last stretch
     for start in range(len(order)):
         end = max(start + 1, reached)  # nobody in the last stretch is apart from another, whoever leaves it
@@ -100,9 +100,3 @@ def tie_groups(indices: Sequence[float], apart: Bools) -> list[str]:
                 letters[place].append(name)
             reached = end
     return ["".join(mine) for mine in letters]
-
-
-def _names() -> Iterator[str]:
-    """a, b, ... z, then a1, b1, ..."""
-    for turn in count():
-        yield from (f"{letter}{turn or ''}" for letter in ascii_lowercase)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -106,8 +106,14 @@ def variance_components(marks: Floats) -> Components:
         raise ValueError(f"marks have the axes subjects, scenarios, runs and judges, not {marks.ndim}")
     judges = marks.shape[3]
     halves = _half_squares(_cells(marks))
-    every = {name: _signed(halves, name, judges) for name in (SEVERAL_JUDGES if judges > 1 else ONE_JUDGE)}
-    whole, *left_out = ({name: _known(values[n]) for name, values in every.items()} for n in range(1 + len(marks)))
+    every: dict[str, list[float]] = {}
+    for name in SEVERAL_JUDGES if judges > 1 else ONE_JUDGE:
+        plus, minus = _MADE_OF[name] if judges > 1 or name != "r:pi" else (("pi",), ())
+        found = np.sum([halves[share] for share in plus], axis=0) - sum(halves[share] for share in minus)
+        every[name] = found.tolist()
+    whole, *left_out = (
+        {name: None if isnan(of[n]) else of[n] for name, of in every.items()} for n in range(1 + len(marks))
+    )
     return Components(whole, tuple(left_out))
 
 
@@ -125,7 +131,7 @@ def jackknife(left_out: Sequence[float | None]) -> float | None:
 
 def _cells(marks: Floats) -> _Cells:
     subjects, scenarios, _, judges = marks.shape
-    centred = marks - mean_there(marks) if np.any(~np.isnan(marks)) else marks  # so that squares stay exact
+    centred = marks - _mean(marks, (0, 1, 2, 3)) if np.any(~np.isnan(marks)) else marks  # so that squares stay exact
     apart = np.full((subjects, scenarios, judges, judges), np.nan)
     together = np.full_like(apart, np.nan)
     for one in range(judges):
@@ -137,11 +143,6 @@ def _cells(marks: Floats) -> _Cells:
     return _Cells(_mean(centred, (2,)), _mean(centred**2, (2,)), apart, together)
 
 
-def mean_there(values: Floats) -> float:
-    """The mean of what is no nan; nan where nothing is."""
-    return float(_mean(values, tuple(range(values.ndim))))
-
-
 def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:
     """Means over *axes* of what is there; nan where nothing is."""
     there = ~np.isnan(values)
@@ -149,17 +150,6 @@ def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:
     total = np.where(there, values, 0.0).sum(axis=axes)
     found: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return found
-
-
-def _signed(halves: Mapping[str, Floats], name: str, judges: int) -> Floats:
-    """The estimates of a component; nan where it cannot be told."""
-    plus, minus = _MADE_OF[name] if judges > 1 or name != "r:pi" else (("pi",), ())
-    found: Floats = np.sum([halves[share] for share in plus], axis=0) - sum(halves[share] for share in minus)
-    return found
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _half_squares(cells: _Cells) -> dict[str, Floats]:
