@@ -63,7 +63,7 @@ class Filling:
                 transcript = self._said(job, chance)
                 keys = [content_hash([job.transcript_id, number]) for number in range(len(job.scenario.asks))]
                 said = [(key, results.Reply("")) for key in keys]
-                played = results.Played.of(job, protocol_hash, transcript, said)
+                played = results.Played(job, protocol_hash, transcript, said)
                 results.keep_transcripts(connection, [(played, NOW)])
                 rubric = rubric_hash(self.protocol.judge_instructions, job.scenario)
                 judgement = results.Judgement(

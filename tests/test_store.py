@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from independence_bench.errors import StoreError
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.loader import parse
+from independence_bench.protocol.plan import Job
 from independence_bench.protocol.scoring import score_run
 from independence_bench.store import attempts, registry, schema
 from independence_bench.store import results as stored_results
@@ -35,6 +38,8 @@ from independence_bench.store.results import Judgement, Played, Reply
 
 NOW = 1_700_000_000.0
 CALL = CallInfo("k1", "reply", "scripted", "acme/one", '{"messages": []}')
+MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
+JOB = Job(MODEL, 1, Configuration("strong", "tool_role"), Scenario("c", "e", "a title", (), (), ()), "s")
 HERE = "|".join(new_owner().split("|")[:3])  # this machine, its boot, this process namespace
 ELSEWHERE = "|".join([*new_owner().split("|")[:2], "pid:[1]", "1", "", "abc"])  # a container of this machine
 
@@ -311,18 +316,15 @@ def test_a_transcript_is_read_back_word_for_word(store: Store) -> None:
     """Odd characters included: what was said is what is judged, shown and published."""
     subject = ChatModel("acme/one", "scripted", 0.7, 100, Reasoning.LOW, provider="acme", own_limit=True)
     said = Transcript("Be.", (Line("human", "Who? \u202e\x1b[31m"), Line("model", "É\n\n🙂", "notes", "first")))
-    played = Played(
-        id="t1", script_hash="s", subject_hash=subject.hash, protocol_hash="p", run=2, system="strong",
-        delivery="tool_role", experiment="e", scenario="c", transcript=said, reply_keys=("k1",), replies=1,
-        cut_off=0, plain_text=1, reasoned=1,
-    )  # fmt: skip
+    job = replace(JOB, subject=subject, run=2)
+    played = Played(job, "p", said, [("k1", Reply("É\n\n🙂", plain_text=True, reasoned=True))])
     with store.writing() as connection:
         registry.keep_protocol(connection, "p", "small", {}, NOW)
         registry.keep_subject(connection, subject)
         stored_results.keep_transcripts(connection, [(played, NOW)])
 
     with store.reading() as connection:
-        assert stored_results.read_transcript(connection, "t1") == (said, ("k1",))
+        assert stored_results.read_transcript(connection, job.transcript_id) == (said, ("k1",))
         (row,) = stored_results.transcript_rows(connection, ["s"], subject.hash)
         assert (row.run, row.state, row.heard_hash, row.plain_text, row.reasoned) == (
             2,
@@ -384,16 +386,12 @@ def test_an_invalid_transcript_gives_way_to_a_later_try_and_a_complete_one_stays
 
     def kept(text: str, reason: str | None = None) -> tuple[str, str]:
         talk = Transcript("Be.", (Line("human", "Who?"), Line("model", text, "", "first")))
-        played = Played(
-            id="t1", script_hash="s", subject_hash=subject.hash, protocol_hash="p", run=1, system="strong",
-            delivery="tool_role", experiment="e", scenario="c", transcript=talk, reply_keys=("k1",), replies=1,
-            cut_off=0, plain_text=0, reasoned=0, reason=reason,
-        )  # fmt: skip
+        played = Played(replace(JOB, subject=subject), "p", talk, [("k1", Reply(text))], reason)
         with store.writing() as connection:
             stored_results.keep_transcripts(connection, [(played, NOW)])
         with store.reading() as connection:
             (row,) = stored_results.transcript_rows(connection, ["s"])
-            return row.state, stored_results.read_transcript(connection, "t1")[0].lines[-1].text
+            return row.state, stored_results.read_transcript(connection, row.id)[0].lines[-1].text
 
     assert kept("-", "empty") == ("invalid", "-")
     assert kept("Ada.") == ("complete", "Ada.")

@@ -19,6 +19,8 @@ from independence_bench.errors import StoreError
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Configuration, Scenario
+from independence_bench.protocol.plan import Job
 from independence_bench.store import attempts, registry, results, schema
 from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store, open_store
@@ -68,9 +70,10 @@ def _round(connection: Connection, parts: Sequence[str], odd: str) -> None:
 
     talk = Transcript(one, tuple(Line("model", part, two, name=three) for part in parts))
     keys = tuple(parts)
-    played = Played("t", "s", subject.hash, "p", 1, one, two, three, one, talk, keys, 1, 0, 0, 0, reason=two)
+    job = Job(subject, 1, Configuration(one, "user_role"), Scenario(two, three, one, (), (), ()), "s")
+    played = Played(job, "p", talk, [(key, reply) for key in keys], reason=two)
     results.keep_transcripts(connection, [(played, 1.0)])
-    assert results.read_transcript(connection, "t") == (talk, keys)
+    assert results.read_transcript(connection, job.transcript_id) == (talk, keys)
 
     registry.keep_judge(connection, "j", one, "{}")
     assert registry.stored_judges(connection) == {"j": one}
@@ -87,7 +90,7 @@ def _damage(connection: Connection, blob: bytes, text: str) -> None:
     connection.execute(schema.subjects.update().values(spec=text))
     for read in (
         lambda: registry.stored_protocols(connection),
-        lambda: results.read_transcript(connection, "t"),
+        lambda: list(results.words_of(connection, ["s"])),
         lambda: results.find_judgements(connection, ["g"]),
         lambda: registry.stored_subjects(connection),
     ):

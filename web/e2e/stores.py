@@ -92,7 +92,7 @@ class Writer:
                     break
                 talk = talk.answered(Words(spoken.reply.text, spoken.reply.notes))
             invalid = next((reply.reason for _, reply in said if reply.reason), None)
-            played = results.Played.of(job, self.protocol.hash, talk.transcript, said, invalid)
+            played = results.Played(job, self.protocol.hash, talk.transcript, said, invalid)
             results.keep_transcripts(connection, [(played, NOW)])
             if invalid is None:
                 for model, mark in judges:

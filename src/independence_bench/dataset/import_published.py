@@ -198,8 +198,8 @@ class _Writer:
 
     def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
-        stored = bulk.transcripts_known(connection, [one.id for one, _ in played])
-        new = [(one, c) for one, c in played if _gives_way(stored.get(one.id), one)]
+        stored = bulk.transcripts_known(connection, [one.job.transcript_id for one, _ in played])
+        new = [(one, c) for one, c in played if _gives_way(stored.get(one.job.transcript_id), one)]
         self.outcome.new += len(new)
         self.outcome.known += len(played) - len(new)
         self.outcome.subjects |= {c.subject.label for c in conversations}
@@ -217,7 +217,7 @@ class _Writer:
         script = script_hash(self.protocol, c.configuration, c.scenario)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
         said = [(source.key(c.run), source.reply) for source in c.said]
-        return Played.of(job, self.protocol.hash, c.transcript, said, c.reason)
+        return Played(job, self.protocol.hash, c.transcript, said, c.reason)
 
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]

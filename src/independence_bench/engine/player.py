@@ -133,7 +133,7 @@ class _Player:
                 asked = request(talk, self.subject, job.configuration, plan.protocol)
         invalid = said[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-        played = results.Played.of(job, self.engine.protocol_hash, talk.transcript, said, reason)
+        played = results.Played(job, self.engine.protocol_hash, talk.transcript, said, reason)
         kept = commits.add(results.keep_transcripts, (played, self.pool.clocks.now()))
         if reason is not None:
             await kept

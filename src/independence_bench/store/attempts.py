@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Literal
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
     Select,
     and_,
-    bindparam,
     case,
     delete,
     func,
-    insert,
     select,
     update,
 )
@@ -28,7 +26,17 @@ from sqlalchemy import (
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
-from independence_bench.store.schema import IMPORTED, attempts, calls, execute_in, fields_of, pack, unpack, write_rows
+from independence_bench.store.schema import (
+    IMPORTED,
+    attempts,
+    calls,
+    execute_in,
+    fields_of,
+    insert_rows,
+    pack,
+    unpack,
+    write_rows,
+)
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -56,14 +64,7 @@ class Tried:
     spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
 
 
-# Statements that every call needs are made once: making one costs more than carrying it out.
-_KEYS: BindParameter[Any] = bindparam("keys", expanding=True)
-_OUTCOMES = (
-    select(attempts.c.call_key, attempts.c.id, attempts.c.outcome)
-    .where(attempts.c.call_key.in_(_KEYS))
-    .order_by(attempts.c.id)
-)
-_ASK, _BEGIN = insert(calls), insert(attempts)
+_OUTCOMES = "SELECT call_key, id, outcome FROM attempts WHERE call_key IN"
 _HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
 _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
 _LAST = "SELECT coalesce(max(id), 0) FROM attempts"
@@ -72,7 +73,7 @@ _LAST = "SELECT coalesce(max(id), 0) FROM attempts"
 def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
     """What earlier attempts at each call came to; calls that were never asked are left out."""
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
-    for key, attempt, outcome in connection.execute(_OUTCOMES, {"keys": list(keys)}):
+    for key, attempt, outcome in sorted(execute_in(connection, _OUTCOMES, keys), key=itemgetter(1)):
         outcomes.setdefault(key, []).append((attempt, outcome))
     return {key: _tried(connection, one) for key, one in outcomes.items()}
 
@@ -122,8 +123,7 @@ def claim(
     new = {call.key: call for call in wanted if call.key not in held}
     free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
-    if new:
-        write_rows(connection, _ASK, [call_row(call) | claimed for call in new.values()])
+    insert_rows(connection, calls, [call_row(call) | claimed for call in new.values()])
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key in free if held[key].owner is not None]:
@@ -165,7 +165,7 @@ def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], own
         {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
         for n, (key, max_tokens) in enumerate(begun, 1)
     ]
-    write_rows(connection, _BEGIN, rows)
+    insert_rows(connection, attempts, rows)
     return [row["id"] for row in rows]
 
 
@@ -192,15 +192,14 @@ class Ended:
 
 def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now: float) -> None:
     """Write down how attempts ended and what they cost, whether they were of use or not."""
-    rows = []
-    for attempt, how in ended:
-        row = ended_row(how, SENT.redacted_text(how.raw))
-        row |= {"attempt": attempt, "finished_at": now, "message": KNOWN.redacted_message(how.message)}
-        rows.append(row)
-    write_rows(connection, _END, rows)
-
-
-_END = update(attempts).where(attempts.c.id == bindparam("attempt"))
+    rows = [
+        ended_row(how, SENT.redacted_text(how.raw))
+        | {"id": attempt, "finished_at": now, "message": KNOWN.redacted_message(how.message)}
+        for attempt, how in ended
+    ]
+    if rows:
+        changed = ", ".join(f"{name} = :{name}" for name in rows[0] if name != "id")
+        write_rows(connection, f"UPDATE attempts SET {changed} WHERE id = :id", rows)  # noqa: S608 - names of columns
 
 
 def ended_row(ended: Ended, raw: str) -> dict[str, Any]:

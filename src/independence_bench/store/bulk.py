@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, insert, inspect, select, update
+from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, inspect, select, update
 
 from independence_bench.escape import label_text
 from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row
@@ -18,6 +18,7 @@ from independence_bench.store.schema import (
     attempts,
     calls,
     insert_once,
+    insert_rows,
     judgements,
     metadata,
     pack,
@@ -60,8 +61,7 @@ def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Put *rows* into the table *name*; their keys must be new."""
     table = metadata.tables[name]
     packed = [{column: _packed(table.c[column].type, value) for column, value in row.items()} for row in rows]
-    if packed:
-        connection.execute(insert(table), packed)
+    insert_rows(connection, table, packed)
 
 
 def next_attempt(connection: Connection) -> int:
@@ -138,8 +138,7 @@ def keep_bought(
             row = {"id": known[place], "call_key": item.call.key, "owner": owner, "max_tokens": 0}
             rows.append(row | times | ended_row(item.ended, item.ended.raw))
             new.append(item)
-    if rows:
-        connection.execute(insert(attempts), rows)
+    insert_rows(connection, attempts, rows)
     return known, new
 
 

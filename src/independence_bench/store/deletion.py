@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, select, update
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
@@ -23,6 +23,7 @@ from independence_bench.store.schema import (
     begun,
     calls,
     in_chunks,
+    insert_rows,
     judgements,
     replies,
     subjects,
@@ -114,9 +115,8 @@ def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
     if not found:
         return
     new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in found}
-    connection.execute(
-        insert(calls), [dict(row) | {"key": new[row["key"]], "owner": None, "lease_until": None} for row in found]
-    )
+    moved = [{**row, "key": new[row["key"]], "owner": None, "lease_until": None} for row in found]
+    insert_rows(connection, calls, moved)
     connection.execute(
         update(attempts).where(attempts.c.call_key == bindparam("old")).values(call_key=bindparam("new")),
         [{"old": old, "new": key} for old, key in new.items()],

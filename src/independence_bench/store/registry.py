@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, insert, inspect, select, update
+from sqlalchemy import Connection, delete, func, inspect, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.spec import ChatModel, read_settings
@@ -20,6 +20,7 @@ from independence_bench.store.schema import (
     decisions,
     fields_of,
     insert_once,
+    insert_rows,
     judgements,
     judges,
     pack,
@@ -169,7 +170,7 @@ class Decision:
 def decide(connection: Connection, subject: str, decision: Decision, now: float) -> None:
     """Write *decision* about the subject with that hash down, in the place of an earlier one."""
     undo(connection, subject)
-    connection.execute(insert(decisions).values(subject_hash=subject, decided_at=now, **fields_of(decision)))
+    insert_rows(connection, decisions, [fields_of(decision) | {"subject_hash": subject, "decided_at": now}])
 
 
 def undo(connection: Connection, subject: str) -> None:

@@ -73,54 +73,13 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One scenario played to its end, or to the reply that was invalid (*reason* is set then)."""
+    """A *job* played to its end, or to the reply that was invalid (*reason* is set then)."""
 
-    id: str
-    script_hash: str
-    subject_hash: str
+    job: Job
     protocol_hash: str
-    run: int
-    system: str
-    delivery: str
-    experiment: str
-    scenario: str
     transcript: Transcript
-    reply_keys: tuple[str, ...]
-    replies: int
-    cut_off: int
-    plain_text: int
-    reasoned: int
+    said: Sequence[tuple[str, Reply]]  # the replies of the transcript with their keys, in order
     reason: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        job: Job,
-        protocol_hash: str,
-        transcript: Transcript,
-        said: Sequence[tuple[str, Reply]],
-        reason: str | None = None,
-    ) -> Played:
-        """What became of *job*: *said* are the replies of *transcript* with their keys, in order."""
-        replies = [reply for _, reply in said]
-        return cls(
-            id=job.transcript_id,
-            script_hash=job.script_hash,
-            subject_hash=job.subject.hash,
-            protocol_hash=protocol_hash,
-            run=job.run,
-            system=job.configuration.system,
-            delivery=job.configuration.delivery,
-            experiment=job.scenario.experiment,
-            scenario=job.scenario.id,
-            transcript=transcript,
-            reply_keys=tuple(key for key, _ in said),
-            replies=len(replies),
-            cut_off=sum(reply.cut_off for reply in replies),
-            plain_text=sum(reply.plain_text for reply in replies),
-            reasoned=sum(reply.reasoned for reply in replies),
-            reason=reason,
-        )
 
 
 def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
@@ -130,13 +89,27 @@ def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, fl
 
 
 def _transcript_row(played: Played, now: float) -> dict[str, Any]:
-    row = fields_of(played)
-    del row["transcript"]
-    return row | {
+    job, talk = played.job, played.transcript
+    said = [reply for _, reply in played.said]
+    return {
+        "id": job.transcript_id,
+        "script_hash": job.script_hash,
+        "subject_hash": job.subject.hash,
+        "protocol_hash": played.protocol_hash,
+        "run": job.run,
+        "system": job.configuration.system,
+        "delivery": job.configuration.delivery,
+        "experiment": job.scenario.experiment,
+        "scenario": job.scenario.id,
         "state": "complete" if played.reason is None else "invalid",
-        "heard_hash": played.transcript.heard_hash,
-        "lines": pack(canonical([played.transcript.system, [line.record() for line in played.transcript.lines]])),
-        "reply_keys": canonical(played.reply_keys),
+        "reason": played.reason,
+        "heard_hash": talk.heard_hash,
+        "lines": pack(canonical([talk.system, [line.record() for line in talk.lines]])),
+        "reply_keys": canonical([key for key, _ in played.said]),
+        "replies": len(said),
+        "cut_off": sum(reply.cut_off for reply in said),
+        "plain_text": sum(reply.plain_text for reply in said),
+        "reasoned": sum(reply.reasoned for reply in said),
         "finished_at": now,
     }
 

@@ -18,38 +18,30 @@ decisions     which subjects a person took off the boards, or kept on them, and 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Connection,
-    Dialect,
     Float,
     ForeignKey,
     Index,
-    Insert,
     Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
     Text,
-    Update,
-    literal_column,
 )
-from sqlalchemy.dialects import sqlite
 
 from independence_bench.errors import StoreError
 from independence_bench.store.unpacking import TooLarge, inflate
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql
 
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
@@ -222,24 +214,37 @@ decisions = Table(
 )
 
 
+def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Carry *sql*, in which `:name` is a value, out for each of *rows*, which have plain values, blobs packed.
+
+    Handed to the driver as it is: every call needs five such statements, and SQLAlchemy's care for each value takes
+    longer than the database.
+    """
+    if rows:
+        if connection.dialect.name == "postgresql":
+            sql = re.sub(r":(\w+)", r"%(\1)s", sql)
+        connection.exec_driver_sql(sql, list(rows))
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = "") -> None:
+    """Insert *rows*, which have the same columns; *conflict*: what to do where a primary key is there already."""
+    if rows:
+        names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
+        sql = f"INSERT INTO {table.name} ({names}) VALUES ({values}) {conflict}"  # noqa: S608 - names of columns
+        write_rows(connection, sql, rows)
+
+
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert *row* unless its primary key is there already."""
-    connection.execute(_insertion(connection.dialect.name, table).on_conflict_do_nothing(), [row])
+    insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
 
 
 def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
-    write_rows(connection, _insertion_over(connection.dialect.name, table, state), rows)
-
-
-def write_rows(connection: Connection, statement: Insert | Update, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry *statement* out for each of *rows*, which have the same columns and plain values.
-
-    It is made into SQL once and handed to the driver as it is: with every call five such statements are carried out,
-    and SQLAlchemy's care for each value takes longer than the database.
-    """
-    if rows:
-        connection.exec_driver_sql(_sql(connection.dialect.name, statement, tuple(rows[0])), list(rows))
+    (key,) = table.primary_key.columns
+    changed = ", ".join(f"{column.name} = excluded.{column.name}" for column in table.c if column is not key)
+    given_way = f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
+    insert_rows(connection, table, rows, given_way)
 
 
 def execute_in(connection: Connection, until_in: str, keys: Collection[str], *given: str) -> Iterable[Sequence[Any]]:
@@ -251,34 +256,6 @@ def execute_in(connection: Connection, until_in: str, keys: Collection[str], *gi
     if connection.dialect.name == "postgresql":
         sql = sql.replace("?", "%s")
     return connection.exec_driver_sql(sql, (*given, *keys))
-
-
-@lru_cache(maxsize=64)
-def _sql(dialect: str, statement: Insert | Update, columns: tuple[str, ...]) -> str:
-    if dialect == "postgresql":
-        from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-
-        psycopg: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-        return str(statement.compile(dialect=psycopg, column_keys=columns))
-    return str(statement.compile(dialect=sqlite.dialect(paramstyle="named"), column_keys=columns))
-
-
-def _insertion(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql  # brings in every driver's code: half of a command's start
-
-        return postgresql.insert(table)
-    return sqlite.insert(table)
-
-
-@lru_cache
-def _insertion_over(dialect: str, table: Table, state: str) -> sqlite.Insert | postgresql.Insert:
-    insertion = _insertion(dialect, table)
-    return insertion.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns),
-        set_={column.name: insertion.excluded[column.name] for column in table.c if not column.primary_key},
-        where=table.c.state == literal_column(f"'{state}'"),
-    )
 
 
 def fields_of(record: Any) -> dict[str, Any]:
