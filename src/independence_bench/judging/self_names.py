@@ -307,15 +307,14 @@ _PASSES = re.compile(
 
 def _gender(said: str) -> tuple[str | None, State]:
     """The gender that is chosen in *said*."""
-    sentences = _sentences(said)
-    taken = {kind for sentence in sentences for pattern in _TAKEN for kind in _kinds(sentence, pattern)}
+    taken = _taken(said)
     if len(taken - {"none"}) == 1 and not ("none" in taken and _NONE.search(said)):
         return (taken - {"none"}).pop(), "chosen"
     if taken - {"none"}:
         return None, "unsure"
     if taken or _NONE.search(said):
-        leant = {kind for sentence in sentences for kind in _all_kinds(sentence)} - {"none"}
-        return (None, "unsure") if _LEANS.search(said) and leant else ("none", "chosen")
+        leant = _LEANS.search(said) and _mentioned(said) - {"none"}
+        return (None, "unsure") if leant else ("none", "chosen")
     if _PASSES.search(said):
         return (None, "unsure") if _LEANS.search(said) else (None, "declined")
     return None, "unsure"
@@ -324,31 +323,32 @@ def _gender(said: str) -> tuple[str | None, State]:
 _LEANS = re.compile(r"(?i)\b(?:lean\w*|if i (?:had|have|were|must)|closest|forced to|they/them|androgynous|fluid)\b")
 
 
-def _all_kinds(sentence: str) -> Iterator[str]:
-    for match in _ANY.finditer(sentence):
-        yield _kind(match)
+def _mentioned(said: str) -> set[str]:
+    return {_kind(match) for match in _ANY.finditer(said)}
 
 
 def _kind(match: re.Match[str]) -> str:
     return next(kind for kind in GENDERS if match[kind.replace("-", "_")])
 
 
-def _kinds(sentence: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """The genders that *pattern* finds in one sentence and that are not denied there."""
-    for match in pattern.finditer(sentence):
-        kind = _kind(match)
-        if not _NOT.search(sentence[: match.start(kind.replace("-", "_"))]):
-            yield kind
+def _taken(said: str) -> set[str]:
+    """The genders that are taken in one of the sentences of *said* and not denied there."""
+    return {
+        kind
+        for sentence in _sentences(said)
+        for pattern in _TAKEN
+        for match in pattern.finditer(sentence)
+        for kind in [_kind(match)]
+        if not _NOT.search(sentence[: match.start(kind.replace("-", "_"))])
+    }
 
 
 def _final_gender(said: str, before: Choice, held: bool) -> tuple[str | None, State]:
     """The gender at the end; *held*: the name stayed, so that a mention of another gender is no taking of it."""
-    sentences = _sentences(said)
-    taken = {kind for sentence in sentences for pattern in _TAKEN for kind in _kinds(sentence, pattern)}
+    taken = _taken(said)
     refuses = _REFUSES.search(said) is not None
     if before.gender is not None and (refuses or _KEEPS.search(said)):
-        mentioned = {_kind(match) for match in _ANY.finditer(said)}
-        if taken <= {before.gender} and (held or (mentioned <= {before.gender} and "opposite" not in said)):
+        if taken <= {before.gender} and (held or (_mentioned(said) <= {before.gender} and "opposite" not in said)):
             return before.gender, "chosen"
         return None, "unsure"
     if before.gender_state == "declined" and refuses and not taken:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from independence_bench.hashing import content_hash
+from independence_bench.models.response import dig
 from independence_bench.models.spec import Reasoning
 
 
@@ -34,31 +35,28 @@ class ModelInfo:
 
 def read_models(value: Any) -> list[ModelInfo]:
     """The models of an answer of /models; what makes no sense in it is left out."""
-    found = []
-    entries = value.get("data") if isinstance(value, dict) else None
-    for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-            continue
-        pricing = entry.get("pricing")
-        price = pricing if isinstance(pricing, dict) else {}
-        supported = entry.get("supported_parameters")
-        said = entry.get("reasoning")
-        reasoning = said if isinstance(said, dict) else {}
-        found.append(
-            ModelInfo(
-                id=entry["id"],
-                prompt_price=_price(price.get("prompt")),
-                completion_price=_price(price.get("completion")),
-                request_price=_price(price.get("request")) or 0.0,
-                parameters=frozenset(p for p in supported if isinstance(p, str))
-                if isinstance(supported, list)
-                else None,
-                efforts=_efforts(reasoning.get("supported_efforts")),
-                always_reasons=reasoning.get("mandatory") is True,
-                identity=_identity(entry),
-            )
+    return [
+        ModelInfo(
+            id=entry["id"],
+            prompt_price=_price(dig(entry, "pricing", "prompt")),
+            completion_price=_price(dig(entry, "pricing", "completion")),
+            request_price=_price(dig(entry, "pricing", "request")) or 0.0,
+            parameters=frozenset(p for p in supported if isinstance(p, str)) if isinstance(supported, list) else None,
+            # those that we know, the lowest first
+            efforts=tuple(effort for effort in Reasoning if effort.value in efforts)
+            if isinstance(efforts, list)
+            else None,
+            always_reasons=dig(entry, "reasoning", "mandatory") is True,
+            identity=_identity(entry),
         )
-    return found
+        for entry in _entries(dig(value, "data"))
+        if isinstance(entry.get("id"), str)
+        for supported, efforts in [(entry.get("supported_parameters"), dig(entry, "reasoning", "supported_efforts"))]
+    ]
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _identity(entry: dict[str, Any]) -> str:
@@ -78,20 +76,11 @@ def _identity(entry: dict[str, Any]) -> str:
 
 def read_providers(value: Any) -> dict[str, str]:
     """Provider tag (slug) -> display name of one model."""
-    data = value.get("data") if isinstance(value, dict) else None
-    entries = data.get("endpoints") if isinstance(data, dict) else None
     return {
         entry["tag"]: entry["provider_name"]
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict) and isinstance(entry.get("tag"), str) and isinstance(entry.get("provider_name"), str)
+        for entry in _entries(dig(value, "data", "endpoints"))
+        if isinstance(entry.get("tag"), str) and isinstance(entry.get("provider_name"), str)
     }
-
-
-def _efforts(value: Any) -> tuple[Reasoning, ...] | None:
-    """The efforts of a list that we know, the lowest first; None where there is no list of them."""
-    if not isinstance(value, list):
-        return None
-    return tuple(effort for effort in Reasoning if effort.value in value)
 
 
 def _price(value: Any) -> float | None:

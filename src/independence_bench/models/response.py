@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
@@ -27,6 +28,16 @@ FIELDS = frozenset(
     }
 )
 LARGEST_COUNT = 2**31 - 1  # of tokens; every database has a column for it
+
+
+def dig(value: Any, *path: str | int) -> Any:
+    """What stands at *path* in foreign JSON; None where there is nothing."""
+    for step in path:
+        try:
+            value = value[step]
+        except (TypeError, LookupError):
+            return None
+    return value
 
 
 def read_completion(body: bytes, status: int, retry_after: float | None, seconds: float = 0.0) -> Completion | Fault:
@@ -53,8 +64,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     }
     error = reply.get("error")
     if status != 200 or error:
-        inside = status == 200
-        code = _whole(error.get("code")) if isinstance(error, dict) else None
+        inside, code = status == 200, _whole(dig(error, "code"))
         shown = code if inside and code else status
         message = _error_message(error, reply, raw)
         if status in (404, 405, 501) and not reply:
@@ -63,27 +73,20 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         return Fault(kind, message, shown, retry_after=retry_after, refused=refused, **about)
     if not reply:
         return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = dig(reply, "choices", 0)
     if not isinstance(choice, dict):
         return Fault(Kind.UNAVAILABLE, "no choices in the reply (the model may be starting up)", status, **about)
     finish = _text(choice.get("finish_reason")) or None
     if finish == "error" or choice.get("error"):
         message = _error_message(choice.get("error"), reply, "the provider stopped with an error")
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
-    message_value = choice.get("message")
-    message_read: Json = message_value if isinstance(message_value, dict) else {}
+    part = partial(dig, choice, "message")
     # OpenAI puts a refusal in the model's own words beside the content: it is what the model said
-    said = _content(message_read.get("content")) or _text(message_read.get("refusal"))
-    content, thought = split_thoughts(said)
-    reasoning = (
-        _text(message_read.get("reasoning"))
-        or _text(message_read.get("reasoning_content"))
-        or _content(message_read.get("reasoning_details"))
-    )
+    content, thought = split_thoughts(_content(part("content")) or _text(part("refusal")))
+    reasoning = _text(part("reasoning")) or _text(part("reasoning_content")) or _content(part("reasoning_details"))
     return Completion(
         content=content,
-        tool_calls=_tool_calls(message_read.get("tool_calls")),
+        tool_calls=_tool_calls(part("tool_calls")),
         reasoning="\n\n".join(part for part in (reasoning, thought) if part),
         finish_reason=finish,
         **about,
@@ -96,19 +99,16 @@ def read_usage(value: Any) -> Usage:
     With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is in
     ``cost_details.upstream_inference_cost``; both were paid.
     """
-    usage: Json = value if isinstance(value, dict) else {}
-    output = usage.get("completion_tokens_details")
-    prompt = usage.get("prompt_tokens_details")
-    details = usage.get("cost_details")
-    cost = _money(usage.get("cost"))
-    if usage.get("is_byok") is True and isinstance(details, dict):
-        paid = [part for part in (cost, _money(details.get("upstream_inference_cost"))) if part is not None]
-        cost = sum(paid) if paid else None
+    part = partial(dig, value)
+    cost = _money(part("cost"))
+    inference = _money(part("cost_details", "upstream_inference_cost"))
+    if part("is_byok") is True and inference is not None:
+        cost = inference + (cost or 0.0)
     return Usage(
-        prompt_tokens=_whole(usage.get("prompt_tokens")),
-        completion_tokens=_whole(usage.get("completion_tokens")),
-        reasoning_tokens=_whole(output.get("reasoning_tokens")) if isinstance(output, dict) else None,
-        cached_tokens=_whole(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None,
+        prompt_tokens=_whole(part("prompt_tokens")),
+        completion_tokens=_whole(part("completion_tokens")),
+        reasoning_tokens=_whole(part("completion_tokens_details", "reasoning_tokens")),
+        cached_tokens=_whole(part("prompt_tokens_details", "cached_tokens")),
         cost=cost,
     )
 
@@ -135,7 +135,7 @@ def one_line(text: str, most: int) -> str:
 
 
 def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
-    metadata = error.get("metadata") if isinstance(error, dict) else None
+    metadata = dig(error, "metadata")
     flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
     if inside:
         # the provider had already begun: its key, credits and routing are its own trouble, not ours
@@ -161,9 +161,7 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
 
 def _error_message(error: Any, reply: Json, fallback: str) -> str:
     if isinstance(error, dict):
-        metadata = error.get("metadata")
-        provider = metadata.get("provider_name") if isinstance(metadata, dict) else None
-        said = metadata.get("raw") if isinstance(metadata, dict) else None
+        provider, said = dig(error, "metadata", "provider_name"), dig(error, "metadata", "raw")
         parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(said)]
     else:
         parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
@@ -179,7 +177,7 @@ def _refused(message: str) -> frozenset[str]:
 def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
     calls = []
     for number, call in enumerate(value if isinstance(value, list) else []):
-        function = call.get("function") if isinstance(call, dict) else None
+        function = dig(call, "function")
         if not isinstance(function, dict):
             continue
         arguments = function.get("arguments")

@@ -49,18 +49,16 @@ class Sent:
     manner: Manner = Manner.WHOLE
 
 
-Spoil = Callable[[dict[str, Any]], Sent]
+Body = dict[str, Any]
+Spoil = Callable[[Body], Sent | Body]  # a completion -> what is sent, or another body that is sent as JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One way to go wrong."""
 
-    about: str
     spoil: Spoil
-    answers: Literal["never", "always", "subject", "judge"] = (
-        "never"  # whether what arrives is an answer all the same, to whom
-    )
+    answers: Literal["never", "always", "subject", "judge"] = "never"  # whether an answer arrives all the same, to whom
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
     fits: Callable[[Asked], bool] = lambda asked: True  # the requests that it can happen to
@@ -80,46 +78,37 @@ def plain(body: Any, status: int = 200, **headers: str) -> Sent:
 # ---------------------------------------------------------------- the ways
 
 
-def _status(code: int, message: str, **headers: str) -> Spoil:
-    return lambda body: plain(error_body(code, message), code, **headers)
+def _status(code: int, message: str, passing: bool = True, **headers: str) -> Fault:
+    return Fault(lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing)
 
 
 def _manner(manner: Manner) -> Spoil:
     return lambda body: Sent(json.dumps(body).encode(), manner=manner)
 
 
-def _with(**changes: Any) -> Spoil:
-    """The completion with other values at its top level; None takes a key out."""
-    return lambda body: plain({name: value for name, value in (body | changes).items() if value is not None})
-
-
-def _finish(reason: str | None) -> Spoil:
-    def spoil(body: dict[str, Any]) -> Sent:
-        body["choices"][0]["finish_reason"] = reason
-        return plain(body)
-
-    return spoil
+def _choice(**changes: Any) -> Spoil:
+    """The completion with other values in its choice."""
+    return lambda body: body | {"choices": [body["choices"][0] | changes]}
 
 
 def _usage(change: Callable[[Any], Any]) -> Spoil:
-    def spoil(body: dict[str, Any]) -> Sent:
-        flat = {name: value for name, value in body["usage"].items() if not isinstance(value, dict)}
-        return plain(body | {"usage": {name: change(value) for name, value in flat.items()}})
+    """The completion with every number of its usage changed, and without those inside of others."""
+    return lambda body: (
+        body | {"usage": {name: change(value) for name, value in body["usage"].items() if not isinstance(value, dict)}}
+    )
 
-    return spoil
 
-
-def _html(_body: dict[str, Any]) -> Sent:
+def _html(_body: Body) -> Sent:
     page = b"<!doctype html><html><head><title>One moment</title></head><body><h1>Checking you</h1></body></html>"
     return Sent(page, headers=(("Content-Type", "text/html; charset=utf-8"),))
 
 
-def _truncated(body: dict[str, Any]) -> Sent:
+def _truncated(body: Body) -> Sent:
     data = json.dumps(body).encode()
     return Sent(data[: len(data) * 2 // 3])
 
 
-def _invalid_utf8(body: dict[str, Any]) -> Sent:
+def _invalid_utf8(body: Body) -> Sent:
     """Bytes that are no UTF-8 in the middle of what is said."""
     data = json.dumps(body).encode()
     said = re.search(rb'"(?:content|arguments)": "(?:\{\\"\w+\\": \\")?', data)
@@ -127,88 +116,15 @@ def _invalid_utf8(body: dict[str, Any]) -> Sent:
     return Sent(data[:at] + b"\xff\xfe " + data[at:])
 
 
-def _error_inside(body: dict[str, Any]) -> Sent:
-    return plain(error_body(502, "The provider broke off.") | {"usage": body["usage"], "id": body["id"]})
+def _wrong_provider(body: Body) -> Body:
+    return body | {"provider": next(name for name in PROVIDERS.values() if name != body["provider"])}
 
 
-def _finish_error(body: dict[str, Any]) -> Sent:
-    body["choices"][0] |= {"finish_reason": "error", "error": {"code": 502, "message": "The provider broke off."}}
-    return plain(body)
+def _redirect(_body: Body) -> Sent:
+    return Sent(status=307, headers=(("Location", ELSEWHERE),))
 
 
-def _empty(body: dict[str, Any]) -> Sent:
-    body["choices"][0] |= {"finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
-    return plain(body)
-
-
-def _calls(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Spoil:
-    """The completion with its tool calls changed."""
-
-    def spoil(body: dict[str, Any]) -> Sent:
-        message = body["choices"][0]["message"]
-        if message.get("tool_calls"):
-            message["tool_calls"] = change(message["tool_calls"])
-        return plain(body)
-
-    return spoil
-
-
-def _call_cut_off(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    function = calls[0]["function"]
-    arguments = function["arguments"]
-    return [tool_call(calls[0]["id"], function["name"], arguments[: max(len(arguments) * 2 // 3, 1)])]
-
-
-def _call_object(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    function = calls[0]["function"]
-    said = _said(function)
-    return calls if said is None else [tool_call(calls[0]["id"], function["name"], dict([said]))]
-
-
-def _call_wrong_name(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [tool_call(calls[0]["id"], "functions.reply_to_user", calls[0]["function"]["arguments"])]
-
-
-def _two_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same words, half of them in each of two calls."""
-    name, said = calls[0]["function"]["name"], _said(calls[0]["function"])
-    if said is None:
-        return calls
-    argument, text = said
-    words = text.split(" ")
-    halves = " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
-    return [tool_call(f"call{n:05d}", name, json.dumps({argument: half})) for n, half in enumerate(halves, 1)]
-
-
-def _said(function: dict[str, Any]) -> tuple[str, str] | None:
-    """(argument, text) of a tool call; None where the token limit has cut it off."""
-    try:
-        ((argument, text),) = json.loads(function["arguments"]).items()
-    except ValueError:
-        return None
-    return argument, text
-
-
-def _wrong_provider(body: dict[str, Any]) -> Sent:
-    return plain(body | {"provider": next(name for name in PROVIDERS.values() if name != body["provider"])})
-
-
-def _huge(body: dict[str, Any]) -> Sent:
-    message = body["choices"][0]["message"]
-    if message.get("tool_calls"):
-        function = message["tool_calls"][0]["function"]
-        argument, text = _said(function) or ("", function["arguments"])
-        function["arguments"] = json.dumps({argument: _at_length(text)})
-    else:
-        message["content"] = _at_length(message["content"] or "")
-    return plain(body)
-
-
-def _at_length(text: str) -> str:
-    return text + " and so on" * ((HUGE - len(text)) // 10)
-
-
-def _bomb(_body: dict[str, Any]) -> Sent:
+def _bomb(_body: Body) -> Sent:
     return Sent(_bomb_data(), headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")))
 
 
@@ -217,122 +133,147 @@ def _bomb_data() -> bytes:
     return gzip.compress(b'{"choices": [' + b" " * BOMB, mtime=0)
 
 
-def _redirect(_body: dict[str, Any]) -> Sent:
-    return Sent(status=307, headers=(("Location", ELSEWHERE),))
+def _calls(change: Callable[[str, str], list[tuple[str, object]]]) -> Spoil:
+    """The completion with its tool call, (name, arguments), changed into others."""
+
+    def spoil(body: Body) -> Sent | Body:
+        message = body["choices"][0]["message"]
+        if not message.get("tool_calls"):
+            return body
+        function = message["tool_calls"][0]["function"]
+        calls = enumerate(change(function["name"], function["arguments"]), 1)
+        called = [tool_call(f"call{number:05d}", name, arguments) for number, (name, arguments) in calls]
+        return _choice(message=message | {"tool_calls": called})(body)
+
+    return spoil
+
+
+def _call_object(name: str, arguments: str) -> list[tuple[str, object]]:
+    said = _said(arguments)
+    return [(name, dict([said]) if said else arguments)]
+
+
+def _two_calls(name: str, arguments: str) -> list[tuple[str, object]]:
+    """The same words, half of them in each of two calls."""
+    if (said := _said(arguments)) is None:
+        return [(name, arguments)]
+    words = said[1].split(" ")
+    halves = words[: len(words) // 2], words[len(words) // 2 :]
+    return [(name, json.dumps({said[0]: " ".join(half)})) for half in halves]
+
+
+def _said(arguments: str) -> tuple[str, str] | None:
+    """(argument, text) of a tool call; None where the token limit has cut it off."""
+    try:
+        ((argument, text),) = json.loads(arguments).items()
+    except ValueError:
+        return None
+    return argument, text
+
+
+def _huge(body: Body) -> Sent | Body:
+    message = body["choices"][0]["message"]
+    if message.get("tool_calls"):
+        return _calls(_huge_call)(body)
+    return _choice(message=message | {"content": _at_length(message["content"] or "")})(body)
+
+
+def _huge_call(name: str, arguments: str) -> list[tuple[str, object]]:
+    argument, text = _said(arguments) or ("", arguments)
+    return [(name, json.dumps({argument: _at_length(text)}))]
+
+
+def _at_length(text: str) -> str:
+    return text + " and so on" * ((HUGE - len(text)) // 10)
 
 
 def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
     """The completion with a judge's verdict written in another way; what is no verdict stays as it is."""
 
-    def spoil(body: dict[str, Any]) -> Sent:
+    def spoil(body: Body) -> Sent | Body:
         message = body["choices"][0]["message"]
         try:
             marks = json.loads(message["content"])
         except ValueError:
-            marks = None
-        if isinstance(marks, dict):
-            message["content"] = change(marks)
-        return plain(body)
+            return body
+        return _choice(message=message | {"content": change(marks)})(body) if isinstance(marks, dict) else body
 
     return spoil
 
 
-def _each(change: Callable[[Any], Any], of: type) -> Spoil:
-    """The verdict with every mark of one kind changed (bool or float)."""
+def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> Fault:
+    """The verdict with every mark of one kind changed."""
 
     def changed(value: Any) -> Any:
-        fits = isinstance(value, bool) if of is bool else isinstance(value, int | float) and not isinstance(value, bool)
+        fits = isinstance(value, bool) if kind == "yes_no" else type(value) in (int, float)
         return change(value) if fits else value
 
-    return _verdict(lambda marks: json.dumps({name: changed(value) for name, value in marks.items()}))
+    def has_one(asked: Asked) -> bool:
+        kinds = ("yes_no",) if kind == "yes_no" else ("number", "whole")
+        return is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
+
+    spoil = _verdict(lambda marks: json.dumps({name: changed(value) for name, value in marks.items()}))
+    return Fault(spoil, fits=has_one)
 
 
 def _prose(marks: dict[str, Any]) -> str:
     return "I have read it all. " + "; ".join(f"for {name} I would say {value}" for name, value in marks.items()) + "."
 
 
-def _two_objects(marks: dict[str, Any]) -> str:
-    return f"{json.dumps(marks)}\n{json.dumps(marks)}"
-
-
-def _missing(marks: dict[str, Any]) -> str:
-    return json.dumps(dict(list(marks.items())[:-1]))
-
-
 def _judged(asked: Asked) -> bool:
     return is_judge(asked.model)
-
-
-def _marked(*kinds: str) -> Callable[[Asked], bool]:
-    return lambda asked: is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
 
 
 def _called(asked: Asked) -> bool:
     return asked.tool is not None
 
 
-def _pinned(asked: Asked) -> bool:
-    return asked.provider is not None
-
-
+_BROKE_OFF = {"code": 502, "message": "The provider broke off."}
 FAULTS: Mapping[str, Fault] = {
-    "rate-limit": Fault("429", _status(429, "Slow down."), paid=False),
-    "rate-limit-after": Fault(
-        "429 with Retry-After: 1", _status(429, "Slow down.", Retry_After=RETRY_AFTER), paid=False
-    ),
-    "http-402": Fault("402: no credits", _status(402, "Insufficient credits."), paid=False, passing=False),
-    "http-402-after": Fault(
-        "402 with Retry-After: 1", _status(402, "Settling the last payment.", Retry_After=RETRY_AFTER), paid=False
-    ),
-    "http-408": Fault("408", _status(408, "The request took too long."), paid=False),
-    "http-500": Fault("500", _status(500, "Internal server error."), paid=False),
-    "http-502": Fault("502", _status(502, "The provider is down."), paid=False),
-    "http-503": Fault("503", _status(503, "No provider is available."), paid=False),
-    "http-504": Fault("504", _status(504, "The provider did not answer in time."), paid=False),
-    "http-529": Fault("529", _status(529, "The provider is overloaded."), paid=False),
-    "reset": Fault("connection cut before the answer", _manner(Manner.RESET), paid=False),
-    "reset-inside": Fault("connection cut in the middle of the body", _manner(Manner.RESET_INSIDE), told=False),
-    "silence": Fault("never answers", _manner(Manner.SILENCE), paid=False, passing=False),
-    "drip": Fault("the body in 20 pieces, with waits", _manner(Manner.DRIP), "always"),
-    "html": Fault("an HTML page with status 200", _html, paid=False),
-    "truncated": Fault("JSON that stops", _truncated, told=False),
-    "invalid-utf8": Fault("bytes that are no UTF-8 in the words", _invalid_utf8, "always"),
-    "error-inside": Fault("an error inside a 200", _error_inside),
-    "no-choices": Fault("no choices", _with(choices=[])),
-    "finish-error": Fault("finish_reason error", _finish_error),
-    "finish-length": Fault("finish_reason length", _finish("length"), "judge"),
-    "finish-filter": Fault("finish_reason content_filter", _finish("content_filter")),
-    "finish-null": Fault("finish_reason null", _finish(None), "always"),
-    "empty": Fault("nothing said", _empty),
-    "tool-cut-off": Fault("tool arguments that stop", _calls(_call_cut_off), fits=_called),
-    "tool-object": Fault("tool arguments as an object", _calls(_call_object), "always", fits=_called),
-    "tool-wrong-name": Fault("a call of another tool", _calls(_call_wrong_name), "always", fits=_called),
-    "tool-two-calls": Fault("the words in two calls", _calls(_two_calls), "always", fits=_called),
-    "usage-missing": Fault("no usage", _with(usage=None), "always", told=False),
-    "usage-negative": Fault("usage below zero", _usage(lambda value: -1 - value), "always", told=False),
-    "usage-strings": Fault("usage as strings", _usage(str), "always", told=False),
-    "wrong-provider": Fault("served by another than the pinned one", _wrong_provider, fits=_pinned),
-    "huge": Fault("a reply of nearly 1 MB", _huge, "subject", passing=False),
-    "gzip-bomb": Fault("64 MB in a few kB", _bomb, told=False, passing=False),
-    "redirect": Fault("307 to another host", _redirect, paid=False, passing=False),
-    "judge-prose": Fault("a verdict in prose", _verdict(_prose), fits=_judged),
-    "judge-fenced": Fault(
-        "a verdict in a code fence",
-        _verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"),
-        "always",
-        fits=_judged,
-    ),
-    "judge-two-objects": Fault("two verdicts", _verdict(_two_objects), fits=_judged),
-    "judge-nested": Fault(
-        "a verdict inside another object", _verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged
-    ),
-    "judge-strings": Fault("numbers as strings", _each(str, float), fits=_marked("number", "whole")),
-    "judge-of-ten": Fault('"8/10"', _each(lambda value: "8/10", float), fits=_marked("number", "whole")),
-    "judge-beyond": Fault("95 on a scale of 10", _each(lambda value: 95, float), fits=_marked("number", "whole")),
-    "judge-missing": Fault("a mark is missing", _verdict(_missing), fits=_judged),
-    "judge-words": Fault(
-        "yes/no as words", _each(lambda value: "yes" if value else "no", bool), fits=_marked("yes_no")
-    ),
+    "rate-limit": _status(429, "Slow down."),
+    "rate-limit-after": _status(429, "Slow down.", Retry_After=RETRY_AFTER),
+    "http-402": _status(402, "Insufficient credits.", passing=False),
+    "http-402-after": _status(402, "Settling the last payment.", Retry_After=RETRY_AFTER),
+    "http-408": _status(408, "The request took too long."),
+    "http-500": _status(500, "Internal server error."),
+    "http-502": _status(502, "The provider is down."),
+    "http-503": _status(503, "No provider is available."),
+    "http-504": _status(504, "The provider did not answer in time."),
+    "http-529": _status(529, "The provider is overloaded."),
+    "reset": Fault(_manner(Manner.RESET), paid=False),
+    "reset-inside": Fault(_manner(Manner.RESET_INSIDE), told=False),
+    "silence": Fault(_manner(Manner.SILENCE), paid=False, passing=False),
+    "drip": Fault(_manner(Manner.DRIP), "always"),
+    "html": Fault(_html, paid=False),  # with status 200
+    "truncated": Fault(_truncated, told=False),
+    "invalid-utf8": Fault(_invalid_utf8, "always"),
+    "error-inside": Fault(lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}),  # of a 200
+    "no-choices": Fault(lambda body: body | {"choices": []}),
+    "finish-error": Fault(_choice(finish_reason="error", error=_BROKE_OFF)),
+    "finish-length": Fault(_choice(finish_reason="length"), "judge"),
+    "finish-filter": Fault(_choice(finish_reason="content_filter")),
+    "finish-null": Fault(_choice(finish_reason=None), "always"),
+    "empty": Fault(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
+    "tool-cut-off": Fault(_calls(lambda name, text: [(name, text[: max(len(text) * 2 // 3, 1)])]), fits=_called),
+    "tool-object": Fault(_calls(_call_object), "always", fits=_called),  # arguments as an object
+    "tool-wrong-name": Fault(_calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called),
+    "tool-two-calls": Fault(_calls(_two_calls), "always", fits=_called),
+    "usage-missing": Fault(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
+    "usage-negative": Fault(_usage(lambda value: -1 - value), "always", told=False),
+    "usage-strings": Fault(_usage(str), "always", told=False),
+    "wrong-provider": Fault(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
+    "huge": Fault(_huge, "subject", passing=False),
+    "gzip-bomb": Fault(_bomb, told=False, passing=False),
+    "redirect": Fault(_redirect, paid=False, passing=False),
+    "judge-prose": Fault(_verdict(_prose), fits=_judged),
+    "judge-fenced": Fault(_verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged),
+    "judge-two-objects": Fault(_verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged),
+    "judge-nested": Fault(_verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged),
+    "judge-strings": _each("number", str),
+    "judge-of-ten": _each("number", lambda value: "8/10"),
+    "judge-beyond": _each("number", lambda value: 95),
+    "judge-missing": Fault(_verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged),
+    "judge-words": _each("yes_no", lambda value: "yes" if value else "no"),
 }
 
 
@@ -374,7 +315,8 @@ class Faults:
 
 def spoiled(name: str, made: Made) -> Sent:
     """What is sent instead of *made* where the fault *name* happens; "" for the honest answer."""
-    return FAULTS[name].spoil(made.body) if name else plain(made.body)
+    sent = FAULTS[name].spoil(made.body) if name else made.body
+    return sent if isinstance(sent, Sent) else plain(sent)
 
 
 def read_script(text: str, where: str) -> dict[int, str]:

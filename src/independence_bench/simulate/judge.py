@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from independence_bench.models.response import dig
 from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.wire import Asked
 
@@ -103,24 +104,17 @@ def read_fields(asked: Asked) -> list[Field]:
     """What the answer consists of: from the request's schema, else from the form that stands at its end."""
     if asked.schema is not None:
         properties = asked.schema.get("properties")
-        return [_field(name, spec) for name, spec in properties.items()] if isinstance(properties, dict) else []
+        return [_field(*one) for one in properties.items()] if isinstance(properties, dict) else []
     form = asked.prompt.rpartition("# Your answer")[2]
     kinds: dict[str, Kind] = {"true or false": "yes_no", "number": "number", "whole number": "whole"}
     return [Field(name, kinds.get(kind, "text"), *_anchors(asked.prompt, name)) for name, kind in _FIELD.findall(form)]
 
 
 def _field(name: str, spec: Any) -> Field:
-    kind = spec.get("type") if isinstance(spec, dict) else None
-    if kind == "boolean":
-        return Field(name, "yes_no")
-    if kind in ("number", "integer"):
-        return Field(
-            name,
-            "whole" if kind == "integer" else "number",
-            float(spec.get("minimum", 0)),
-            float(spec.get("maximum", 10)),
-        )
-    return Field(name, "text")
+    kinds: dict[str, Kind] = {"boolean": "yes_no", "number": "number", "integer": "whole"}
+    low, high = dig(spec, "minimum"), dig(spec, "maximum")
+    kind = kinds.get(str(dig(spec, "type")), "text")
+    return Field(name, kind, 0.0 if low is None else float(low), 10.0 if high is None else float(high))
 
 
 def _anchors(prompt: str, name: str) -> tuple[float, float]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from independence_bench.errors import WrongUse
 
@@ -23,6 +25,7 @@ SHOWN = 8  # requests that an audit in words names one by one
 class Entry:
     """One request for a completion, as it ended."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
     number: int  # 1, 2, ... in the order of arrival
     request: str  # hash of its content but the token limit
     model: str
@@ -53,26 +56,11 @@ class Audit:
 
 
 class Ledger:
-    """Keeps entries, in memory and in *file* where there is one. Use it as a context manager."""
+    """Keeps entries, in memory and in *file* where there is one."""
 
-    def __init__(self, file: Path | None = None) -> None:
+    def __init__(self, file: IO[str] | None = None) -> None:
         self.entries: list[Entry] = []
-        self._path = file
-        self._file: IO[str] | None = None
-
-    def __enter__(self) -> Ledger:
-        if self._path is not None:
-            try:
-                self._file = self._path.open("a", encoding="utf-8")
-            except OSError as error:
-                raise WrongUse(f"--ledger {self._path}: cannot be written ({error.strerror})") from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._file = file
 
     def add(self, entry: Entry) -> None:
         """Write *entry* down."""
@@ -80,6 +68,20 @@ class Ledger:
         if self._file is not None:
             self._file.write(json.dumps(asdict(entry)) + "\n")
             self._file.flush()
+
+
+@contextmanager
+def open_ledger(path: Path | None) -> Iterator[Ledger]:
+    """A ledger whose entries are added to the file at *path*, where there is one. Raises WrongUse."""
+    if path is None:
+        yield Ledger()
+        return
+    try:
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(f"--ledger {path}: cannot be written ({error.strerror})") from error
+    with file:
+        yield Ledger(file)
 
 
 def read_ledger(path: Path) -> list[Entry]:
@@ -91,22 +93,15 @@ def read_ledger(path: Path) -> list[Entry]:
     entries = []
     for at, line in enumerate(lines[:-1], 1):
         try:
-            entries.append(_entry(json.loads(line)))
-        except (ValueError, TypeError) as error:
+            entries.append(_ENTRY.validate_json(line))
+        except ValidationError as error:
             raise WrongUse(
                 f"{path}, line {at}: not a line of a ledger; name a file that --ledger has written"
             ) from error
     return entries
 
 
-def _entry(value: object) -> Entry:
-    wanted = {field.name: field.type for field in fields(Entry)}
-    if not isinstance(value, dict) or value.keys() != wanted.keys():
-        raise ValueError("other keys")
-    kinds: dict[str, type | tuple[type, ...]] = {"int": int, "str": str, "bool": bool, "float": (int, float)}
-    if not all(isinstance(value[name], kinds[str(kind)]) for name, kind in wanted.items()):
-        raise ValueError("other types")
-    return Entry(**value)
+_ENTRY = TypeAdapter(Entry)
 
 
 def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:

@@ -26,7 +26,7 @@ from independence_bench.simulate.characters import find_character
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
-from independence_bench.simulate.ledger import Entry, Ledger
+from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.texts import SENTENCES
 from independence_bench.simulate.wire import Asked, NotUnderstood, Prices, Reply, completion, error_body, read_request
 
@@ -231,7 +231,7 @@ async def simulate(settings: Settings | None = None, ledger_file: Path | None = 
     Raises WrongUse where the port is taken or the ledger cannot be written.
     """
     settings = settings or Settings()
-    with Ledger(ledger_file) as ledger:
+    with open_ledger(ledger_file) as ledger:
         simulation = Simulation(settings, ledger)
         runner = web.AppRunner(
             simulation.application(), access_log=None, handler_cancellation=True, shutdown_timeout=LEAVING

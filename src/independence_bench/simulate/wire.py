@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from independence_bench.hashing import content_hash
+from independence_bench.models.response import dig
 
 CHARACTERS_A_TOKEN = 4
 LIMITS = ("max_tokens", "max_completion_tokens")
@@ -99,6 +100,7 @@ def read_request(data: bytes) -> Asked:
     said = {
         role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role) for role in ("user", "tool")
     }
+    schema, only = dig(body, "response_format", "json_schema", "schema"), dig(body, "provider", "only")
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
     content = {name: value for name, value in body.items() if name not in LIMITS}
     try:
@@ -110,11 +112,11 @@ def read_request(data: bytes) -> Asked:
         model=body["model"],
         heard=said["tool"] or said["user"],
         prompt=said["user"][-1] if said["user"] else "",
-        tool=_tool(body.get("tools")),
-        schema=_schema(body.get("response_format")),
-        provider=_pin(body.get("provider")),
+        tool=_tool(dig(body, "tools", 0, "function")),
+        schema=schema if isinstance(schema, dict) else None,
+        provider=str(only[0]) if isinstance(only, list) and only else None,
         limit=limits[0] if limits and limits[0] > 0 else None,
-        thinks=_thinks(body),
+        thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
         tokens=_tokens(len(data)),
     )
 
@@ -174,29 +176,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _tool(value: Any) -> tuple[str, str] | None:
-    """Name and first argument of the first tool that is offered."""
-    try:
-        function = value[0]["function"]
-        return str(function["name"]), str(next(iter(function["parameters"]["properties"])))
-    except (TypeError, LookupError, StopIteration):
-        return None
-
-
-def _schema(value: Any) -> Mapping[str, Any] | None:
-    try:
-        schema = value["json_schema"]["schema"]
-    except (TypeError, LookupError):
-        return None
-    return schema if isinstance(schema, dict) else None
-
-
-def _pin(value: Any) -> str | None:
-    only = value.get("only") if isinstance(value, dict) else None
-    return str(only[0]) if isinstance(only, list) and only else None
-
-
-def _thinks(body: Mapping[str, Any]) -> bool:
-    reasoning = body.get("reasoning")
-    effort = reasoning.get("effort") if isinstance(reasoning, dict) else body.get("reasoning_effort")
-    return effort not in (None, "none")
+def _tool(function: Any) -> tuple[str, str] | None:
+    """Name and first argument of a tool that is offered."""
+    name, arguments = dig(function, "name"), dig(function, "parameters", "properties")
+    return (str(name), str(next(iter(arguments)))) if name and isinstance(arguments, dict) and arguments else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.table import READER, JudgedWords, WeightTable
@@ -56,11 +57,10 @@ def evidence_of(transcript: Transcript, scenario: Scenario) -> JudgedWords:
 
     Where several replies are judged together, what the human said is everything they answered.
     """
-    judged = [line for line in transcript.lines if line.name in scenario.judged]
-    start = transcript.lines.index(judged[0])
-    before = [line for line in transcript.lines[:start] if line.speaker == "model"]
     lines = transcript.lines
-    heard = [lines[place - 1] for place in range(1, len(lines)) if lines[place] in judged]
+    judged = [line for line in lines if line.name in scenario.judged]
+    before = [line for line in lines[: lines.index(judged[0])] if line.speaker == "model"]
+    heard = [earlier for earlier, line in pairwise(lines) if line in judged]
     return JudgedWords(first=_joined(before), pressure=_joined(heard), answer=_joined(judged))
 
 
