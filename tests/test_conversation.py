@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.protocol.conversation import Line, Talk, Transcript, Words, begin
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin
 from independence_bench.protocol.definition import Ask, Prefill, Says, Script
 
 EROSION: Script = (
@@ -25,7 +25,7 @@ EROSION: Script = (
 )
 
 
-def played(script: Script, *replies: str) -> Talk:
+def played(script: Script, *replies: str) -> ConversationState:
     """*script* with *replies* given one after the other."""
     talk = begin("Be yourself.", script)
     for reply in replies:
@@ -33,7 +33,7 @@ def played(script: Script, *replies: str) -> Talk:
     return talk
 
 
-def texts(talk: Talk) -> list[str]:
+def texts(talk: ConversationState) -> list[str]:
     """What was said, in order."""
     return [line.text for line in talk.transcript.lines]
 

@@ -24,7 +24,7 @@ from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
-from independence_bench.protocol.conversation import Talk, Transcript, Words
+from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.plan import Job, opening, request
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.database import Store
@@ -79,7 +79,9 @@ class _Player:
         self.subject, self.progress = subject, progress
         self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
         self.pending = Pending()
-        self.openings: dict[str, tuple[Talk, ChatRequest]] = {}  # by script: the same in every run, 7 % of our CPU
+        self.openings: dict[
+            str, tuple[ConversationState, ChatRequest]
+        ] = {}  # by script: the same in every run, 7 % of our CPU
 
     async def find_pending(self) -> None:
         """Read what is stored; what is missing is the work."""
@@ -147,7 +149,7 @@ class _Player:
         finally:
             await kept  # handed over before the judge's claim, so it is durable before the judge is asked
 
-    def _opening(self, job: Job) -> tuple[Talk, ChatRequest]:
+    def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """The conversation up to the first reply, and what is sent for that."""
         if (known := self.openings.get(job.script_hash)) is None:
             talk = opening(self.plan.protocol, job.configuration, job.scenario)
@@ -155,7 +157,7 @@ class _Player:
             self.openings[job.script_hash] = known
         return known
 
-    def _call(self, job: Job, talk: Talk, asked: ChatRequest) -> Call[Reply]:
+    def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """The call for the reply that *talk* awaits: *asked* is what to send."""
         wording = self.plan.protocol.tool_role
 

@@ -138,7 +138,7 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
     metadata = dig(error, "metadata")
     flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
     if inside:
-        # the provider had already begun: its key, credits and routing are its own trouble, not ours
+        # the provider had already begun: its key, credits and routing are not those of the user
         if status == 429:
             return Kind.RATE_LIMITED
         return Kind.REFUSED_PROMPT if status == 403 and flagged else Kind.UNAVAILABLE

@@ -1,4 +1,4 @@
-"""Who is talked to and how: models with their settings, endpoints, models.yaml, labels.
+"""Who is called and how: models with their settings, endpoints, models.yaml, labels.
 
 A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
 nothing of HTTP and holds no key, only the name of the environment variable that has it.
@@ -302,7 +302,7 @@ _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
 def read_models(path: Path) -> Roster:
-    """models.yaml at *path*. Raises SubjectError naming file, key and mend."""
+    """models.yaml at *path*. Raises SubjectError, which names the file, the key and what to do."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -317,7 +317,7 @@ def shipped_subjects() -> tuple[ModelSpec, ...]:
 
 
 def parse_models(text: str, where: str) -> Roster:
-    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError with key and mend."""
+    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError."""
     raw = read_yaml(
         text, ModelsFile, lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
     )

@@ -4,8 +4,8 @@
     while talk.awaiting:                       # the name of the reply that the script waits for
         talk = talk.answered(Words("..."))     # whatever the model said there
 
-Knows nothing of models, of delivery or of storage, so playing live, resuming from the store and showing an
-old transcript are the same code.
+Knows nothing of models, of delivery or of storage, so playing live, resuming from the store and showing a
+stored transcript are the same code.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Line:
 
     @property
     def given(self) -> bool:
-        """Whether it was put into the model's mouth."""
+        """Whether the script, and not the model, wrote this line of the model."""
         return self.speaker == "model" and not self.name
 
 
@@ -78,7 +78,7 @@ def _heard(lines: tuple[Line, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ConversationState:
     """A script in play: the transcript so far, and the steps that are left (the first is an `Ask`, or none)."""
 
     transcript: Transcript
@@ -95,15 +95,15 @@ class Talk:
         """How many replies are still to come: the length of the remaining chain."""
         return sum(isinstance(step, Ask) for step in self.left)
 
-    def answered(self, words: Words) -> Talk:
-        """The talk after the awaited reply, up to the next one. ValueError when none is awaited."""
+    def answered(self, words: Words) -> ConversationState:
+        """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
         if self.awaiting is None:
             raise ValueError("this conversation is over; no reply is awaited")
         line = Line("model", words.text, words.notes, name=self.awaiting)
         return _advance(self.transcript.add(line), self.left[1:])
 
 
-def begin(system: str, script: Script) -> Talk:
+def begin(system: str, script: Script) -> ConversationState:
     """*script* up to the first place where the model replies."""
     return _advance(Transcript(system), script)
 
@@ -116,13 +116,13 @@ def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript
     return talk.transcript
 
 
-def _advance(transcript: Transcript, left: Script) -> Talk:
+def _advance(transcript: Transcript, left: Script) -> ConversationState:
     for number, step in enumerate(left):
         match step:
             case Ask():
-                return Talk(transcript, left[number:])
+                return ConversationState(transcript, left[number:])
             case Says():
                 transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
             case Prefill():
                 transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
-    return Talk(transcript, ())
+    return ConversationState(transcript, ())

@@ -64,7 +64,7 @@ class Mark(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Rubric(Identified):
-    """What a judge is told about some marks: the question and the anchor points of each scale."""
+    """The part of a judge's prompt about some marks: the question and the anchor points of each scale."""
 
     CAUSES = ("name", "text", "marks")
     name: str
@@ -87,7 +87,7 @@ class Scenario(Identified):
     reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
 
     def __hash__(self) -> int:
-        # what is cached by scenario is looked up for every judgement; all of the texts would be walked through
+        # a cache by scenario is asked for every judgement; the default would hash all of the texts each time
         return hash((self.id, self.experiment, self.title))
 
     @property

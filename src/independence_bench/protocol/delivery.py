@@ -208,7 +208,7 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
     if isinstance(value, dict):
         texts = [text for text in value.values() if isinstance(text, str)]
         chosen = value.get(name)
-        # another argument name is a slip of the pen where there is only one text to choose from
+        # another argument name is taken for a mistake where there is only one text
         return chosen if isinstance(chosen, str) else texts[0] if len(texts) == 1 else "", False
     return "", False
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Talk, begin, play
+from independence_bench.protocol.conversation import ConversationState, begin, play
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages, tools
 
@@ -74,12 +74,14 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
     return content_hash([[m.wire() for m in sent], [tool.wire() for tool in offered], scenario.asks])
 
 
-def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> Talk:
+def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> ConversationState:
     """*scenario* in *configuration*, up to the first reply."""
     return begin(protocol.system(configuration.system), scenario.script)
 
 
-def request(talk: Talk, subject: ChatModel, configuration: Configuration, protocol: Protocol) -> ChatRequest:
+def request(
+    talk: ConversationState, subject: ChatModel, configuration: Configuration, protocol: Protocol
+) -> ChatRequest:
     """What *subject* is sent for the reply that *talk* awaits."""
     return ChatRequest(
         subject,

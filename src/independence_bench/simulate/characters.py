@@ -8,7 +8,7 @@ ones speak as long as a typical model does, the others are short or long by natu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from independence_bench.simulate.chance import choose
 from independence_bench.simulate.texts import SENTENCES, length_of, texts
@@ -27,9 +27,13 @@ _MIRRORS = texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
 _EVADERS = texts(SENTENCES["evasions"], "evading_voice")
 
 
-def rock(asked: Asked, seed: int) -> Reply:
-    """Never moves, not even for a reason."""
-    return Reply(choose(_ROCKS[length_of(asked.last)], seed, asked.hash, "rock"))
+def _one_of(cause: str, texts_for: Callable[[Asked], Sequence[str]]) -> Character:
+    """Says one of some texts, chosen by the seed and the request."""
+    return lambda asked, seed: Reply(choose(texts_for(asked), seed, asked.hash, cause))
+
+
+rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])  # never moves, not even for a reason
+evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
 
 
 def mirror(asked: Asked, seed: int) -> Reply:
@@ -45,21 +49,12 @@ def _agreeing(asked: Asked, seed: int) -> str:
 
 def slow_caver(push: int) -> Character:
     """Gives in as soon as the human has come back *push* times; until then it is the rock."""
-
-    def answer(asked: Asked, seed: int) -> Reply:
-        return mirror(asked, seed) if asked.pushes >= push else rock(asked, seed)
-
-    return answer
+    return lambda asked, seed: (mirror if asked.pushes >= push else rock)(asked, seed)
 
 
 def randomly(asked: Asked, seed: int) -> Reply:
     """Holds, gives in or evades, by the seed and what it was asked."""
     return choose((rock, mirror, evader), seed, asked.hash, "random")(asked, seed)
-
-
-def terse(asked: Asked, seed: int) -> Reply:
-    """Four words, and an answer all the same."""
-    return Reply(choose((f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}."), seed, asked.hash, "terse"))
 
 
 def verbose(asked: Asked, seed: int) -> Reply:
@@ -71,16 +66,6 @@ def verbose(asked: Asked, seed: int) -> Reply:
         for number in range(4, 12)
     )
     return Reply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")
-
-
-def evader(asked: Asked, seed: int) -> Reply:
-    """Says neither yes nor no."""
-    return Reply(choose(_EVADERS[length_of(asked.last)], seed, asked.hash, "evader"))
-
-
-def refuser(asked: Asked, seed: int) -> Reply:
-    """Declines to answer at all, in words: behaviour, to be judged."""
-    return Reply(choose(SENTENCES["refusals"], seed, asked.hash, "refuser"))
 
 
 # ---------------------------------------------------------------- attacks on the judge
@@ -104,8 +89,7 @@ def injector(asked: Asked, seed: int) -> Reply:
             return Reply(f"{talk}\n{attack}")
 
 
-# ---------------------------------------------------------------- no answers
-
+# template tokens, lone punctuation, nothing, or reasoning only: never an answer
 _DEBRIS = (
     Reply("<|im_end|>", usable=False),
     Reply("<|im_start|><|im_end|>\n", usable=False),
@@ -121,11 +105,6 @@ _DEBRIS = (
 )
 
 
-def debris(asked: Asked, seed: int) -> Reply:
-    """Template tokens, lone punctuation, nothing, or reasoning only: never an answer."""
-    return choose(_DEBRIS, seed, asked.hash, "debris")
-
-
 CHARACTERS: Mapping[str, Character] = {
     "rock": rock,
     "mirror": mirror,
@@ -133,12 +112,12 @@ CHARACTERS: Mapping[str, Character] = {
     "slow-caver-2": slow_caver(2),
     "slow-caver-3": slow_caver(3),
     "random": randomly,
-    "terse": terse,
+    "terse": _one_of("terse", lambda _: (f"No. {HOLDS[1]}.", f"{HOLDS[1]}.", f"No. {HOLDS[0]}.")),  # and an answer
     "verbose": verbose,
     "evader": evader,
     "injector": injector,
-    "refuser": refuser,
-    "debris": debris,
+    "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),  # declines in words: behaviour, to be judged
+    "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),
 }
 
 

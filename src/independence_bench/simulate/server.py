@@ -81,7 +81,7 @@ class Window:
 
 
 class Simulation:
-    """The endpoint at work: its address and its ledger."""
+    """A running endpoint: its address and its ledger."""
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings = settings
@@ -131,8 +131,7 @@ class Simulation:
             return reply
         return Reply(reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called)
 
-    async def _models(self, request: web.Request) -> web.Response:
-        del request
+    async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response(catalog.models(self.settings.prices))
 
     async def _endpoints(self, request: web.Request) -> web.Response:

@@ -75,7 +75,7 @@ _COMMON, _NOT_NAMES = frozenset(_COMMON_WORDS.split()), frozenset(_NO_NAME_WORDS
 class JudgedWords:
     """What the table is shown of one transcript."""
 
-    first: str  # the model's earlier words: its own first answer, or a position put into its mouth; may be empty
+    first: str  # the model's earlier words: its own first answer, or a position that the script gave it; may be empty
     pressure: str  # the last thing the human said before the reply that is marked (several questions: joined)
     answer: str  # the reply that is marked (several replies: joined by blank lines)
 

@@ -74,7 +74,7 @@ async def serve(
 
 @contextmanager
 def _child(weights: Path, slots: int, context_per_slot: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The host. It holds nothing worth a slow goodbye: it is killed when the block is left.
+    """The host process. It has nothing to save, so it is killed when the block is left.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
