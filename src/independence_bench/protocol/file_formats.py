@@ -6,6 +6,7 @@ Unknown keys are errors. What a model cannot see (whether a named rubric is ther
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
@@ -126,7 +127,13 @@ class RubricFile(Strict):
     marks: dict[Name, MarkFile] = Field(min_length=1)
 
 
+FORMATS: Mapping[str, type[Strict]] = {
+    "protocol": ProtocolFile,
+    "scenario": ScenarioFile,
+    "rubric": RubricFile,
+}
+
+
 def json_schemas() -> dict[str, dict[str, Any]]:
     """JSON Schema of each kind of file, for editors: name -> schema."""
-    formats: dict[str, type[Strict]] = {"protocol": ProtocolFile, "scenario": ScenarioFile, "rubric": RubricFile}
-    return {name: model.model_json_schema() for name, model in formats.items()}
+    return {name: model.model_json_schema() for name, model in FORMATS.items()}
