@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -51,18 +52,17 @@ class Result:
     judged: float
 
 
-class SharedSlots(limits.EndpointSlots):
+class SharedSlots(defaultdict[str, limits.CallSlots]):
     """As it was: the judge's calls take the subject's slots, wherever they go."""
 
-    def at(self, _endpoint: str) -> limits.CallSlots:
-        """The same slots for every endpoint."""
-        return super().at("")
+    def __missing__(self, _endpoint: str) -> limits.CallSlots:
+        return self[""] if "" in self else super().__missing__("")
 
 
 def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder: Path) -> Result:
     """Play the order as it was or as it is; runs in a process of its own."""
     if name == BEFORE:
-        ask.EndpointSlots = SharedSlots  # type: ignore[misc]
+        ask.defaultdict = SharedSlots  # type: ignore[attr-defined]
     protocol, files = canned_protocol(SINGLE, DOUBLE)
     known = CannedEndpoint(subjects).known
     order = wanted(known, protocol, files, subjects=range(1), runs=runs, calls_at_once=at_once, subjects_at_once=1)

@@ -31,10 +31,9 @@ from results import Target, table, verdict
 from virtual_time import VirtualLoop
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import Clocks
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.retry import Clocks, Policy
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import RunPlan
+from independence_bench.engine.run import RunPlan, Session
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -166,7 +165,7 @@ def played(runs: int, seed: int, places: int, store: Path) -> float:
     async def run(loop: VirtualLoop) -> None:
         with open_store(store) as opened:
             clocks = Clocks(lambda: time.time() + loop.time(), loop.time, random.Random(seed).random, Policy())
-            engine = Engine(plan, opened, {NAME: client}, Budget(), clocks)  # type: ignore[dict-item]
+            engine = Engine(plan, Session(opened, {NAME: client}, Budget(), clocks))  # type: ignore[dict-item]
             report = await engine.run()
         if not report.complete or client.calls != planned(protocol, runs):
             raise RuntimeError(f"{client.calls} calls of {planned(protocol, runs)} were made: {report.troubles[:1]}")

@@ -29,11 +29,10 @@ from aiohttp import web
 
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import Clocks
-from independence_bench.calls.retry import Policy
-from independence_bench.cli.trust_file import FILE, remember
+from independence_bench.calls.retry import Clocks, Policy
+from independence_bench.cli.permissions import FILE, remember
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
@@ -387,7 +386,7 @@ class Bench:
                 await client.__aenter__()
                 await client.models()  # as a command does, to find out whether anybody is there
             clocks = Clocks(time.time, time.monotonic, random.Random(7).random, policy)
-            engine = Engine(plan, store, clients, Budget(budget), clocks)
+            engine = Engine(plan, Session(store, clients, Budget(budget), clocks))
             beside = asyncio.ensure_future(during(engine)) if during else None
             try:
                 report = await engine.run()

@@ -32,10 +32,9 @@ from scripted import measured
 
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import Clocks
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.retry import Clocks, Policy
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
@@ -236,7 +235,7 @@ async def _carry_out(
             await made.models()
         plan = _plan(folder, command, "sim" if judging is None else "bench")
         clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
-        engine = Engine(plan, opened, clients, Budget(command.budget), clocks)
+        engine = Engine(plan, Session(opened, clients, Budget(command.budget), clocks))
         began = loop.time()
         beside = asyncio.ensure_future(command.during(engine)) if command.during else None
         report = await engine.run()

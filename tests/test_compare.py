@@ -35,6 +35,7 @@ from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
+from independence_bench.report.board_json import json_text
 from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.terminal import printed
@@ -274,7 +275,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
 def test_the_json_has_every_interval() -> None:
     """And can be read again: absent is null."""
-    found = json.loads(json.dumps(paired_values(compared(simulated(), "soft", "firm"))))
+    found = json.loads(json_text(paired_values(compared(simulated(), "soft", "firm"))))
 
     assert found["index"]["interval"]["again"].keys() == {"low", "high"}
     assert found["index"]["smallest_seen"].keys() == {"again", "another"}

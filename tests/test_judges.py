@@ -651,6 +651,6 @@ def test_show_says_which_verdict_to_read(user: User) -> None:
 
 def test_the_statistics_are_loaded_by_no_other_command() -> None:
     """The library of agreement is needed by `aib judges` only."""
-    program = "import independence_bench.cli.leaderboard, sys; print('krippendorff' in sys.modules)"
+    program = "import independence_bench.cli.rankings, sys; print('krippendorff' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

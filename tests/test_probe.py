@@ -25,10 +25,10 @@ from test_cli import User
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import Clocks
+from independence_bench.calls.retry import Clocks
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed, cost_of
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import Report, Session
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.injection.attacks import CONTROL, attacks, families
 from independence_bench.judging.injection.conversations import known_conversations
@@ -95,7 +95,7 @@ def probed(server: ScriptedModel, folder: Path, pairs: Iterable[AttackPair], bud
             client = await stack.enter_async_context(Client(Endpoint("scripted", server.url, "openrouter"), KEY))
             await client.models()
             clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
-            probing = InjectionAsker(JUDGE, chosen, store, {"scripted": client}, Budget(budget), 8, clocks)
+            probing = InjectionAsker(JUDGE, chosen, Session(store, {"scripted": client}, Budget(budget), clocks), 8)
             await probing.run()
             found = findings(JUDGE.label, JUDGE.hash, chosen, probing.judgements)
             return Probed(found, probing.report, cost_of(store, probing.cases))
@@ -433,7 +433,7 @@ def test_progress_is_one_live_line(tmp_path: Path) -> None:
     console = Console(width=100, force_terminal=True, file=StringIO())
     with open_store(tmp_path / "probe.db") as store:
         clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
-        probing = InjectionAsker(JUDGE, of_family("orders"), store, {}, Budget(), 8, clocks)
+        probing = InjectionAsker(JUDGE, of_family("orders"), Session(store, {}, Budget(), clocks), 8)
 
     async def watched() -> None:
         showing = asyncio.ensure_future(ProgressDisplay(console).in_one_line(probing))

@@ -355,7 +355,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
 
 def test_a_leaderboard_needs_none_of_it() -> None:
     """Neither the variances nor the decision study are loaded for a ranking."""
-    program = "import independence_bench.cli.leaderboard, sys; print(' '.join(sys.modules))"
+    program = "import independence_bench.cli.rankings, sys; print(' '.join(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,

@@ -99,6 +99,6 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
     assert audited.verdicts == 3 + 4
     assert names == contents.naming.conversations == 1
-    assert (pending.planned, pending.done, pending.judged) == (4, 4, 4)
+    assert (pending.progress.planned, pending.progress.done, pending.progress.judged) == (4, 4, 4)
     (detail,) = contents.details
     assert detail.spent.dollars == pytest.approx(7 * 0.001), "the replies of one run"

@@ -15,7 +15,7 @@ from simulated import aib, simulating
 
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.schedule import HOUR, Spread, Wait, gap_of, play_spread
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.models.client import Client
@@ -78,7 +78,7 @@ def play(
                 client = Client(Endpoint(name, server.url, "openrouter"), KEY)
                 clients[name] = await stack.enter_async_context(client)
             with open_store(bench.store) as store:
-                return await play_spread(order, store, clients, Budget(budget), quiet, clock.spread(hours))
+                return await play_spread(order, Session(store, clients, Budget(budget)), quiet, clock.spread(hours))
 
     return asyncio.run(carry_out())
 

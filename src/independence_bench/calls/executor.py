@@ -22,9 +22,9 @@ from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
 from independence_bench.calls.call import Accepted, Call
-from independence_bench.calls.ledger import CallLedger, CallState, EndedAttempt, NextStep, StoredAnswer, Tally
+from independence_bench.calls.ledger import CallLedger, CallState, NextStep, StoredAnswer, Tally
 from independence_bench.calls.limits import CallSlots, RateLimiter
-from independence_bench.calls.retry import FIRST_REFUSED, GaveUp, Policy, Reach, next_wait, unfit
+from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
@@ -52,13 +52,11 @@ class Executor:
 
     commits: Commits
     clients: Mapping[str, Client]
-    limiters: Mapping[str, RateLimiter]
     budget: Budget
     ledger: CallLedger
-    clock: Callable[[], float]  # monotonic seconds
-    draw: Callable[[], float]  # random numbers in [0, 1)
+    clocks: Clocks
     stopping: asyncio.Event  # set: nothing new is sent
-    policy: Policy = field(default_factory=Policy)
+    limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
     served: set[tuple[str, str]] = field(default_factory=set)  # who has answered, now or in an earlier command
@@ -107,9 +105,12 @@ class Executor:
                 if step.answer is not None:
                     state.ours = False  # the claim went with the commit that kept the answer
                     return step.answer[1]
-                if step.end is not None:
-                    self._remember(state, step.end)
-                    raise step.end
+                if (end := step.end) is not None:
+                    if end.reach is Reach.ENDPOINT:
+                        self.closed.setdefault(call.info.endpoint, end.reason)
+                    if end.reach is Reach.MODEL:
+                        self.refused.setdefault(state.who, end.reason)
+                    raise end
                 tally.waiting += 1
                 try:
                     await self.pause(step.wait)
@@ -142,13 +143,6 @@ class Executor:
             raise GaveUp(Reach.ENDPOINT, reason)
         if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
-
-    def _remember(self, state: CallState[A], end: GaveUp) -> None:
-        """What *end* puts an end to, beyond this call."""
-        if end.reach is Reach.ENDPOINT:
-            self.closed.setdefault(state.call.info.endpoint, end.reason)
-        if end.reach is Reach.MODEL:
-            self.refused.setdefault(state.who, end.reason)
 
     def _foreseen(self, model: ChatModel) -> contextlib.AbstractAsyncContextManager[None]:
         """A block that may call *model*. On a budget, an endpoint's calls of unforeseeable cost wait for each other."""
@@ -209,7 +203,7 @@ class Executor:
                 state.tries.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
-                elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.policy.patience:
+                elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.clocks.policy.patience:
                     limiter.rate_limited(outcome.retry_after)
                 return outcome
         except BaseException:
@@ -233,7 +227,7 @@ class Executor:
         step = self._decide(state, outcome, attempt)
         status = outcome.status if isinstance(outcome, Fault) else 200
         ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
-        await self.commits.add(self.ledger.finish, EndedAttempt(state, attempt, ended, step))
+        await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
 
     async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
@@ -245,14 +239,15 @@ class Executor:
         if usage.cost is not None:
             self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
             return usage.cost
-        answered = isinstance(outcome, Completion)
-        if isinstance(outcome, Fault) and not _may_be_charged(outcome):
+        served = isinstance(outcome, Completion) or outcome.status == 200
+        # a reply that did not arrive may have been made, and charged
+        unseen = isinstance(outcome, Fault) and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not outcome.unsent
+        if not served and not unseen:
             return 0.0
-        served = answered or (isinstance(outcome, Fault) and outcome.status == 200)
         state.tally.unpriced += served
         most = await self._most(state.call.request, limit)
         if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
-            if await self._priced(model):
+            if (await self.clients[model.endpoint].info(model.model)).most(1, 1) is not None:
                 self.dearest[model.name] = 0.0  # nothing, as listed
             else:
                 self.closed.setdefault(
@@ -261,11 +256,6 @@ class Executor:
                     "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
                 )
         return most
-
-    async def _priced(self, model: ChatModel) -> bool:
-        """Whether the endpoint tells what *model* costs, be it nothing."""
-        info = await self.clients[model.endpoint].info(model.model)
-        return info.most(1, 1) is not None
 
     def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
         """What one outcome leads to; counts it in the tries."""
@@ -291,7 +281,7 @@ class Executor:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
         try:
-            step.wait = next_wait(fault, tries, self.policy, self.draw, self.clock())
+            step.wait = next_wait(fault, tries, self.clocks.policy, self.clocks.draw, self.clocks.clock())
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -325,9 +315,3 @@ def most_tokens(request: ChatRequest) -> float:
     # other scripts can take a token for every byte
     plain = len(text.encode("ascii", "ignore"))
     return PROMPT_OVERHEAD + plain / CHARACTERS_A_TOKEN + len(text.encode("utf-8", "replace")) - plain
-
-
-def _may_be_charged(fault: Fault) -> bool:
-    """Whether a reply may have been made, and charged, although it did not arrive or could not be read."""
-    unseen = fault.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not fault.unsent
-    return unseen or fault.status == 200

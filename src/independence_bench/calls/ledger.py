@@ -92,14 +92,8 @@ class NextStep(Generic[A]):
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class EndedAttempt(Generic[A]):
-    """An attempt that has ended, and what it led to."""
-
-    state: CallState[A]
-    attempt: int
-    ended: stored_attempts.Ended
-    step: NextStep[A]
+EndedAttempt = tuple[CallState[Any], int, stored_attempts.Ended, NextStep[Any]]
+"""A call, its attempt, how that ended, and what it leads to."""
 
 
 def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[tuple[Shelf[Any], list[T]]]:
@@ -158,14 +152,14 @@ class CallLedger:
         attempts = dict(zip(map(id, begun), numbers, strict=True))
         return [attempts.get(id(state), answers.get(id(state))) for state in states]
 
-    def finish(self, connection: Connection, finished: Sequence[EndedAttempt[Any]]) -> list[None]:
+    def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
         """Write down how attempts ended, with the answers that they gave, and give those claims back."""
         now = self.now()
-        stored_attempts.end_attempts(connection, [(one.attempt, one.ended) for one in finished], now)
+        stored_attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
         kept = [
-            (one.state.call.shelf, (one.state.key, *one.step.answer, now))
-            for one in finished
-            if one.step.answer is not None and one.step.outcome != CUT_OFF
+            (state.call.shelf, (state.key, *step.answer, now))
+            for state, _, _, step in finished
+            if step.answer is not None and step.outcome != CUT_OFF
         ]
         for shelf, group in _by_shelf(kept, lambda one: one[0]):
             shelf.keep(connection, [row for _, row in group])

@@ -11,55 +11,85 @@ import asyncio
 import heapq
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 CUT = 0.8
 MANY = 16  # slots of one subject from which on further calls are prepared
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
-class Limited(Protocol):
-    """Something that so many can hold at once."""
+class _Gate:
+    """Lets so many through at once; among those who wait the highest priority goes first, then who came first."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    def hold(self, priority: int) -> Hold:
+        """Wait to be let through, then hold a slot while the block runs."""
+        return Hold(self, priority)
 
     def acquire_now(self) -> bool:
-        """Take it where that needs no waiting."""
+        """Take a slot where that needs no waiting."""
+        raise NotImplementedError
 
     async def acquire(self, priority: int) -> None:
-        """Wait for it, and acquire it."""
+        """Wait for a slot, and take it."""
+        raise NotImplementedError
 
     def release(self) -> None:
-        """Give it back."""
+        """Give a slot back, and let who waits go on."""
+        raise NotImplementedError
+
+    async def _turn(self, priority: int) -> None:
+        """Wait to be called up."""
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-priority, next(self._order), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        """A task was cancelled after it had been called up: what it was called up for is free again."""
+        raise NotImplementedError
+
+    def _call_up(self) -> bool:
+        """Let the next one go on; False where nobody waits."""
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return True
+        return False
 
 
 class Hold:
-    """A block of code that holds *what*.
+    """A block of code that holds a slot of *gate*.
 
     Not `asynccontextmanager`: every call passes several of these, and a generator costs five times as much.
     """
 
-    __slots__ = ("_priority", "_what")
+    __slots__ = ("_gate", "_priority")
 
-    def __init__(self, what: Limited, priority: int) -> None:
-        self._what, self._priority = what, priority
+    def __init__(self, gate: _Gate, priority: int) -> None:
+        self._gate, self._priority = gate, priority
 
     async def __aenter__(self) -> None:
-        if not self._what.acquire_now():
-            await self._what.acquire(self._priority)
+        if not self._gate.acquire_now():
+            await self._gate.acquire(self._priority)
 
     async def __aexit__(self, *exc: object) -> None:
-        self._what.release()
+        self._gate.release()
 
 
-class Slots:
-    """*limit* slots; who waits with the highest priority gets the next one, among equals who came first."""
+class Slots(_Gate):
+    """*limit* slots, each handed from who releases it to who is next."""
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self._free = limit
-        self._queue = _Queue()
-
-    def hold(self, priority: int) -> Hold:
-        """Hold a slot while the block runs."""
-        return Hold(self, priority)
 
     def acquire_now(self) -> bool:
         """Take a slot where one is free."""
@@ -69,17 +99,15 @@ class Slots:
         return False
 
     async def acquire(self, priority: int) -> None:
-        """Wait for a slot, and acquire it."""
-        try:
-            await self._queue.turn(priority)
-        except _CalledUp:
-            self.release()  # the slot was ours already
-            raise asyncio.CancelledError from None
+        """Wait for a slot; who is called up has it."""
+        await self._turn(priority)
 
     def release(self) -> None:
         """Give a slot to who waits, or back."""
-        if not self._queue.call_up():
+        if not self._call_up():
             self._free += 1
+
+    _pass_on = release
 
 
 class CallSlots:
@@ -95,37 +123,16 @@ class CallSlots:
         self.preparing = Slots(limit + (limit // 2 if limit >= MANY else 0))
 
 
-class EndpointSlots:
-    """The slots of one subject's calls, its judge's included: *limit* at each endpoint.
-
-    A call that waits for one endpoint's rate limiter keeps no slot of another's.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._slots: dict[str, CallSlots] = {}
-
-    def at(self, endpoint: str) -> CallSlots:
-        """The slots for calls to the endpoint of that name."""
-        if endpoint not in self._slots:
-            self._slots[endpoint] = CallSlots(self._limit)
-        return self._slots[endpoint]
-
-
-class RateLimiter:
+class RateLimiter(_Gate):
     """Lets calls to one endpoint through, at most *most* at once. *sleep* may raise to end the waiting."""
 
     def __init__(self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+        super().__init__()
         self.limit = float(most)  # calls in flight that the endpoint seems to bear
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
         self.served_at = clock()  # when a call was last served; at first, when the rate limiter was made
-        self._queue = _Queue()
-
-    def hold(self, priority: int) -> Hold:
-        """Wait for the pause to end and for a free slot, then hold one of the calls in flight while the block runs."""
-        return Hold(self, priority)
 
     def acquire_now(self) -> bool:
         """Enter where a slot is free and there is no pause."""
@@ -166,46 +173,9 @@ class RateLimiter:
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self.served_at = self._clock()
 
-    async def _turn(self, priority: int) -> None:
-        try:
-            await self._queue.turn(priority)
-        except _CalledUp:
-            self._wake()
-            raise asyncio.CancelledError from None
-
     def _wake(self) -> None:
         for _ in range(int(self.limit) - self.in_flight):
-            if not self._queue.call_up():
+            if not self._call_up():
                 return
 
-
-class _CalledUp(Exception):
-    """A waiting task was cancelled after it had been called up: what it was called up for is free again."""
-
-
-class _Queue:
-    """Waiting tasks: the highest priority is called up first, among equals who came first."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
-
-    async def turn(self, priority: int) -> None:
-        """Wait to be called up. Raises _CalledUp when it is cancelled too late."""
-        turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (-priority, next(self._order), turn))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                raise _CalledUp from None
-            raise
-
-    def call_up(self) -> bool:
-        """Let the next one go on; False where nobody waits."""
-        while self._waiting:
-            _, _, turn = heapq.heappop(self._waiting)
-            if not turn.done():
-                turn.set_result(None)
-                return True
-        return False
+    _pass_on = _wake

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import random
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +17,7 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.retry import Clocks
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
 from independence_bench.models.redaction import KNOWN
@@ -32,21 +30,6 @@ from independence_bench.store.usage import Command, keep_command
 LOOK = 1.0  # seconds between two looks at whether the store is still there
 LOOKS_ELSEWHERE = 5  # of those, until the next at who else works on it
 REPLACED = "was deleted or replaced while it was in use"
-
-
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """Time and chance, so that tests choose them."""
-
-    now: Callable[[], float]  # seconds since 1970
-    clock: Callable[[], float]  # monotonic seconds
-    draw: Callable[[], float]  # random numbers in [0, 1)
-    policy: Policy
-
-
-def real_clocks() -> Clocks:
-    """Those of a command."""
-    return Clocks(time.time, time.monotonic, random.Random().random, Policy())  # noqa: S311 - jitter, not secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +58,11 @@ async def open_pool(
     async with Commits(store) as commits:
         upkeep = _Upkeep(store, commits, stopping, clocks)
         lost = await upkeep.begin()
-
-        async def pause(seconds: float) -> None:
-            await executor.pause(seconds)
-
-        limiters = {
-            name: RateLimiter(min(most, client.endpoint.at_once or most), clocks.clock, pause)
-            for name, client in clients.items()
-        }
-        executor = Executor(
-            commits=commits,
-            clients=clients,
-            limiters=limiters,
-            budget=budget,
-            ledger=CallLedger(upkeep.owner, upkeep.now, upkeep.watch),
-            clock=clocks.clock,
-            draw=clocks.draw,
-            stopping=stopping,
-            policy=clocks.policy,
-        )
+        ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch)
+        executor = Executor(commits, clients, budget, ledger, clocks, stopping)
+        for name, client in clients.items():
+            at_once = min(most, client.endpoint.at_once or most)
+            executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
         tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
         try:
             yield Pool(executor, clocks, lost)

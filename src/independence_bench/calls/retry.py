@@ -30,6 +30,8 @@ Pure: the clock, the sleep and the random numbers are the caller's.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -68,6 +70,21 @@ class Policy:
     patience: float = 900.0
     first_wait: float = 1.0
     longest_wait: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Time and chance, so that tests choose them."""
+
+    now: Callable[[], float]  # seconds since 1970
+    clock: Callable[[], float]  # monotonic seconds
+    draw: Callable[[], float]  # random numbers in [0, 1)
+    policy: Policy = Policy()
+
+
+def real_clocks() -> Clocks:
+    """Those of a command."""
+    return Clocks(time.time, time.monotonic, random.Random().random)  # noqa: S311 - jitter, not secrets
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ import click
 from rich.console import Console
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.cli.leaderboard import print_boards
 from independence_bench.cli.options import (
     MILLION,
     Number,
@@ -25,9 +24,11 @@ from independence_bench.cli.options import (
     read_roster,
     together,
 )
+from independence_bench.cli.pacing import spread_line
+from independence_bench.cli.permissions import trust_option
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.spread import spread_line
-from independence_bench.cli.trust import trust_option
+from independence_bench.cli.rankings import print_boards
+from independence_bench.cli.selection import Command
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, Preview, RunOptions
@@ -54,39 +55,54 @@ price_option = click.option(
     callback=_in_dollars_a_token,
     help="Dollars per million tokens, sent and received, of every model whose price its endpoint does not list.",
 )
-budget_option = click.option(
-    "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
-)
-_LIMITS = together(
+
+
+def _limits(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """How much at once, and for how much: *options* and those of one subject; the command is given *limits*."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def gathered(
+            *,
+            parallel_tasks: int,
+            budget: float | None,
+            price: tuple[float, float] | None,
+            parallel: int = 1,
+            **typed: Any,
+        ) -> None:
+            command(limits=Limits(parallel, parallel_tasks, budget, price), **typed)
+
+        return together(
+            *options,
+            click.option(
+                "-pt",
+                "--parallel-tasks",
+                type=click.IntRange(1, 4096),
+                default=8,
+                show_default=True,
+                help="Calls at once within one subject, at each endpoint.",
+            ),
+            click.option(
+                "--budget",
+                type=Number(min=0, min_open=True),
+                metavar="USD",
+                help="Spend no more than this in one command.",
+            ),
+            price_option,
+        )(gathered)
+
+    return decorate
+
+
+one_subject_limit_options = _limits()
+limit_options = _limits(
     click.option(
         "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
-    ),
-    click.option(
-        "-pt",
-        "--parallel-tasks",
-        type=click.IntRange(1, 4096),
-        default=8,
-        show_default=True,
-        help="Calls at once within one subject, at each endpoint.",
-    ),
-    budget_option,
-    price_option,
+    )
 )
 
 
-def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """-p, -pt, --budget and --price: how much at once, and for how much; the command is given *limits*."""
-
-    @wraps(command)
-    def gathered(
-        *, parallel: int, parallel_tasks: int, budget: float | None, price: tuple[float, float] | None, **typed: Any
-    ) -> None:
-        command(limits=Limits(parallel, parallel_tasks, budget, price), **typed)
-
-    return _LIMITS(gathered)
-
-
-def endpoint_options(command: Callable[..., None]) -> Callable[..., None]:
+def endpoint_options(command: Command) -> Command:
     """--models-file, --trust and --local-url: which endpoints there are; the command is given *roster*."""
 
     @wraps(command)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.calling import price_option
 from independence_bench.cli.options import Number, err, out, split, store_option
 from independence_bench.cli.run import plan_options, read_options
-from independence_bench.engine.cost import Estimate, Forecast, added
+from independence_bench.engine.cost import Estimate
 from independence_bench.engine.session import Limits, Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
@@ -32,6 +28,8 @@ from independence_bench.report.power import (
     resolution_view,
     runs_to_price,
 )
+from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Strong, Table, columns_of
+from independence_bench.report.table import Text as Cell
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, open_store
 
@@ -84,8 +82,8 @@ async def _foresee(
     options: RunOptions, store: Store, resolving: bool, width: float | None
 ) -> tuple[Preview, Resolution | None]:
     """What the plan takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
-    async with resolved(options) as (plan, clients):
-        preview = await preview_of(plan, store, clients, options.limits.budget)
+    async with resolved(options, store) as (plan, session):
+        preview = await preview_of(plan, session)
         if not resolving:
             return preview, None
         same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
@@ -95,46 +93,37 @@ async def _foresee(
         center = expected_index(board, {subject.hash for subject in plan.subjects})
         shown, needed = runs_to_price(expected, plan.runs, width, center)
         costs = {
-            runs: (await preview_of(replace(plan, runs=runs), store, clients, None)).forecast
+            runs: (await preview_of(replace(plan, runs=runs), session)).forecast
             for runs in {*shown, *([] if needed is None else [needed])}
         }
         return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)
 
 
 def _values(preview: Preview) -> Mapping[str, object]:
-    low, high = _range(preview.estimates)
+    whole = sum(preview.estimates, Estimate())
     return {
         "protocol": preview.plan.protocol.name,
         "runs": preview.plan.runs,
         "judge": preview.plan.judge.label if preview.plan.judge else None,
-        "subjects": [_values_of(one) for one in preview.estimates],
-        "candidates": asdict(sum((one.candidate for one in preview.estimates), Forecast())),
-        "judging": asdict(sum((one.judge for one in preview.estimates), Forecast())),
+        "subjects": [
+            {
+                "label": one.label,
+                "candidate": asdict(one.candidate),
+                "judge": asdict(one.judge),
+                "dollars": one.whole.dollars,
+                "low": one.low,
+                "high": one.high,
+                "from": _basis(one),
+            }
+            for one in preview.estimates
+        ],
+        "candidates": asdict(whole.candidate),
+        "judging": asdict(whole.judge),
         "dollars": preview.forecast.dollars,
-        "low": low,
-        "high": high,
+        "low": whole.low,
+        "high": whole.high,
         "spent_before": preview.spent_before.total,
     }
-
-
-def _values_of(one: Estimate) -> Mapping[str, object]:
-    return {
-        "label": one.subject.label,
-        "candidate": asdict(one.candidate),
-        "judge": asdict(one.judge),
-        "dollars": one.whole.dollars,
-        "low": one.low,
-        "high": one.high,
-        "from": _basis(one),
-    }
-
-
-def _range(estimates: tuple[Estimate, ...]) -> tuple[float | None, float | None]:
-    low: float | None = 0.0
-    high: float | None = 0.0
-    for one in estimates:
-        low, high = added(low, one.low), added(high, one.high)
-    return low, high
 
 
 def _basis(one: Estimate) -> str:
@@ -146,47 +135,33 @@ def _basis(one: Estimate) -> str:
     return plural(one.usual.subjects, "other") if one.usual.subjects else "assumed"
 
 
-def _view(preview: Preview) -> RenderableType:
+def _view(preview: Preview) -> Iterator[Block]:
     plan, estimates = preview.plan, preview.estimates
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("subject", overflow="fold", ratio=1)
-    for name in ("calls", "tokens", "candidate", "judge", "from", "to"):
-        table.add_column(name, justify="right")
-    table.add_column("as")
-    for one in estimates:
-        table.add_row(label_text(one.subject.label), *_cells(one.candidate, one.judge, one.low, one.high), _basis(one))
-    if len(estimates) > 1:
-        candidates = sum((one.candidate for one in estimates), Forecast())
-        judges = sum((one.judge for one in estimates), Forecast())
-        table.add_section()
-        table.add_row("all", *_cells(candidates, judges, *_range(estimates)), "", style="bold")
     where = " + ".join(str(configuration) for configuration in plan.configurations)
-    judge = label_text(plan.judge.label) if plan.judge else "none"
-    head = Text(f"\n{label_text(plan.protocol.name)} · {plural(plan.runs, 'run')} · {where} · judge {judge}\n")
-    foot = Text(
+    judge = plan.judge.label if plan.judge else "none"
+    runs = plural(plan.runs, "run")
+    yield Note(("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge), "\n"), style="")
+    rows: list[Cells | Group] = [_cells(Name(one.label), one, _basis(one)) for one in estimates]
+    if len(estimates) > 1:
+        rows += [Group(), [Strong(cell) for cell in _cells("all", sum(estimates, Estimate()), "")]]
+    titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
+    yield Table([*columns_of(*titles), Column("as", words=True)], rows)
+    yield Note(
         "What is stored already is taken off. candidate, judge: dollars at list prices, every token in full (caches "
         "may make it cheaper). as: whose stored replies these are expected to be like. from, to: both together, if "
         "replies are as short or as long as those of the shortest and the longest tenth of published subjects; where "
-        "the subject's own are stored, of one subject's runs.",
-        style="dim",
+        "the subject's own are stored, of one subject's runs."
     )
-    return Group(head, table, foot, Text(f"In all {_whole(preview)}{_so_far(preview)}."))
+    dollars, spent = preview.forecast.dollars, preview.spent_before
+    whole = "an amount that is not known: a price is missing (?)" if dollars is None else _dollars(dollars)
+    so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
+    yield Note(f"In all {whole}{so_far}.", style="")
 
 
-def _whole(preview: Preview) -> str:
-    dollars = preview.forecast.dollars
-    return "an amount that is not known: a price is missing (?)" if dollars is None else _dollars(dollars)
-
-
-def _so_far(preview: Preview) -> str:
-    spent = preview.spent_before
-    return f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
-
-
-def _cells(candidate: Forecast, judge: Forecast, low: float | None, high: float | None) -> tuple[str, ...]:
-    whole = candidate + judge
-    tokens = whole.prompt_tokens + whole.completion_tokens
-    return (f"{whole.calls:,}", _short(tokens), *map(_dollars, (candidate.dollars, judge.dollars, low, high)))
+def _cells(label: Cell, one: Estimate, basis: str) -> list[Cell]:
+    tokens = one.whole.prompt_tokens + one.whole.completion_tokens
+    dollars = map(_dollars, (one.candidate.dollars, one.judge.dollars, one.low, one.high))
+    return [label, f"{one.whole.calls:,}", _short(tokens), *dollars, basis]
 
 
 def _short(tokens: int) -> str:

@@ -22,29 +22,29 @@ from independence_bench.models.redaction import KNOWN
 COMMANDS = {
     "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
     "estimate-cost": ("estimate", "Say what a run would take, before anything is sent."),
-    "rerun": ("rerun", "Play more runs of what is stored, and ask again what was invalid."),
-    "judge": ("judge", "Judge stored conversations: with another judge, or where judging failed."),
-    "judges": ("judges", "Compare the judges: agreement, self-preference, verdicts to read."),
-    "label": ("label", "Mark conversations yourself, blind, as one more judge."),
-    "leaderboard": ("leaderboard", "Show the ranking of everything that is stored."),
+    "rerun": ("run", "Play more runs of what is stored, and ask again what was invalid."),
+    "judge": ("judging", "Judge stored conversations: with another judge, or where judging failed."),
+    "judges": ("quality", "Compare the judges: agreement, self-preference, verdicts to read."),
+    "label": ("conversation", "Mark conversations yourself, blind, as one more judge."),
+    "leaderboard": ("rankings", "Show the ranking of everything that is stored."),
     "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
-    "compare": ("compare", "Two subjects side by side, scenario by scenario."),
-    "scenarios": ("scenarios", "How hard each scenario is, and what the ranking owes to it."),
-    "reliability": ("reliability", "Where the noise comes from, and the cheapest test that is reliable."),
-    "view": ("view", "Read every conversation and every number in the browser, live."),
-    "site": ("site", "Write what `aib view` shows as a static site."),
-    "show": ("show", "Print one conversation with its marks."),
-    "exclude": ("exclude", "Take a subject off the rankings, with a reason that is shown."),
-    "costs": ("costs", "What each command has spent, on whom, and what list prices say."),
-    "audit": ("audit", "Make every number again, and list what should worry its reader."),
-    "export": ("export", "Write everything that is stored as a data set: JSON Lines or Parquet."),
-    "extract-names": ("names", "Which name and gender each model chose for itself."),
-    "clear": ("clear", "Delete stored responses or judgements; what they cost stays on record."),
-    "models": ("models", "List what an endpoint offers: prices, reasoning, tools, providers."),
-    "import": ("import_", "Read published results, or an export, into the store."),
-    "protocols": ("protocols", "List the protocols, or print what one of them asks."),
-    "check": ("check", "Check a protocol of your own."),
-    "embedded": ("embedded", "Install the small local model that needs no key."),
+    "compare": ("rankings", "Two subjects side by side, scenario by scenario."),
+    "scenarios": ("quality", "How hard each scenario is, and what the ranking owes to it."),
+    "reliability": ("quality", "Where the noise comes from, and the cheapest test that is reliable."),
+    "view": ("viewer", "Read every conversation and every number in the browser, live."),
+    "site": ("viewer", "Write what `aib view` shows as a static site."),
+    "show": ("conversation", "Print one conversation with its marks."),
+    "exclude": ("stored", "Take a subject off the rankings, with a reason that is shown."),
+    "costs": ("stored", "What each command has spent, on whom, and what list prices say."),
+    "audit": ("quality", "Make every number again, and list what should worry its reader."),
+    "export": ("dataset", "Write everything that is stored as a data set: JSON Lines or Parquet."),
+    "extract-names": ("judging", "Which name and gender each model chose for itself."),
+    "clear": ("stored", "Delete stored responses or judgements; what they cost stays on record."),
+    "models": ("endpoints", "List what an endpoint offers: prices, reasoning, tools, providers."),
+    "import": ("dataset", "Read published results, or an export, into the store."),
+    "protocols": ("protocol", "List the protocols, or print what one of them asks."),
+    "check": ("protocol", "Check a protocol of your own."),
+    "embedded": ("endpoints", "Install the small local model that needs no key."),
     "simulate": ("simulate", "Serve models of known character, with faults to order, for nothing."),
 }
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
@@ -72,8 +72,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""

@@ -23,8 +23,6 @@ from independence_bench.lookup import fit
 from independence_bench.models.spec import ChatModel, Roster, check_url, moved_by, read_models
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
-from independence_bench.protocol.published_scoring import RULES
-from independence_bench.protocol.scoring import OWN
 from independence_bench.store import registry
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.store.registry import Decision, unique_labels
@@ -95,18 +93,8 @@ models_file_option = click.option(
     metavar="FILE",
     help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
 )
-rules_option = click.option(
-    "--rules",
-    type=click.Choice(list(RULES)),
-    default=OWN.name,
-    show_default=True,
-    help="How marks become an index; published: as in docs/published-data.md.",
-)
 weights_option = click.option(
     "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
-)
-jury_option = click.option(
-    "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
 )
 
 
@@ -239,16 +227,6 @@ def weighed(protocol: Protocol, weights: str | None) -> Protocol:
         there = f"it has {', '.join(names)}" if names else "it has its own alone: leave --weights out"
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
     return protocol.weighed(weights)
-
-
-def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
-    if judge and jury is not None:
-        raise WrongUse("--judge is about single judges, --jury about several together: leave one of them out")
-    names = split(jury)
-    if jury is not None and not names:
-        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
-    return names
 
 
 def split(listed: str | None) -> list[str]:

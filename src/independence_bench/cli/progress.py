@@ -1,14 +1,13 @@
-"""What a person sees while a run is at work: a live table on a terminal, plain lines in a pipe (stderr)."""
+"""The progress of a run: a live table on a terminal, plain lines in a pipe (stderr)."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import NoReturn
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -31,26 +30,21 @@ class ProgressDisplay:
         self.started = time.monotonic()
         self.begun: float | None = None  # when the first of several was shown
 
-    async def __call__(self, engine: Asker) -> None:
-        """Show *engine* until cancelled: a table of its subjects, and a line."""
-        await self._show(engine, lambda: Group(self._table(engine.report), self._live_line(engine)))
-
-    async def in_one_line(self, work: Asker) -> None:
-        """Show *work*, which has one subject, until cancelled."""
-        await self._show(work, lambda: self._live_line(work))
-
-    async def _show(self, work: Asker, live: Callable[[], RenderableType]) -> None:
+    async def __call__(self, work: Asker, table: bool = True) -> None:
+        """Show *work* until cancelled: a *table* of its subjects, and a line."""
         self.started = time.monotonic()
         self.begun = self.begun or self.started
         if not self.console.is_terminal:
             await self._lines(work)
         with Live(console=self.console, refresh_per_second=8, transient=True) as shown:
             while True:
-                shown.update(live())
+                line = Text(self.line(work.report), style="dim")
+                shown.update(Group(self._table(work.report), line) if table else line)
                 await asyncio.sleep(REFRESH)
 
-    def _live_line(self, work: Asker) -> Text:
-        return Text(self.line(work.report), style="dim")
+    async def in_one_line(self, work: Asker) -> None:
+        """Show *work*, which has one subject, until cancelled."""
+        await self(work, table=False)
 
     async def _lines(self, work: Asker) -> NoReturn:
         last = ""

@@ -7,16 +7,8 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import (
-    err,
-    jury_option,
-    out,
-    rules_option,
-    store_option,
-    stored_protocol_option,
-    weights_option,
-)
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.cli.options import err, out
+from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
 from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
 from independence_bench.report.contents import Contents, read_contents
@@ -38,13 +30,7 @@ STEM = "LEADERBOARD"
     help="Where the files go; made where it is missing.",
 )
 @click.option("--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record.")
-@stored_protocol_option
-@store_option
-@click.option("--judge", metavar="NAME", help="Only rankings by judges whose label contains this.")
-@jury_option
-@rules_option
-@weights_option
-@selecting
+@selecting(judged_options, rules_option)
 def command(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 

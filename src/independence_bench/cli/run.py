@@ -1,4 +1,4 @@
-"""`aib run`: play, judge, rank."""
+"""`aib run` and `aib rerun`: play, judge, rank; more of what is stored, every setting as it was."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from typing import Any
 
 import click
 
-from independence_bench.cli.calling import approved, carry_out, limit_options, print_outcome, say, to_the_end
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.cli.calling import (
+    approved,
+    carry_out,
+    endpoint_options,
+    limit_options,
+    print_outcome,
+    say,
+    to_the_end,
+)
 from independence_bench.cli.options import (
     Number,
     again_option,
@@ -27,22 +36,35 @@ from independence_bench.cli.options import (
     runs_option,
     split,
     store_option,
+    stored_subjects,
     together,
     weighed,
     weights_option,
 )
+from independence_bench.cli.pacing import (
+    outcome_view,
+    round_line,
+    spread_line,
+    spread_of,
+    spread_option,
+    target_line,
+    target_of,
+    until_options,
+)
+from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
-from independence_bench.cli.spread import spread_line, spread_of, spread_option
-from independence_bench.cli.trust import permissions, trust_option
-from independence_bench.cli.until import outcome_view, round_line, target_line, target_of, until_options
+from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import EMBEDDED, Limits, Preview, RunOptions
-from independence_bench.errors import WrongUse
-from independence_bench.models.spec import AUTO, ModelSpec, Reasoning, Roster, shipped_subjects
+from independence_bench.errors import SubjectError, WrongUse
+from independence_bench.escape import label_text
+from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning, Roster, shipped_subjects
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
+from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 NO_EFFORT = "none"  # what published labels call off
@@ -94,7 +116,7 @@ plan_options = together(
 @limit_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
-def command(
+def run(
     weights: str | None,
     limits: Limits,
     until_width: float | None,
@@ -218,3 +240,92 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     print_outcome(options, store, adaptive.report, console)
     printed(out(), outcome_view(adaptive))
     return adaptive.report.complete
+
+
+@click.command(name="rerun")
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@endpoint_options
+@runs_option
+@click.option(
+    "--judge", "asked", metavar="MODEL", help="A model, or `embedded`.  [default: the main judge of what is stored]"
+)
+@limit_options
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@selecting(configuration_options, weights_option)
+def rerun(
+    selection: Selection,
+    subjects: tuple[str, ...],
+    roster: Roster,
+    runs: int | None,
+    asked: str | None,
+    limits: Limits,
+    yes: bool,
+) -> None:
+    """Play more runs of subjects that are stored, and ask again what was invalid or failed to be judged.
+
+    SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that was played
+    for the protocol. Each is called exactly as it was, and judged by the main judge of what is stored
+    (docs/judges.md). A valid reply is never replaced: with as many runs as there are, only what is missing is asked
+    for.
+    """
+    with selection.stored() as (opened, protocol, files):
+        chosen = stored_subjects(opened, protocol, subjects)
+        played = selection.configurations(protocol)
+        options = RunOptions(
+            protocol=protocol,
+            files=files,
+            roster=roster,
+            judge=asked or _main_judge(opened, protocol, played),
+            configurations=played,
+            specs=tuple(_spec(subject) for subject in chosen),
+            runs=runs or protocol.runs,
+            again=True,
+            limits=limits,
+            allow=permissions(),
+            unnamed=not subjects,
+        )
+        complete = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
+    if not complete:
+        raise SystemExit(1)
+
+
+def _spec(subject: ChatModel) -> ModelSpec:
+    """What leads to *subject* again, as long as its endpoint has the same weights behind its name."""
+    return ModelSpec(
+        subject.model,
+        subject.endpoint,
+        subject.temperature,
+        subject.max_tokens,
+        subject.reasoning.value,
+        subject.provider,
+        subject.accept_cut_off,
+    )
+
+
+def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
+    """The main judge of what is *played*, as a user types it: there, else of the protocol's other configurations.
+
+    The one that the protocol names where nobody who can be asked has judged.
+    """
+    found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
+    with store.reading() as connection:
+        labels = registry.stored_judges(connection)
+        typed = {labels[judge]: name for judge, name in registry.judges_to_ask(connection).items()}
+    asked = next((judge for board in found for judge in board.judges if judge in typed), None)
+    if asked is None:
+        return protocol.judge.model
+    if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
+        others = label_text(", ".join(beside))
+        say(err(), f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
+    return typed[asked]
+
+
+def _check(preview: Preview, stored: Sequence[ChatModel]) -> None:
+    """Raises SubjectError where a subject would become another one."""
+    known = {subject.hash for subject in stored}
+    for subject in preview.plan.subjects:
+        if subject.hash not in known:
+            raise SubjectError(
+                f"{subject.label} has other weights behind its name than when it was played; "
+                "`aib run` plays it as a subject of its own"
+            )

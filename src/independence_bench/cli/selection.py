@@ -1,4 +1,4 @@
-"""What a reading command is about: the options that such commands share, as one value."""
+"""What a command on stored results is about: the options that such commands share, as one value."""
 
 from __future__ import annotations
 
@@ -8,13 +8,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
+import click
+
 from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.cli.options import configurations, find_protocol, jurors, open_results, weighed
+from independence_bench.cli.options import (
+    command_line,
+    configurations,
+    find_protocol,
+    open_results,
+    split,
+    store_option,
+    stored_protocol_option,
+    together,
+    weighed,
+    weights_option,
+)
 from independence_bench.errors import WrongUse
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store.database import Store
+from independence_bench.store.database import Store, open_store
+
+Command = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +53,64 @@ class Selection:
         with open_results(self.store) as store:
             yield store, weighed(find_protocol(self.protocol_name, store)[0], self.weights)
 
+    @contextmanager
+    def stored(self) -> Iterator[tuple[Store, Protocol, Files]]:
+        """The store of a command that asks or marks, the protocol with those weights, and the protocol's files."""
+        with open_store(self.store, create=False, typed=command_line()) as store:
+            protocol, files = find_protocol(self.protocol_name, store)
+            yield store, weighed(protocol, self.weights), files
+
+    def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
+        """Those of *protocol* that were asked for."""
+        return configurations(protocol, self.variants, self.modes)
+
     def boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Every board, by the judges and rules that were asked for."""
         return boards(store, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
 
     def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Those of the configurations that were asked for. Raises WrongUse where there is none."""
-        chosen = configurations(protocol, self.variants, self.modes)
+        chosen = self.configurations(protocol)
         if found := [board for board in self.boards(store, protocol) if board.configurations == chosen]:
             return found
         where, by = " + ".join(map(str, chosen)), f" by {self.judge}" if self.judge else ""
         raise WrongUse(f"nothing of {protocol.name} in {where}{by} is stored")
 
 
-def selecting(command: Callable[..., None]) -> Callable[..., None]:
-    """Give *command* the options of a `Selection` as its first argument, and the others by name."""
+judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains this.")
+rules_option = click.option(
+    "--rules",
+    type=click.Choice(list(RULES)),
+    default=OWN.name,
+    show_default=True,
+    help="How marks become an index; published: as in docs/published-data.md.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
+jury_option = click.option(
+    "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
+)
+judged_options = together(judge_option, jury_option, weights_option)
+
+
+def jurors(judge: str | None, jury: str | None) -> list[str]:
+    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
+    if judge and jury is not None:
+        raise WrongUse("--judge is about single judges, --jury about several together: leave one of them out")
+    names = split(jury)
+    if jury is not None and not names:
+        raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")
+    return names
+
+
+def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the others by name."""
     names = {field.name for field in fields(Selection)}
 
-    @functools.wraps(command)
-    def call(**typed: Any) -> None:
-        command(Selection(**{name: typed.pop(name) for name in names & typed.keys()}), **typed)
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def call(**typed: Any) -> None:
+            command(Selection(**{name: typed.pop(name) for name in names & typed.keys()}), **typed)
 
-    return call
+        return together(*options, stored_protocol_option, store_option)(call)
+
+    return decorate

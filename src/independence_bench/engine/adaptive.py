@@ -7,7 +7,7 @@ starts again sees what is there and goes on from it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +18,11 @@ from independence_bench.analysis.statistics.planning import runs_needed
 from independence_bench.analysis.statistics.ranking import Bools, pairs_of
 from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.calls.budget import Budget
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.schedule import Spread, play_spread
 from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import NoWholeRun, WrongUse
-from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import groups
 from independence_bench.store.database import Store
@@ -94,10 +92,10 @@ async def run_adaptive(
     `schedule.run`. *tell* is called after every round. Raises WrongUse for what has no ranking of its own.
     """
     group = ranked_together(options)
-    async with resolved(replace(options, runs=target.most)) as (plan, clients):
-        if not approve(await preview_of(plan, store, clients, options.limits.budget)):
+    async with resolved(replace(options, runs=target.most), store) as (plan, session):
+        if not approve(await preview_of(plan, session)):
             return None
-        whole = Report([], Budget(options.limits.budget), judge=plan.judge.label if plan.judge else None)
+        whole = Report([], session.budget, judge=plan.judge.label if plan.judge else None)
         adaptive = AdaptiveRun(target, whole)
 
         async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:
@@ -108,10 +106,7 @@ async def run_adaptive(
             for runs, subjects in sorted(by_runs.items()):
                 if whole.stopped is None:
                     part = replace(plan, subjects=tuple(subjects), runs=runs)
-                    report = await play_spread(part, store, clients, whole.budget, watch, spread)
-                    whole.subjects += report.subjects
-                    whole.lost += report.lost
-                    whole.stopped = report.stopped
+                    whole.add(await play_spread(part, session, watch, spread))
 
         begun = begun_runs(boards(store, plan.protocol), group)
         await play((subject, max(FEWEST, begun.get(subject.hash, 0))) for subject in plan.subjects)
@@ -121,7 +116,7 @@ async def run_adaptive(
             if whole.stopped is not None or not now.next:
                 return adaptive
             runs = {one.subject: one.runs + 1 for one in now.subjects}
-            chosen = await _affordable([(one, runs[one]) for one in now.next], plan, store, clients, whole.budget)
+            chosen = await _affordable([(one, runs[one]) for one in now.next], plan, session)
             if not chosen:
                 whole.stopped = NoWholeRun()
                 return adaptive
@@ -216,22 +211,18 @@ def _there(ours: Sequence[ChatModel | None]) -> Bools:
 
 
 async def _affordable(
-    wanted: Sequence[tuple[ChatModel, int]],
-    plan: RunPlan,
-    store: Store,
-    clients: Mapping[str, Client],
-    budget: Budget,
+    wanted: Sequence[tuple[ChatModel, int]], plan: RunPlan, session: Session
 ) -> list[tuple[ChatModel, int]]:
     """Those of *wanted*, the first ones first, whose runs the budget will hold whole, as far as can be foreseen.
 
     A run that the budget cuts short leaves its subject without an index.
     """
-    if budget.limit is None:
+    if session.budget.limit is None:
         return list(wanted)
-    left = budget.limit - budget.spent
+    left = session.budget.limit - session.budget.spent
     chosen = []
     for subject, runs in wanted:
-        preview = await preview_of(replace(plan, subjects=(subject,), runs=runs), store, clients, None)
+        preview = await preview_of(replace(plan, subjects=(subject,), runs=runs), session)
         most = preview.estimates[0].high or 0.0  # a price that is not known: the budget itself will tell
         if most <= left:
             left -= most

@@ -10,7 +10,8 @@ import asyncio
 import gc
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol as Interface
@@ -18,14 +19,13 @@ from typing import TypeVar
 
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Stopped
-from independence_bench.calls.limits import EndpointSlots
-from independence_bench.calls.pool import Clocks, Pool, open_pool
+from independence_bench.calls.limits import CallSlots
+from independence_bench.calls.pool import Pool, open_pool
 from independence_bench.calls.retry import GaveUp, Reach
-from independence_bench.engine.run import Progress, Report, Trouble
+from independence_bench.engine.run import Progress, Report, Session, Trouble
 from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
-from independence_bench.models.client import Client
-from independence_bench.store import results
-from independence_bench.store.database import Store
+from independence_bench.judging.judge import Judge
+from independence_bench.store import registry, results
 from independence_bench.store.results import Judgement
 
 A = TypeVar("A")
@@ -50,7 +50,7 @@ class ConversationCalls:
     """What one conversation asks, and what a judge asks about it."""
 
     pool: Pool
-    slots: EndpointSlots
+    slots: Mapping[str, CallSlots]  # of the subject and its judge, by endpoint: who waits at one fills no other
     progress: Progress
     left: int  # calls of the conversation that are not made yet
     rank: int
@@ -59,7 +59,7 @@ class ConversationCalls:
     async def ask(self, call: Call[A]) -> A:
         """The answer to *call*, stored or new. Raises what `Executor.execute` raises."""
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
-        slots = self.slots.at(call.info.endpoint)
+        slots = self.slots[call.info.endpoint]
         answer = await self.pool.executor.execute(ranked, slots, self.progress.tally, self.fresh)
         self.left -= 1
         self.progress.answered += 1
@@ -76,12 +76,10 @@ class ConversationCalls:
 class Asker(ABC):
     """One command's work at models. `report` can be read at any time while `run` is at work."""
 
-    def __init__(
-        self, store: Store, clients: Mapping[str, Client], report: Report, clocks: Clocks, calls_at_once: int, most: int
-    ) -> None:
+    def __init__(self, session: Session, subjects: list[Progress], calls_at_once: int, most: int) -> None:
         """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one endpoint."""
-        self.report, self.calls_at_once = report, calls_at_once
-        self._store, self._clients, self._clocks, self._most = store, clients, clocks, most
+        self.report, self.calls_at_once = Report(subjects, session.budget), calls_at_once
+        self._session, self._most = session, most
         self._stopping = asyncio.Event()
 
     @abstractmethod
@@ -95,16 +93,21 @@ class Asker(ABC):
 
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
-        budget = self.report.budget
-        async with open_pool(self._store, self._clients, budget, self._stopping, self._most, self._clocks) as pool:
+        given = self._session
+        async with open_pool(
+            given.store, given.clients, given.budget, self._stopping, self._most, given.clocks
+        ) as pool:
             self.report.lost = pool.lost
             try:
                 with _seldom_collecting():
                     await self.ask_all(pool)
             except BaseExceptionGroup as errors:
                 # the store is shared by all tasks: when it fails, it fails in each, and once is enough to say
-                if (failures := errors.subgroup(StoreError)) is not None:
-                    raise _first(failures) from None
+                failure: BaseException | None = errors.subgroup(StoreError)
+                while isinstance(failure, BaseExceptionGroup):
+                    failure = failure.exceptions[0]
+                if failure is not None:
+                    raise failure from None
                 raise
         return self.report
 
@@ -123,7 +126,8 @@ class Asker(ABC):
 
     async def converse(self, pool: Pool, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
         """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
-        slots, left = EndpointSlots(self.calls_at_once), iter(conversations)
+        slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
+        left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
             for _ in range(max(FEWEST_WORKERS, 8 * self.calls_at_once)):
@@ -132,7 +136,7 @@ class Asker(ABC):
             progress.state = "stopped" if self.report.stopped else "done"
 
     async def _work_off(
-        self, pool: Pool, progress: Progress, slots: EndpointSlots, left: Iterator[ConversationTask]
+        self, pool: Pool, progress: Progress, slots: Mapping[str, CallSlots], left: Iterator[ConversationTask]
     ) -> None:
         """One conversation after the other, beside other tasks that take theirs from *left* too."""
         for one in left:
@@ -153,9 +157,29 @@ class Asker(ABC):
             progress.calls -= calls.left  # they will not be made any more
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error = group.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+class JudgeAsker(Asker):
+    """Asks one judge about conversations that are no subject's run now: for names, or as a probe."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        every: int,
+        left: Sequence[ConversationTask],
+        session: Session,
+        calls_at_once: int,
+    ) -> None:
+        """*every*: how many conversations there are; *left* are those that the judge is still to be asked about."""
+        self.judge, self._left, known = judge, left, every - len(left)
+        calls = judge.calls * len(left)
+        self._progress = Progress(judge.label, every, every, to_judge=every, judged=known, calls=calls)
+        # a judge that is no model asks nobody, so there is nothing to report
+        super().__init__(session, [self._progress] if judge.calls else [], calls_at_once, calls_at_once)
+
+    async def ask_all(self, pool: Pool) -> None:
+        """Ask about every conversation that is left."""
+        judge = self.judge
+        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
+        await self.converse(pool, self._progress, self._left)
 
 
 @contextmanager

@@ -6,24 +6,19 @@ is stored, so no table knows of it. Prints nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import Clocks, Pool, real_clocks
-from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask, JudgeAsker
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
-from independence_bench.engine.run import Progress, Report, RunPlan
+from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import Preview, RunOptions, open_judge, preview_of
 from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.prompt import judge_request
-from independence_bench.models.client import Client
-from independence_bench.store import attempts as stored_attempts
-from independence_bench.store import registry, results
+from independence_bench.store import attempts, results
 from independence_bench.store.database import Store
-from independence_bench.store.results import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,69 +39,38 @@ class Probed:
     cost: Cost
 
 
-class InjectionAsker(Asker):
+class InjectionAsker(JudgeAsker):
     """A probe at work; `judgements`, by key, fill up."""
 
-    def __init__(
-        self,
-        judge: Judge,
-        pairs: Sequence[AttackPair],
-        store: Store,
-        clients: Mapping[str, Client],
-        budget: Budget,
-        calls_at_once: int,
-        clocks: Clocks,
-    ) -> None:
-        self.judge, self.cases = judge, cases_of(pairs, judge.hash)
-        self.judgements = stored(store, self.cases)
-        known, every = len(self.judgements), len(self.cases)
-        calls = judge.calls * (every - known)
-        self._progress = Progress(judge.label, every, every, to_judge=every, judged=known, calls=calls)
-        # a judge that is no model asks nobody, so there is nothing to report
-        report = Report([self._progress] if judge.calls else [], budget)
-        super().__init__(store, clients, report, clocks, calls_at_once, calls_at_once)
+    def __init__(self, judge: Judge, pairs: Sequence[AttackPair], session: Session, calls_at_once: int) -> None:
+        # each conversation once, those without an addition first
+        every = [*(pair.plain for pair in pairs), *(pair.attacked for pair in pairs)]
+        self.cases = {case.key(judge.hash): case for case in every}
+        with session.store.reading() as connection:
+            self.judgements = results.find_judgements(connection, list(self.cases))
+        tasks = [
+            ConversationTask(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, case))
+            for case in self.missing
+        ]
+        super().__init__(judge, len(self.cases), tasks, session, calls_at_once)
 
     @property
     def missing(self) -> list[ProbeInput]:
         """What is still to be judged."""
         return [case for key, case in self.cases.items() if key not in self.judgements]
 
-    async def ask_all(self, pool: Pool) -> None:
-        """Judge what is missing."""
-        judge = self.judge
-        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-        left = (
-            ConversationTask(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, case))
-            for case in self.missing
-        )
-        await self.converse(pool, self._progress, left)
-
     async def _ask(self, case: ProbeInput, calls: ConversationCalls) -> None:
         self.judgements[case.key(self.judge.hash)] = await self.judge.judge(case, calls)
-        self._progress.ended("judged")
-
-
-def cases_of(pairs: Iterable[AttackPair], judge_hash: str) -> dict[str, ProbeInput]:
-    """Everything to be judged, by key: each conversation once, those without an addition first."""
-    every = [*(pair.plain for pair in pairs), *(pair.attacked for pair in pairs)]
-    return {case.key(judge_hash): case for case in every}
-
-
-def stored(store: Store, keys: Iterable[str]) -> dict[str, Judgement]:
-    """Those of the judgements called *keys* that the store has."""
-    with store.reading() as connection:
-        return results.find_judgements(connection, list(keys))
+        calls.progress.ended("judged")
 
 
 def cost_of(store: Store, keys: Iterable[str]) -> Cost:
     """What the judgements called *keys* have cost, every attempt at them included."""
     with store.reading() as connection:
-        attempts = stored_attempts.attempts_of(connection, list(keys))
-    told = [attempt["cost"] for attempt in attempts if attempt["cost"] is not None]
-    answered = [
-        attempt for attempt in attempts if attempt["outcome"] in (stored_attempts.ANSWERED, stored_attempts.CUT_OFF)
-    ]
-    return Cost(sum(told), len(attempts), sum(attempt["cost"] is None for attempt in answered))
+        made = attempts.attempts_of(connection, list(keys))
+    costs = [attempt["cost"] for attempt in made if attempt["cost"] is not None]
+    answered = [one for one in made if one["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF)]
+    return Cost(sum(costs), len(made), sum(one["cost"] is None for one in answered))
 
 
 async def probe(
@@ -120,24 +84,23 @@ async def probe(
     *watch* runs beside it. Ctrl-C as with `Asker.run_watched`. Raises EndpointUnusable or StoreError.
     """
     pairs = all_pairs()
-    async with open_judge(options) as (judge, clients):
-        budget = Budget(options.limits.budget)
-        asker = InjectionAsker(judge, pairs, store, clients, budget, options.limits.calls_at_once, real_clocks())
-        if not approve(await _preview(options, asker, store, clients)):
+    async with open_judge(options, store) as (judge, session):
+        asker = InjectionAsker(judge, pairs, session, options.limits.calls_at_once)
+        if not approve(await _preview(options, asker, session)):
             return None
         report = await asker.run_watched(watch(asker))
         found = findings(judge.label, judge.hash, pairs, asker.judgements)
         return Probed(found, report, cost_of(store, asker.cases))
 
 
-async def _preview(options: RunOptions, asker: InjectionAsker, store: Store, clients: Mapping[str, Client]) -> Preview:
+async def _preview(options: RunOptions, asker: InjectionAsker, session: Session) -> Preview:
     """What is still to be asked: a plan without subjects, and the forecast of the judgements that are missing."""
     judge = asker.judge
     plan = RunPlan(options.protocol, options.files, options.configurations, (), 0, judge)
-    preview = await preview_of(plan, store, clients, options.limits.budget)
+    preview = await preview_of(plan, session)
     if not isinstance(judge, ModelJudge):
         return preview
-    client = clients[judge.model.endpoint]
+    client = session.clients[judge.model.endpoint]
     info = await client.info(judge.model.model)
     total = Forecast()
     for case in asker.missing:

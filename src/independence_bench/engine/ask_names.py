@@ -1,7 +1,7 @@
 """Which names and genders the models in a store chose: read by rule, and by a model where the rule is unsure.
 
     readings = names_of(store, protocol)                            # asks nobody
-    await NameAsker(unsure(readings), judge, store, clients, budget, 8, clocks).run()  # like any judgement
+    await name_asker(unsure(readings), judge, session, 8).run()  # like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 
 What a model read is stored as its judgement of the conversation by a question of this module's own, so it is asked
@@ -11,18 +11,16 @@ once, resumed, and part of no score. Prints nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
-from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Accepted, Call, Rejected
-from independence_bench.calls.pool import Clocks, Pool
-from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.run import Progress, Report, Trouble
+from independence_bench.engine.ask import ConversationCalls, ConversationTask, JudgeAsker
+from independence_bench.engine.run import Session, Trouble
 from independence_bench.hashing import canonical, content_hash, judgement_key
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.judge import ModelJudge
@@ -35,7 +33,6 @@ from independence_bench.judging.self_names import (
     gender_changed,
     name_changed,
 )
-from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
@@ -290,36 +287,17 @@ def _choice(name: str, gender: str) -> Choice:
 TITLE = "a conversation about names"
 
 
-class NameAsker(Asker):
-    """Has a model read what the rule was unsure of."""
+def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
+    """What has *judge* read what the rule was unsure of."""
 
-    def __init__(
-        self,
-        left: Collection[NamesRead],
-        judge: ModelJudge,
-        store: Store,
-        clients: Mapping[str, Client],
-        budget: Budget,
-        calls_at_once: int,
-        clocks: Clocks,
-    ) -> None:
-        many = len(left)
-        self._judge = judge
-        self._progress = Progress(judge.label, planned=many, done=many, to_judge=many, calls=many)
-        super().__init__(store, clients, Report([self._progress], budget), clocks, calls_at_once, calls_at_once)
-        with store.reading() as connection:
-            self._transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
-
-    async def ask_all(self, pool: Pool) -> None:
-        """Ask about every conversation that is left."""
-        judge = self._judge
-        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-        left = (ConversationTask(TITLE, 1, partial(self._ask, transcript)) for transcript in self._transcripts)
-        await self.converse(pool, self._progress, left)
-
-    async def _ask(self, transcript: Transcript, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(question(transcript, self._judge.model))
+    async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(question(transcript, judge.model))
         if judgement.reason is None:
-            self._progress.ended("judged")
+            calls.progress.ended("judged")
         else:
-            self._progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+
+    with session.store.reading() as connection:
+        transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
+    tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
+    return JudgeAsker(judge, len(tasks), tasks, session, calls_at_once)

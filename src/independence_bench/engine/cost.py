@@ -65,19 +65,23 @@ class UsualReplies:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one subject's part of a plan will take, its judge apart. None: a price is not known."""
+    """What one subject's part of a plan will take, or several' together, the judge apart. None: no price is known."""
 
-    subject: ChatModel
-    candidate: Forecast
-    judge: Forecast
-    low: float | None  # dollars of both
-    high: float | None
-    usual: UsualReplies
+    label: str = "all"
+    candidate: Forecast = Forecast()
+    judge: Forecast = Forecast()
+    low: float | None = 0.0  # dollars of both
+    high: float | None = 0.0
+    usual: UsualReplies = UsualReplies()
 
     @property
     def whole(self) -> Forecast:
         """Candidate and judge together."""
         return self.candidate + self.judge
+
+    def __add__(self, other: Estimate) -> Estimate:
+        candidate, judge = self.candidate + other.candidate, self.judge + other.judge
+        return Estimate("all", candidate, judge, added(self.low, other.low), added(self.high, other.high))
 
 
 def estimate(
@@ -124,7 +128,7 @@ def estimate(
         added(_moved(played, share, subject, infos, free), _moved(judged, of_verdict, judge, infos, free))
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
-    return Estimate(subject, played, judged, low, high, usual)
+    return Estimate(subject.label, played, judged, low, high, usual)
 
 
 def _typical(subject: ChatModel, scenario: Scenario) -> Used:

@@ -6,14 +6,14 @@ Knows plans and the store; changes nothing and sends nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
 from independence_bench.engine.cost import UsualReplies
-from independence_bench.engine.run import RunPlan, Trouble
+from independence_bench.engine.run import Progress, RunPlan, Trouble
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import Job, jobs
@@ -24,21 +24,11 @@ from independence_bench.store.usage import Used
 
 @dataclass(slots=True)
 class Pending:
-    """One subject's part of an plan."""
+    """One subject's part of a plan: how far it is, and what is left."""
 
-    planned: int = 0  # transcripts
-    done: int = 0  # complete
-    invalid: int = 0  # ended by an invalid reply, and not to be played again
-    judged: int = 0
-    unjudged: int = 0  # the judge failed, and is not to be asked again
+    progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
     to_judge: list[Job] = field(default_factory=list)  # complete and not judged
-    troubles: list[Trouble] = field(default_factory=list)  # what is stored and will stay as it is
-
-    def calls(self, judge_calls: int) -> int:
-        """How many replies and judgements are to be got, when one judgement takes *judge_calls*."""
-        replies = sum(len(job.scenario.asks) for job in self.to_play)
-        return replies + judge_calls * (len(self.to_play) + len(self.to_judge))
 
 
 def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
@@ -50,18 +40,31 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
     if not plan.runs:
         every = [job for job in _played(connection, plan, subject) if job.transcript_id in stored]
     judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
-    pending = Pending(planned=len(every))
+    progress = Progress(subject.label, planned=len(every))
+    pending = Pending(progress)
     for job in every:
         ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new
         if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
             pending.to_play.append(job)
         elif ending.state == "invalid":
-            pending.invalid += 1
-            pending.troubles.append(Trouble(job.title, f"invalid: {ending.reason}; `aib run --again` asks once more"))
+            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)))
         else:
-            pending.done += 1
-            _judging(pending, job, ending.heard_hash, plan, judged)
+            progress.ended("done")
+            if plan.judge is None:
+                continue
+            key = (ending.heard_hash, rubric_hash(plan.protocol.judge_instructions, job.scenario))
+            reason = judged.get(key)
+            if key not in judged or (reason is not None and plan.again):
+                pending.to_judge.append(job)
+            elif reason is None:
+                progress.ended("judged")
+            else:
+                progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
+    progress.calls = sum(len(job.scenario.asks) for job in pending.to_play)
+    if plan.judge is not None:
+        progress.to_judge = progress.done + len(pending.to_play)
+        progress.calls += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
     return pending
 
 
@@ -73,20 +76,9 @@ def _played(connection: Connection, plan: RunPlan, subject: ChatModel) -> Iterat
         yield from jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
 
 
-def _judging(
-    pending: Pending, job: Job, heard_hash: str, plan: RunPlan, judged: Mapping[tuple[str, str], str | None]
-) -> None:
-    if plan.judge is None:
-        return
-    key = (heard_hash, rubric_hash(plan.protocol.judge_instructions, job.scenario))
-    reason = judged.get(key)
-    if key not in judged or (reason is not None and plan.again):
-        pending.to_judge.append(job)
-    elif reason is None:
-        pending.judged += 1
-    else:
-        pending.unjudged += 1
-        pending.troubles.append(Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
+def invalid_trouble(reason: str | None) -> str:
+    """An invalid conversation in a line."""
+    return f"invalid: {reason}; `aib run --again` asks once more"
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:

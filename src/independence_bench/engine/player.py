@@ -7,39 +7,33 @@ goes first. How calls are made side by side, and where a failure stops, is `engi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Accepted, Call, Rejected
-from independence_bench.calls.pool import Clocks, Pool
+from independence_bench.calls.pool import Pool
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.pending import Pending, find_pending, judge_trouble
-from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
+from independence_bench.engine.pending import Pending, find_pending, invalid_trouble, judge_trouble
+from independence_bench.engine.run import Progress, RunPlan, Session, Trouble
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion
-from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.plan import Job, opening, request
 from independence_bench.store import attempts, registry, results
-from independence_bench.store.database import Store
 from independence_bench.store.results import Reply
 
 
 class Engine(Asker):
     """Carries out one plan. `report` can be read at any time while `run` is at work."""
 
-    def __init__(
-        self, plan: RunPlan, store: Store, clients: Mapping[str, Client], budget: Budget, clocks: Clocks
-    ) -> None:
-        judge = plan.judge.label if plan.judge else None
-        report = Report([Progress(subject.label) for subject in plan.subjects], budget, judge=judge)
-        super().__init__(store, clients, report, clocks, plan.calls_at_once, plan.at_once * plan.calls_at_once)
+    def __init__(self, plan: RunPlan, session: Session) -> None:
+        subjects = [Progress(subject.label) for subject in plan.subjects]
+        super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
+        self.report.judge = plan.judge.label if plan.judge else None
         self.plan = plan
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
 
@@ -48,8 +42,7 @@ class Engine(Asker):
         unknown = await pool.commits.do(partial(self._keep_plan, now=pool.clocks.now()))
         at_once = asyncio.Semaphore(self.plan.at_once)
         players = [
-            _Player(self, pool, subject, progress, subject.hash in unknown)
-            for subject, progress in zip(self.plan.subjects, self.report.subjects, strict=True)
+            _Player(self, pool, number, subject.hash in unknown) for number, subject in enumerate(self.plan.subjects)
         ]
         async with asyncio.TaskGroup() as group:  # beside each other they share a commit
             for player in players:
@@ -73,30 +66,24 @@ class Engine(Asker):
 class _Player:
     """Plays and judges one subject."""
 
-    def __init__(self, engine: Engine, pool: Pool, subject: ChatModel, progress: Progress, unknown: bool) -> None:
-        """*unknown*: nothing of the subject was stored before this command."""
+    def __init__(self, engine: Engine, pool: Pool, number: int, unknown: bool) -> None:
+        """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this command."""
         self.engine, self.plan, self.pool, self.unknown = engine, engine.plan, pool, unknown
-        self.subject, self.progress = subject, progress
+        self.number, self.subject = number, self.plan.subjects[number]
         self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
-        self.pending = Pending()
-        self.openings: dict[
-            str, tuple[ConversationState, ChatRequest]
-        ] = {}  # by script: the same in every run, 7 % of our CPU
+        self.pending = Pending(engine.report.subjects[number])
+        # by script: the same in every run, 7 % of our CPU
+        self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
         """Read what is stored; what is missing is the work."""
-        self.pending = found = await self.pool.commits.do(lambda c: find_pending(c, self.plan, self.subject))
-        progress = self.progress
-        progress.planned, progress.done, progress.invalid = found.planned, found.done, found.invalid
-        progress.judged, progress.unjudged = found.judged, found.unjudged
-        progress.to_judge = found.done + len(found.to_play) if self.plan.judge is not None else 0
-        progress.calls = found.calls(self.judge_calls)
-        progress.troubles += found.troubles
+        self.pending = await self.pool.commits.do(lambda c: find_pending(c, self.plan, self.subject))
+        self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Everything there is to do for this subject."""
         async with at_once:
-            await self.engine.converse(self.pool, self.progress, self._conversations())
+            await self.engine.converse(self.pool, self.pending.progress, self._conversations())
         self.openings.clear()
 
     def _conversations(self) -> Iterator[ConversationTask]:
@@ -104,7 +91,7 @@ class _Player:
         on_budget = self.engine.report.budget.limit is not None
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
-        self.pending = Pending()  # a hundred thousand transcripts need not stay in memory
+        self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
         rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
         left.sort(key=lambda one: -(one[2] + rank(one[0])))
         for job, judge_only, _ in left:
@@ -139,10 +126,9 @@ class _Player:
         kept = commits.add(results.keep_transcripts, (played, self.pool.clocks.now()))
         if reason is not None:
             await kept
-            why = f"invalid: {reason}; `aib run --again` asks once more"
-            self.progress.ended("invalid", Trouble(job.title, why))
+            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(reason)))
             return
-        self.progress.ended("done")
+        calls.progress.ended("done")
         try:
             if plan.judge is not None:
                 await self._judge(job, talk.transcript, calls)
@@ -200,7 +186,7 @@ class _Player:
             # a judge that cannot be asked stops itself or its endpoint, never the subject
             raise GaveUp(Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later") from None
         if judgement.reason is None:
-            self.progress.ended("judged")
+            calls.progress.ended("judged")
         else:
             why = judge_trouble(judgement.reason, self.judge_calls)
-            self.progress.ended("unjudged", Trouble(job.title, why))
+            calls.progress.ended("unjudged", Trouble(job.title, why))

@@ -11,10 +11,23 @@ from typing import Literal
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.ledger import Tally
+from independence_bench.calls.retry import Clocks, real_clocks
 from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge
+from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.store.database import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a command works with: its store, the open clients, what it may spend, time and chance."""
+
+    store: Store
+    clients: Mapping[str, Client]
+    budget: Budget = field(default_factory=Budget)
+    clocks: Clocks = field(default_factory=real_clocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,12 @@ class Report:
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
     judge: str | None = None  # label of who was to judge; None: nobody
+
+    def add(self, other: Report) -> None:
+        """Take over what another part of the same command came to."""
+        self.subjects += other.subjects
+        self.lost += other.lost
+        self.stopped = other.stopped
 
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:

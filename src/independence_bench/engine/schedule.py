@@ -13,14 +13,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from independence_bench.calls.budget import Budget
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
-from independence_bench.engine.session import Preview, RunOptions, play, preview_of, resolved
+from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import BenchError, WrongUse
-from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import jobs
 from independence_bench.store import results
@@ -79,31 +77,28 @@ async def run(
     *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is waited for
     and stored; twice: it is left.
     """
-    async with resolved(options) as (plan, clients):
-        if not approve(await preview_of(plan, store, clients, options.limits.budget)):
+    async with resolved(options, store) as (plan, session):
+        if not approve(await preview_of(plan, session)):
             return None
-        return await play_spread(plan, store, clients, Budget(options.limits.budget), watch, spread)
+        return await play_spread(plan, session, watch, spread)
 
 
 async def play_spread(
-    plan: RunPlan,
-    store: Store,
-    clients: Mapping[str, Client],
-    budget: Budget,
-    watch: Callable[[Engine], Awaitable[None]],
-    spread: Spread | None,
+    plan: RunPlan, session: Session, watch: Callable[[Engine], Awaitable[None]], spread: Spread | None
 ) -> Report:
     """Play and judge *plan* run by run, each when it is due, or for None all at once; a begun run goes on at once.
 
     What a run could not complete is left for the same command later on: the next run does not ask for it.
     """
     if spread is None:
-        return await play(plan, store, clients, budget, watch)
-    whole = Report([], budget)
+        engine = Engine(plan, session)
+        return await engine.run_watched(watch(engine))
+    session = replace(session, clocks=replace(session.clocks, now=spread.now))
+    whole = Report([], session.budget)
     began: dict[str, float] = {}  # subject's hash -> when this command began its last run
     for number in range(plan.first, plan.runs + 1):
         one = replace(plan, first=number, runs=number)
-        waiting, due = _due(one, store, spread.gap, began)
+        waiting, due = _due(one, session.store, spread.gap, began)
         if due is not None and due > spread.now():
             wait = Wait(number, plan.runs, len(waiting), due, whole)
             spread.tell(wait)
@@ -111,10 +106,7 @@ async def play_spread(
             if whole.stopped is not None:
                 break
         began |= dict.fromkeys(waiting, spread.now())
-        report = await play(one, store, clients, budget, watch, spread.now)
-        whole.subjects += report.subjects
-        whole.lost += report.lost
-        whole.stopped = report.stopped
+        whole.add(await play_spread(one, session, watch, None))
         if whole.stopped is not None:
             break
     return whole

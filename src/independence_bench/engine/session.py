@@ -5,17 +5,14 @@ Between the command line, which says what is wanted, and the engine, which takes
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.pool import real_clocks
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
-from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan
+from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
@@ -71,14 +68,13 @@ class Preview:
     plan: RunPlan
     forecast: Forecast
     spent_before: attempts.Spending
-    budget: float | None
     remarks: tuple[str, ...]  # what the numbers or the budget will not be able to say
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
 
 
 @asynccontextmanager
-async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str, Client]]]:
-    """The plan of *options*, its subjects and judge looked up, and the open clients that it needs.
+async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[RunPlan, Session]]:
+    """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
 
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
@@ -113,34 +109,22 @@ async def resolved(options: RunOptions) -> AsyncIterator[tuple[RunPlan, dict[str
             experiments=options.experiments,
             left_out=tuple(left_out),
         )
-        yield plan, clients
-
-
-async def play(
-    plan: RunPlan,
-    store: Store,
-    clients: Mapping[str, Client],
-    budget: Budget,
-    watch: Callable[[Engine], Awaitable[None]],
-    now: Callable[[], float] = time.time,
-) -> Report:
-    """Play and judge *plan* on what is left of *budget*, with *watch* beside it; *now*: seconds since 1970."""
-    engine = Engine(plan, store, clients, budget, replace(real_clocks(), now=now))
-    return await engine.run_watched(watch(engine))
+        yield plan, Session(store, clients, Budget(options.limits.budget))
 
 
 @asynccontextmanager
-async def open_judge(options: RunOptions) -> AsyncIterator[tuple[Judge, dict[str, Client]]]:
-    """The judge of *options* and the clients that it needs, for who has nothing to play.
+async def open_judge(options: RunOptions, store: Store) -> AsyncIterator[tuple[Judge, Session]]:
+    """The judge of *options* and what it needs, for a command that plays nothing.
 
     Raises EndpointUnusable where a key is missing or nothing answers.
     """
     if options.judge == TABLE_JUDGE:
-        yield TableJudge(WeightTable.load()), {}
+        yield TableJudge(WeightTable.load()), Session(store, {})
         return
     spec = judge_of(options)
     async with _clients({spec.endpoint}, options) as clients:
-        yield await _model_judge(spec, options, clients), clients
+        session = Session(store, clients, Budget(options.limits.budget))
+        yield await _model_judge(spec, options, clients), session
 
 
 async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
@@ -203,16 +187,17 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     return subjects, [f"left out: {error}" for error in left_out]
 
 
-async def preview_of(plan: RunPlan, store: Store, clients: Mapping[str, Client], budget: float | None) -> Preview:
+async def preview_of(plan: RunPlan, session: Session) -> Preview:
     """What *plan* will take, beside what the store has cost so far."""
     models = [*plan.subjects] if plan.runs else []
     judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
         models.append(judge)
+    clients, bounded = session.clients, session.budget.limit is not None
     infos = {model: await clients[model.endpoint].info(model.model) for model in models}
     free = {name for name, client in clients.items() if client.endpoint.free}
     estimates = []
-    with store.reading() as connection:
+    with session.store.reading() as connection:
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         for subject in plan.subjects:
@@ -223,9 +208,9 @@ async def preview_of(plan: RunPlan, store: Store, clients: Mapping[str, Client],
             )
     remarks = [*plan.left_out]
     for model, info in infos.items():
-        remarks += _remarks(plan, model, info, model.endpoint in free, budget is not None)
+        remarks += _remarks(plan, model, info, model.endpoint in free, bounded)
     whole = sum((one.whole for one in estimates), Forecast())
-    return Preview(plan, whole, spent, budget, tuple(remarks), tuple(estimates))
+    return Preview(plan, whole, spent, tuple(remarks), tuple(estimates))
 
 
 def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""`aib judge`: judge what is stored."""
+"""`aib judge` and `aib extract-names`: models are asked about stored conversations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from independence_bench.cli.calling import (
     carry_out,
     endpoint_options,
     limit_options,
+    one_subject_limit_options,
     print_asked,
     say,
     say_end,
@@ -23,25 +24,29 @@ from independence_bench.cli.calling import (
 from independence_bench.cli.options import (
     command_line,
     configuration_options,
-    configurations,
     err,
-    find_protocol,
-    store_option,
-    stored_protocol_option,
-    weighed,
+    out,
     weights_option,
 )
-from independence_bench.cli.probe import carry_out_probe
+from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.trust import permissions
+from independence_bench.cli.selection import Selection, json_option, selecting
+from independence_bench.engine.ask_injection import probe
+from independence_bench.engine.ask_names import NamesRead, name_asker, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, RunOptions, judge_of, open_judge
+from independence_bench.engine.session import Limits, Preview, RunOptions, judge_of, open_judge
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
+from independence_bench.judging.injection import conversations
+from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.spec import Roster
-from independence_bench.report.format import money
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.report.format import money, plural
+from independence_bench.report.injection_view import probe_json, probe_view
+from independence_bench.report.names_view import names_json, names_view
+from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -56,30 +61,23 @@ from independence_bench.store.database import Store, open_store
     help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
 )
 @endpoint_options
-@stored_protocol_option
-@configuration_options
-@weights_option
 @limit_options
 @click.option(
     "--probe-injection",
     is_flag=True,
-    help="Measure whether the judge lets itself be talked round; judges nothing that is stored.",
+    help="Measure whether text in a conversation can sway the judge; judges nothing that is stored.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --probe-injection: for programs.")
 @click.option("-y", "--yes", is_flag=True, help="With --probe-injection: do not ask before it costs money.")
-@store_option
-def command(
+@selecting(configuration_options, weights_option)
+def judge(
+    selection: Selection,
     judges: tuple[str, ...],
     roster: Roster,
-    protocol_name: str | None,
-    variants: str | None,
-    modes: str | None,
-    weights: str | None,
     limits: Limits,
     probe_injection: bool,
     as_json: bool,
     yes: bool,
-    store: str,
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
@@ -90,27 +88,26 @@ def command(
     to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
     """
     if probe_injection:
-        if protocol_name or variants or modes or weights:
+        if selection != Selection(selection.store):
             raise WrongUse(
                 "--probe-injection has conversations of its own: leave out --protocol, --variants, --modes, --weights"
             )
         if len(judges) > 1:
             raise WrongUse("--probe-injection is about one judge: name one with -j")
-        with open_store(store, typed=command_line()) as opened:
+        with open_store(selection.store, typed=command_line()) as opened:
             complete = carry_out_probe(judges[0] if judges else None, roster, opened, limits, not yes, as_json)
     elif as_json or yes:
         raise WrongUse("--json and --yes belong to --probe-injection")
     else:
-        with open_store(store, create=False, typed=command_line()) as opened:
-            protocol, files = find_protocol(protocol_name, opened)
+        with selection.stored() as (opened, protocol, files):
             with opened.reading() as connection:
                 subjects = tuple(registry.stored_subjects(connection).values())
             options = RunOptions(
-                protocol=weighed(protocol, weights),
+                protocol=protocol,
                 files=files,
                 roster=roster,
                 judge=None,
-                configurations=configurations(protocol, variants, modes),
+                configurations=selection.configurations(protocol),
                 subjects=subjects,
                 again=True,
                 limits=limits,
@@ -129,7 +126,7 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     """
     if len(judges) == 1:
         return carry_out(replace(options, judge=judges[0]), store, ask=False)
-    asyncio.run(_look_up(options, judges))
+    asyncio.run(_look_up(options, judges, store))
     console = err()
     labels: list[str | None] = []
     complete = to_the_end(_take_turns(options, judges, store, console, labels.append), console)
@@ -140,14 +137,14 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     return complete
 
 
-async def _look_up(options: RunOptions, judges: Sequence[str]) -> None:
+async def _look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
     for name in judges:
         if name != TABLE_JUDGE:
             one = replace(options, judge=name)
             read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
-                async with open_judge(one):
+                async with open_judge(one, store):
                     pass
 
 
@@ -187,3 +184,95 @@ async def _take_turn(options: RunOptions, store: Store, console: Console) -> Rep
     if report is not None:
         say_end(console, report, store, display.line(report, over=True))
     return report
+
+
+def carry_out_probe(
+    judge: str | None,
+    roster: Roster,
+    store: Store,
+    limits: Limits,
+    ask: bool,
+    as_json: bool,
+) -> bool:
+    """Probe *judge* with progress on stderr, then print what it came to; whether every pair was judged.
+
+    *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
+    """
+    protocol, files = load_with_files(conversations.PROTOCOL)
+    options = RunOptions(
+        protocol=protocol,
+        files=files,
+        roster=roster,
+        judge=judge or protocol.judge.model,
+        configurations=protocol.configurations,
+        limits=limits,
+        allow=permissions(),
+    )
+    console = err()
+    display = ProgressDisplay(console)
+
+    def approve(preview: Preview) -> bool:
+        return approved(preview, console, ask and preview.forecast.dollars != 0)
+
+    probed = to_the_end(probe(options, store, approve, display.in_one_line), console)
+    if probed is None:
+        return False
+    report = probed.report
+    say_end(console, report, store, *([display.line(report, over=True)] if report.subjects else []))
+    if as_json:
+        click.echo(probe_json(probed))
+    else:
+        printed(out(), probe_view(probed))
+    return report.complete
+
+
+@click.command(name="extract-names")
+@click.option("-j", "--judge", "asked", metavar="MODEL", help="Ask this model where the rule is unsure.")
+@endpoint_options
+@one_subject_limit_options
+@selecting(json_option)
+def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
+    """Show which name and gender each model chose for itself, and what it went by in the end.
+
+    Read from its words by rule, which costs nothing. What the rule is unsure of is shown as such; with -j a model
+    reads those conversations, once each, and what it read is stored.
+    """
+    with selection.stored() as (opened, protocol, files):
+        if not naming_scenarios(protocol):
+            raise WrongUse(f"{protocol.name} lets nobody choose who to be; v2 does (--protocol v2)")
+        readings = names_of(opened, protocol)
+        complete = True
+        if asked is not None and unsure(readings):
+            options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
+            complete = ask(options, unsure(readings), opened)
+            readings = names_of(opened, protocol)
+    if as_json:
+        click.echo(names_json(protocol, readings))
+    elif readings:
+        printed(out(), names_view(protocol, readings))
+    else:
+        err().print(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
+    if not complete:
+        raise SystemExit(1)
+
+
+def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
+    """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
+    if options.judge == TABLE_JUDGE:
+        raise WrongUse("the embedded judge knows no names; -j takes a model")
+    console = err()
+    display = ProgressDisplay(console)
+    say(console, f"{plural(len(left), 'conversation')} to be read by {options.judge}")
+    report = to_the_end(_ask(options, left, store, display), console)
+    if report is None:
+        return False
+    say_end(console, report, store, display.line(report, over=True))
+    return report.complete
+
+
+async def _ask(options: RunOptions, left: list[NamesRead], store: Store, display: ProgressDisplay) -> Report:
+    async with open_judge(options, store) as (judge, session):
+        if not isinstance(judge, ModelJudge):
+            raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
+        asker = name_asker(left, judge, session, options.limits.calls_at_once)
+        return await asker.run_watched(display.in_one_line(asker))

@@ -1,19 +1,66 @@
-"""`aib site`: what the viewer shows, as files for any web host."""
+"""`aib view` and `aib site`: every conversation and every number in the browser, live or as files."""
 
 from __future__ import annotations
 
+import os
+import sys
+import webbrowser
 from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from independence_bench.cli.options import err, find_protocol, open_results, out, store_option
+from independence_bench.cli.options import err, find_protocol, open_results, out, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
+from independence_bench.viewer.access import AccessTokens
+from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import read_page
+from independence_bench.viewer.live import Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchState, build_search
+from independence_bench.viewer.server import LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
+
+PORT = 8484
+
+
+@click.command(name="view")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any that is free."
+)
+@click.option("--open/--no-open", "open_it", default=True, help="Open the browser.  [default: where there is a screen]")
+@stored_protocol_option
+@store_option
+def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> None:
+    """Read every conversation behind the numbers, in the browser.
+
+    Serves this machine only, and there whoever has the address that is printed: its token is another one each time.
+    Changes nothing in the store. What a run plays and judges meanwhile appears by itself. All protocols of the store
+    are shown, or the one that is named. Ends with Ctrl-C.
+    """
+    page = read_page()
+    with open_results(store) as opened, listen(port) as listening:
+        protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
+        err().print(f"reading {opened.shown}")
+        live = Live(opened, protocols)
+        port = listening.getsockname()[1]
+        access = AccessTokens(LOOPBACK, port)
+
+        def ready() -> None:
+            click.echo(f"the viewer is at {access.address} (Ctrl-C ends it)")
+            if open_it and has_screen():
+                webbrowser.open(access.opened)
+
+        try:
+            Server(make_app(live, page, port, access), ready).run(sockets=[listening])
+        except KeyboardInterrupt:
+            err().print("stopped")
+
+
+def has_screen() -> bool:
+    """Whether a browser would open in a window, and not in this very terminal."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 @click.command(name="site")
@@ -28,7 +75,7 @@ from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze,
 )
 @click.option("--workflow", is_flag=True, help="Print a workflow that publishes results on GitHub Pages, and end.")
 @store_option
-def command(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workflow: bool, store: str) -> None:
+def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workflow: bool, store: str) -> None:
     """Write what `aib view` shows as a static site into the folder OUT.
 
     For any web host, below any path. The folder is new or empty, or holds an earlier site, which is replaced when

@@ -1,15 +1,16 @@
-"""`--until-width` and `--until-ranked` of `aib run`: what they ask for, and how it went in words."""
+"""`--spread-over`, `--until-width` and `--until-ranked` of `aib run`: what they ask for, and how it went in words."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import click
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
 from independence_bench.cli.options import F, Number
+from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (
     ALL_RUNS,
     INCOMPLETE,
@@ -20,10 +21,52 @@ from independence_bench.engine.adaptive import (
     SubjectStatus,
     Target,
 )
+from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.errors import BudgetSpent, WrongUse
-from independence_bench.escape import label_text
 from independence_bench.report.figures import ranks
 from independence_bench.report.format import money, plural
+from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of
+
+LONGEST = 24.0 * 366  # hours
+
+
+def spread_option(command: F) -> F:
+    """--spread-over"""
+    return click.option(
+        "--spread-over",
+        "hours",
+        type=Number(0, LONGEST, min_open=True),
+        metavar="HOURS",
+        help="Begin the first run now, the last one so many hours later, the others evenly between them.",
+    )(command)
+
+
+def spread_of(hours: float | None, runs: int, console: Console) -> Spread | None:
+    """What was asked for; None: one run after the other. Raises WrongUse for a single run."""
+    if hours is None:
+        return None
+
+    def tell(wait: Wait) -> None:
+        console.print(pause_line(wait, time.time()), soft_wrap=True)
+
+    return Spread(gap_of(hours, runs), tell)
+
+
+def spread_line(spread: Spread, runs: int) -> str:
+    """What is about to be done, before what it takes."""
+    return (
+        f"a run begins {duration(spread.gap)} after the one before it, {runs} of them in "
+        f"{duration(spread.gap * (runs - 1))}; leave this running, or stop it and give the same command later"
+    )
+
+
+def pause_line(wait: Wait, now: float) -> str:
+    """What waits, and until when, by the clock of this place."""
+    at = time.strftime("%a %d %b %H:%M", time.localtime(wait.until))
+    return (
+        f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
+        f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command goes on from here"
+    )
 
 
 def until_options(command: F) -> F:
@@ -74,34 +117,26 @@ def round_line(adaptive: AdaptiveRun) -> str:
     return " · ".join((*parts, f"{money(budget.spent)} spent{left}"))
 
 
-def outcome_view(adaptive: AdaptiveRun) -> RenderableType:
+def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     """What was settled of what was played for, and what was not and why: a line for each subject."""
-    target, now = adaptive.target, adaptive.assessment
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("subject", overflow="fold", ratio=3)
-    for name in ("runs", "index", "width" if target.width is not None else "ranks"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("settled", no_wrap=True)
-    table.add_column("", overflow="fold", ratio=2)
-    for one in now.subjects if now else ():
+    target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
+    width = target.width
+    goal = "the ranking stands" if width is None else f"intervals of the same test again at most {width:g} wide"
+    settled = sum(one.state == SETTLED for one in subjects)
+    whole = plural(len(subjects), "subject")
+    yield Note(f"\nPlayed until {goal}: {settled} of {whole} settled\n", style="")
+    numbers = columns_of("subject", "runs", "index", "ranks" if width is None else "width")
+    rows = []
+    for one in subjects:
         yes = "yes" if one.state == SETTLED else "no"
-        table.add_row(label_text(one.subject.label), str(one.runs), *_numbers(one, target), yes, _why(one, adaptive))
-    goal = (
-        "the ranking stands"
-        if target.width is None
-        else f"intervals of the same test again at most {target.width:g} wide"
-    )
-    settled = sum(one.state == SETTLED for one in now.subjects) if now else 0
-    whole = len(now.subjects) if now else 0
-    head = Text(f"\nPlayed until {goal}: {settled} of {plural(whole, 'subject')} settled\n")
-    if target.width is not None:
-        return Group(head, table)
-    looks = target.most - FEWEST + 1
-    foot = (
-        f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come to no "
-        "more than 5 %. The ranking, at 5 %, may tell more apart."
-    )
-    return Group(head, table, Text(foot, style="dim"))
+        rows.append((Name(one.subject.label), str(one.runs), *_numbers(one, target), yes, Prose(_why(one, adaptive))))
+    yield Table([*numbers, Column("settled", words=True), Column("", words=True)], rows)
+    if width is None:
+        looks = target.most - FEWEST + 1
+        yield Note(
+            f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come "
+            "to no more than 5 %. The ranking, at 5 %, may tell more apart."
+        )
 
 
 def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
@@ -119,7 +154,7 @@ def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
     target = adaptive.target
     if one.state == INCOMPLETE:
         missing = one.row.missing if one.row else ()
-        return f"no index: {label_text(missing[0])}" if missing else "no index: nothing is judged"
+        return f"no index: {missing[0]}" if missing else "no index: nothing is judged"
     if target.width is None:
         others = one.apart + one.open + one.alike
         said = []

@@ -1,4 +1,4 @@
-"""`aib label`: a person marks conversations in the terminal, as one more judge."""
+"""`aib show` and `aib label`: one conversation with its marks, and conversations for a person to mark."""
 
 from __future__ import annotations
 
@@ -20,36 +20,59 @@ from rich.text import Text
 from independence_bench.analysis.labelling_queue import LabellingQueue, labelling_queue
 from independence_bench.cli.options import (
     configuration_options,
-    configurations,
     err,
-    find_protocol,
     out,
-    store_option,
-    stored_protocol_option,
 )
+from independence_bench.cli.selection import Selection, selecting
+from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
 from independence_bench.judging.output import scale_of, within
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_messages
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark, Protocol
+from independence_bench.protocol.plan import every_configuration
 from independence_bench.report.format import plural
-from independence_bench.store.database import Store, open_store
+from independence_bench.report.terminal import printed
+from independence_bench.report.transcripts import find_transcripts, transcript_view
+from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
 KEYS = "b: back, s: skip for now, r: read again, q: leave"
 _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 
 
+@click.command(name="show")
+@click.argument("subject")
+@click.argument("scenario")
+@click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
+@selecting(configuration_options)
+def show_(selection: Selection, subject: str, scenario: str, run: int | None) -> None:
+    """Print one conversation with all its marks.
+
+    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as negotiation
+    (`aib protocols show v2` lists them).
+    """
+    with selection.stored() as (opened, protocol, _):
+        chosen = every_configuration(protocol)
+        if selection.variants or selection.modes:
+            chosen = selection.configurations(protocol)
+        label, found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+    if not found:
+        which = f"run {run} of " if run else ""
+        raise WrongUse(
+            f"{which}{scenario} is not stored for {subject} in {', '.join(map(str, chosen))}; `aib run` plays it"
+        )
+    if others := [f"{one.configuration} · run {one.row.run}" for one in found[1:]]:
+        err().print(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)", soft_wrap=True)
+    printed(out(), transcript_view(label, found[0], protocol))
+
+
 @click.command(name="label")
 @click.argument("name")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only so many; the same for every labeller.")
-@stored_protocol_option
-@configuration_options
-@store_option
-def command(
-    name: str, sample: int | None, protocol_name: str | None, variants: str | None, modes: str | None, store: str
-) -> None:
+@selecting(configuration_options)
+def label(selection: Selection, name: str, sample: int | None) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
     You are shown what a model judge is told, and no more: the conversation and the rubric. What you have marked is
@@ -58,9 +81,8 @@ def command(
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
-    with open_store(store, create=False) as opened:
-        protocol, _ = find_protocol(protocol_name, opened)
-        pile = labelling_queue(opened, protocol, configurations(protocol, variants, modes), person, sample)
+    with selection.stored() as (opened, protocol, _):
+        pile = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
         console = err()
         say_where(console, protocol, person, pile)
         if not pile.waiting:

@@ -1,49 +1,72 @@
-"""`aib compare`: two subjects side by side."""
+"""`aib leaderboard` and `aib compare`: rankings, and two of their subjects side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.compare_settings import SettingComparison, compare_efforts, compare_providers
+from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
+from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.cli.options import (
-    configuration_options,
-    err,
-    jury_option,
-    out,
-    rules_option,
-    store_option,
-    stored_protocol_option,
-    weights_option,
-)
-from independence_bench.cli.selection import Selection, selecting
+from independence_bench.analysis.rule_differences import rule_differences
+from independence_bench.cli.options import configuration_options, err, out
+from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
-from independence_bench.report.board_json import json_text
+from independence_bench.protocol.scoring import OWN
+from independence_bench.report.board_json import boards_json, json_text
+from independence_bench.report.board_view import board_view, differences_view
 from independence_bench.report.compare_view import paired_values, paired_view
+from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.terminal import printed
+from independence_bench.store import registry
 
-WAYS = {"reasoning": compare_efforts, "provider": compare_providers}
-TITLES = {"reasoning": "reasoning efforts", "provider": "providers"}
+WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("providers", compare_providers)}
+
+
+@click.command(name="leaderboard")
+@click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
+@selecting(judged_options, rules_option, json_option)
+def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
+    """Show the ranking of everything that is stored: one table for each configuration and judge.
+
+    --rules published also lists every row for which our own rules say something else, and why.
+    """
+    own_rules = selection.rules == OWN.name
+    with selection.opened() as (opened, protocol):
+        found = selection.boards(opened, protocol)
+        own = found if own_rules else replace(selection, rules=OWN.name).boards(opened, protocol)
+        with opened.reading() as connection:
+            stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
+    if as_json:
+        click.echo(boards_json(found, None if own_rules else rule_differences(own, found)))
+    elif found:
+        print_boards(found, detailed)
+        if not own_rules:
+            printed(out(), differences_view(rule_differences(own, found), selection.rules))
+    else:
+        by = f" by a judge called {selection.judge}" if selection.judge else ""
+        known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
+        err().print(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
+
+
+def print_boards(found: list[Board], detailed: bool = False) -> None:
+    """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
+    judges = dict.fromkeys(board.judge for board in found)
+    compared = [one for one in (compare_configurations(found, judge) for judge in judges) if one is not None]
+    boards_first = [board_view(board, detailed) for board in found]
+    printed(out(), *boards_first, *(configurations_view(one) for one in compared))
 
 
 @click.command(name="compare")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option("--by", type=click.Choice(list(WAYS)), help="Compare a model with itself under its settings.")
-@click.option("--judge", metavar="NAME", help="By a judge whose label contains this.  [default: the main judge]")
-@jury_option
-@rules_option
-@weights_option
-@stored_protocol_option
-@configuration_options
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
-@store_option
-@selecting
-def command(selection: Selection, subjects: tuple[str, ...], by: str | None, as_json: bool) -> None:
+@selecting(judged_options, rules_option, configuration_options, json_option)
+def compare(selection: Selection, subjects: tuple[str, ...], by: str | None, as_json: bool) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
@@ -70,18 +93,16 @@ def command(selection: Selection, subjects: tuple[str, ...], by: str | None, as_
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
     """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
-    wrong: WrongUse | None = None
-    fitting = []
+    fitting, wrong = [], []
     for board in found:
         rows = {row.subject.hash: row for row in board.rows}
         labels = {hash_: row.label for hash_, row in rows.items()}
         try:
             fitting.append((board, rows[fit(labels, a)], rows[fit(labels, b)]))
         except WrongUse as error:
-            wrong = wrong or error
+            wrong.append(error)
     if not fitting:
-        assert wrong is not None  # noqa: S101 - there was a board
-        raise wrong
+        raise wrong[0]
     board, first, second = fitting[0]
     if first is second:
         raise WrongUse(f"both are {first.label}; name two subjects")
@@ -107,12 +128,12 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
 
     Raises WrongUse where nothing differs in that.
     """
+    title, compare_settings = WAYS[by]
     fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
     for board in found:
         rows = {row.label: row for row in board.rows}
-        groups: list[SettingComparison] = WAYS[by](board, {})
         pairs: list[tuple[Row, Row]] = []
-        for group in groups:
+        for group in compare_settings(board, {}):
             if typed and typed[0].lower() not in group.model.lower():
                 continue
             base = next((one for one in group.variants if one.index is not None and one.difference is None), None)
@@ -123,7 +144,7 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
             fitting.append((board, pairs))
     if not fitting:
         of = f" of {typed[0]}" if typed else ""
-        raise WrongUse(f"no two {TITLES[by]}{of} are stored that are the same otherwise, one of them complete")
+        raise WrongUse(f"no two {title}{of} are stored that are the same otherwise, one of them complete")
     board, pairs = fitting[0]
     _say_judge(board, [other for other, _ in fitting[1:]], "them")
     return compare_pairs(board, pairs)

@@ -1,8 +1,9 @@
-"""`aib import`: results from somewhere else into the store."""
+"""`aib import` and `aib export`: data sets into the store, and the store as a data set."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from independence_bench.cli.options import err, out, store_option
+from independence_bench.cli.options import err, open_results, out, store_option
+from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published
 from independence_bench.escape import label_text
@@ -29,7 +31,7 @@ FEW = 3  # of each kind, unless all are asked for
 @store_option
 @click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not a few of each.")
 @click.option("--json", "as_json", is_flag=True, help="What it came to as JSON, with everything listed.")
-def command(path: Path, store: str, every: bool, as_json: bool) -> None:
+def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     """Read results from somewhere else into the store.
 
     PATH is a folder that `aib export` wrote, or a folder or tar in the published layout. Reading the same again changes
@@ -116,3 +118,40 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
 def _export_as_json(came: Imported) -> dict[str, Any]:
     counts = {name: asdict(count) for name, count in came.counts.items()}
     return {"rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced}
+
+
+class Licence(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """An identifier of a licence, as data-set cards have it."""
+
+    name = "licence"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """*value*, if it is one word of small letters, digits, dots and hyphens."""
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,63}", str(value)):
+            self.fail(f"{value!r} is no identifier of a licence, such as mit or cc-by-4.0.", param, ctx)
+        return str(value)
+
+
+@click.command(name="export")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
+    help="JSON Lines, or Parquet (needs pyarrow).",
+)  # fmt: skip
+@click.option("--raw", is_flag=True, help="With the requests and the raw bodies of the responses.")
+@click.option(
+    "--license", "licence", type=Licence(), default="unknown", show_default=True, metavar="ID",
+    help="What the dataset card says, e.g. cc-by-4.0.",
+)  # fmt: skip
+@store_option
+def export_(folder: Path, form: Form, raw: bool, licence: str, store: str) -> None:
+    """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a dataset card.
+
+    The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md.
+    """
+    with open_results(store) as opened:
+        exported = export(opened, folder, form, raw, licence)
+    counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
+    out().print(f"{exported.folder}: {counts}", soft_wrap=True)
+    if exported.in_flight:
+        err().print(f"left out: {plural(exported.in_flight, 'attempt')} that had not ended", soft_wrap=True)

