@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from independence_bench.analysis.statistics.intervals import score_limits
-from independence_bench.viewer.glossary import read_terms
 from independence_bench.viewer.math import Expression, equation, letter, parse
+from independence_bench.viewer.methods import read_terms
 
 PARTS = {"row": (1, 99), "fraction": (2, 2), "root": (1, 1), "power": (2, 2), "index": (2, 2), "mean": (1, 1),
          "sum": (2, 3)}  # fmt: skip

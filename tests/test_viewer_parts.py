@@ -25,11 +25,10 @@ from independence_bench.report.format import number
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, share
 from independence_bench.viewer.fragments import ScriptLine
-from independence_bench.viewer.quotes import Offsets, find_quotes
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.search_index import words_of
-from independence_bench.viewer.shared_text import shared
-from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
+from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
+from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail
 from independence_bench.viewer.verdicts import TranscriptJudgement
 

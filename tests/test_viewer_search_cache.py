@@ -14,8 +14,7 @@ from viewed import play_once, read, script, served
 
 from independence_bench.errors import StoreError
 from independence_bench.store.database import Store, open_store
-from independence_bench.viewer.live import Live
-from independence_bench.viewer.search_cache import SearchCache
+from independence_bench.viewer.live import Live, SearchCache
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 

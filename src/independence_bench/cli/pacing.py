@@ -23,7 +23,7 @@ from independence_bench.engine.adaptive import (
 )
 from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.errors import BudgetSpent, WrongUse
-from independence_bench.report.figures import ranks
+from independence_bench.report.board_view import ranks
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of
 

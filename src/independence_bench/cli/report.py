@@ -11,8 +11,7 @@ from independence_bench.cli.options import err, out
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
 from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
-from independence_bench.report.contents import Contents, read_contents
-from independence_bench.report.contents_json import contents_json
+from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.svg import ranking_plot, scenario_map
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.run_times import run_times_note
+from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
-from independence_bench.report.figures import doubts, judged_by, made_by, medal, ranks, tied
+from independence_bench.protocol.scoring import OWN
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Block,
@@ -21,13 +22,13 @@ from independence_bench.report.table import (
     Prose,
     Strong,
     Table,
-    Text,
     Title,
     columns_of,
     listed,
 )
 
-THINKS, EMBEDDED = "†", "‡"
+THINKS, EMBEDDED, TIED = "†", "‡", "≈"
+MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
 def board_view(board: Board, detailed: bool = False) -> Iterator[Block]:
@@ -55,7 +56,8 @@ def ranking(board: Board) -> Table:
     dimensions = [d for d in board.protocol.dimensions if d.weight]
     rows: list[Cells] = [
         (
-            *(ranks(row), (Name(row.label), *(f" {sign}" for sign in [signs(row)] if sign)), _with_medal(row)),
+            *(ranks(row), (Name(row.label), f" {signs(row)}" if signs(row) else "")),
+            listed([*filter(None, [medal(row)]), Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
             *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
@@ -76,26 +78,22 @@ def ranking(board: Board) -> Table:
     return Table(columns, rows, gap=0)
 
 
-def _with_medal(row: Row) -> Text:
-    return listed([*filter(None, [medal(row)]), Name(row.label), *signs(row)], " ")
-
-
 def _apart(board: Board) -> Table:
     """A row for each ranked subject, a column for each configuration of the pool."""
+
+    def with_interval(row: Row, configuration: Configuration) -> str:
+        sure = row.uncertainty_by_configuration.get(configuration)
+        interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
+        return f"  {number(row.by_configuration[configuration].index, 1)}{interval}"
+
     letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
     named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
     return Table(
         columns_of("subject", *(f"  {letter}" for letter in letters)),
-        [(Name(row.label), *(_with_interval(row, c) for c in board.configurations)) for row in board.ranked],
+        [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in board.ranked],
         f"{named}. In brackets: the same test again, 95 %. The ranking is by all of them together.",
         gap=0,
     )
-
-
-def _with_interval(row: Row, configuration: Configuration) -> str:
-    sure = row.uncertainty_by_configuration.get(configuration)
-    interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
-    return f"  {number(row.by_configuration[configuration].index, 1)}{interval}"
 
 
 def signs(row: Row) -> str:
@@ -183,21 +181,14 @@ def _sure(row: Row) -> str:
     """How sure the numbers are; nothing where nothing is known of that."""
     sure, standing = row.uncertainty, row.uncertainty.standing
     said = [] if row.score.deviation is None else [f"standard deviation of the runs' indices {row.score.deviation:.1f}"]
-    said += [
-        f"{name}: index {between(index)}" + "".join(f", {d.replace('_', ' ')} {between(i)}" for d, i in inside if i)
-        for name, index, inside in (
-            ("again", sure.index.again, [(d, _hundred(u.again)) for d, u in sure.dimensions.items()]),
-            ("another", sure.index.another, [(d, _hundred(u.another)) for d, u in sure.dimensions.items()]),
-        )
-        if index is not None
-    ]
+    for kind in ("again", "another"):
+        inside = {name: getattr(one.scaled(100), kind) for name, one in sure.dimensions.items()}
+        if index := getattr(sure.index, kind):
+            parts = [f"{name.replace('_', ' ')} {between(interval)}" for name, interval in inside.items() if interval]
+            said.append(", ".join([f"{kind}: index {between(index)}", *parts]))
     if standing is not None:
         said.append(f"ranks {ranks(row)}, ties {standing.groups}")
     return "; ".join(said)
-
-
-def _hundred(interval: Interval | None) -> Interval | None:
-    return None if interval is None else interval.scaled(100)
 
 
 def incomplete(board: Board) -> Entries:
@@ -205,26 +196,21 @@ def incomplete(board: Board) -> Entries:
     return Entries([(Name(row.label), [Prose(line) for line in _incomplete_lines(row)]) for row in board.incomplete])
 
 
-def _incomplete_lines(row: Row) -> list[str]:
+def _incomplete_lines(row: Row) -> Iterator[str]:
     health = row.health
-    facts = (
+    yield (
         f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
         f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off; "
         f"{share(health.failed_share)} of attempts failed"
     )
-    lines = [facts, *row.missing]
-    lines += [
-        f"{configuration} by itself is complete, with an index of {score.index:.1f}"
-        for configuration, score in row.by_configuration.items()
-        if score.index is not None
-    ]
-    whole = [score.index for score in row.runs.values() if score.index is not None]
-    if whole:
+    yield from row.missing
+    for configuration, score in row.by_configuration.items():
+        if score.index is not None:
+            yield f"{configuration} by itself is complete, with an index of {score.index:.1f}"
+    if whole := [score.index for score in row.runs.values() if score.index is not None]:
         runs = "run is" if len(whole) == 1 else "runs are"
-        lines.append(
-            f"{len(whole)} of {len(row.runs)} {runs} complete, with a mean index of {sum(whole) / len(whole):.1f}"
-        )
-    return lines
+        mean = sum(whole) / len(whole)
+        yield f"{len(whole)} of {len(row.runs)} {runs} complete, with a mean index of {mean:.1f}"
 
 
 # ---------------------------------------------------------------- rules
@@ -241,3 +227,75 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
             for one in found
         ]
     )
+
+
+# ---------------------------------------------------------------- what is said of a board and its rows in every table
+
+
+def judged_by(board: Board) -> str:
+    """Whose marks a board's numbers are made of, and which judge is the main one where there are several."""
+    if board.judge is None:
+        return "none yet"
+    said = [] if not board.by_table else ["for demos"]
+    if len(board.judges) > 1:
+        main = board.main_judge == board.judge
+        said.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
+    return label_text(board.judge) + (f" ({label_text('; '.join(said))})" if said else "")
+
+
+def made_by(board: Board) -> tuple[str, ...]:
+    """By what a board's numbers were made, where that is not what they are made by unless somebody asks; else ()."""
+    return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
+
+
+def ranks(row: Row) -> str:
+    """The ranks that a ranked subject may have: 3, or 1–12; its place in the order where nothing is known of that."""
+    standing = row.uncertainty.standing
+    if standing is None:
+        return str(row.rank)
+    return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
+
+
+def medal(row: Row) -> str:
+    """A medal that is earned: the rank is one number, and it is 1, 2 or 3; else nothing."""
+    standing = row.uncertainty.standing
+    return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
+
+
+def tied(row: Row) -> str:
+    """A sign where nobody is better for certain, though somebody else may be as good; else nothing."""
+    standing = row.uncertainty.standing
+    return TIED if standing and standing.tied_with_best and not standing.certain else ""
+
+
+def of_runs(board: Board) -> list[str]:
+    """Whether the runs of the ranked are independent, and what their times leave open, a sentence each."""
+    said = [f"{one[0].upper()}{one[1:]}." for one in (board.uncertainty.of_runs() if board.uncertainty else ())]
+    made = run_times_note([row.made for row in board.ranked if row.made])
+    return [*said, made] if made else said
+
+
+def doubts(board: Board) -> list[str]:
+    """What has to be said of a ranking's intervals and ranks, a sentence each; nothing where there are none."""
+    if board.uncertainty is None or not board.ranked:
+        return []
+    uncertainty = board.ranked[0].uncertainty
+    said = []
+    if uncertainty.index != Uncertainty():
+        kinds = ["again: the same test again, over very many runs"] if uncertainty.index.again else []
+        kinds += ["another: another test like it, with other scenarios too"] if uncertainty.index.another else []
+        said.append(f"95 % intervals of the index, {'; '.join(kinds)}.")
+    said += [f"There is {reason}." for reason in board.uncertainty.unsaid()]
+    said += of_runs(board)
+    if uncertainty.standing is not None:
+        said.append(
+            "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %, "
+            "on boards and runs as docs/statistics.md names."
+        )
+    if any(tied(row) for row in board.ranked):
+        said.append(f"{TIED} cannot be told from the best.")
+    if len(board.jurors) > 1:
+        said.append(f"The intervals include how much {len(board.jurors)} judges differ.")
+    elif board.judge is not None:
+        said.append("What another judge would have marked is not in the intervals.")
+    return said

@@ -11,7 +11,7 @@ from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals, picked
-from independence_bench.report.figures import judged_by, made_by
+from independence_bench.report.board_view import judged_by, made_by
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
@@ -50,19 +50,16 @@ def told_apart(interval: Interval | None) -> bool | None:
 def _untold(index: ScoreDifference, found: SubjectComparison) -> str:
     """With what would have been seen: on this test, else where nobody has two runs on another like it."""
     if index.seen_again is not None:
+        one, other = found.first.score.runs, found.second.score.runs
+        runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
         return (
-            f"A and B cannot be told apart on this test: {_runs(found)} see a true difference of "
+            f"A and B cannot be told apart on this test: {runs} see a true difference of "
             f"{index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
         )
     return (
         f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is seen in 80 of 100 "
         "tests like this one, and a smaller one less often."
     )
-
-
-def _runs(found: SubjectComparison) -> str:
-    one, other = found.first.score.runs, found.second.score.runs
-    return f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
 
 
 def judges_said(board: Board) -> str:
@@ -97,8 +94,9 @@ def _side(name: str, row: Row) -> Sequence[Text]:
 
 
 def _whole(found: SubjectComparison) -> Table:
-    indices = (found.first.score.index, found.second.score.index)
-    shown = ("index", *(number(index, 1) for index in indices), _minus(*indices), *_sure(found.index, 1))
+    one, other = found.first.score.index, found.second.score.index
+    difference = None if one is None or other is None else other - one
+    shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.index, 1))
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for pair in found.whole:
         again, another, seen = _sure(pair.apart, 0)
@@ -154,10 +152,6 @@ def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
         return "–", "–", "–"
     seen = "/".join(number(one, digits) for one in (apart.seen_again, apart.seen_another))
     return from_to(apart.uncertainty.again, digits), from_to(apart.uncertainty.another, digits), seen
-
-
-def _minus(first: float | None, second: float | None) -> str:
-    return signed(None if first is None or second is None else second - first)
 
 
 # ---------------------------------------------------------------- for programs

@@ -31,8 +31,11 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     )
 
 
-def configurations_report(compared: ConfigurationComparison) -> Iterator[Block]:
-    """The same for a report, with every effect and every subject."""
+def configurations_report(compared: ConfigurationComparison | None) -> Iterator[Block]:
+    """The same for a report, with every effect and every subject; None: nothing to compare."""
+    if compared is None:
+        yield Note("No subject has an index in more than one configuration, so there is nothing to compare.")
+        return
     yield _places(compared)
     yield Note(
         "Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
@@ -48,7 +51,13 @@ def configurations_report(compared: ConfigurationComparison) -> Iterator[Block]:
     yield Table(
         [Column("Subject", words=True), *(Column(Name(place.configuration)) for place in compared.places)],
         [
-            (Name(s.label), *(_index_between(i, sure) for i, sure in zip(s.indices, s.intervals, strict=True)))
+            (
+                Name(s.label),
+                *(
+                    number(i, 1) + (f" ({between(sure)})" if sure else "")
+                    for i, sure in zip(s.indices, s.intervals, strict=True)
+                ),
+            )
             for s in compared.subjects
         ],
         "The index of every subject that has one in two configurations or more, and in brackets where it lies at 95 % "
@@ -74,10 +83,7 @@ def _places(compared: ConfigurationComparison) -> Table:
 
 def _effects(effects: Sequence[Effect]) -> Table:
     return Table(
-        [
-            Column("What it changes", words=True),
-            *map(Column, ("Subjects", "Points", "Others like them", "Again")),
-        ],
+        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "Others like them", "Again"))],
         [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
         gap=2,
     )
@@ -112,5 +118,5 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
     )
 
 
-def _index_between(index: float | None, interval: Interval | None) -> str:
+def _with_interval(index: float | None, interval: Interval | None) -> str:
     return number(index, 1) + (f" ({between(interval)})" if interval else "")

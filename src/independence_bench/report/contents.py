@@ -1,19 +1,21 @@
-"""Everything that a report says, as values: read from the store once, formatted nowhere in here.
+"""Everything that a report says: read from the store once, and as JSON for programs.
 
-A report is about one board, the *main* one: the default configuration (or what was played), marked by the main judge
-(`rows.boards`). The other boards are shown as rankings and no more.
-The same store gives the same contents: no clock, no order that is not fixed.
+A report is about one board, the *main* one: the default configuration (or what was played), marked by the main judge.
+The other boards are shown as rankings and no more. The same store gives the same contents: no clock, no order that is
+not fixed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from independence_bench.analysis.compare_settings import (
     IndexPrice,
     SettingComparison,
+    Variant,
     compare_efforts,
     compare_providers,
     price_indices,
@@ -21,16 +23,27 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.name_counts import NameCount, Named, ScenarioNames, count_by_scenario, count_names
+from independence_bench.analysis.name_counts import (
+    NameCount,
+    Named,
+    ScenarioNames,
+    count_by_scenario,
+    count_names,
+    unique_names,
+)
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import RunMarks
+from independence_bench.report.board_json import apart_values, board_values, json_text
+from independence_bench.report.reliability_view import reliability_values
+from independence_bench.report.scenarios_view import scenario_values
 from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import Store
+
+DECIMALS = 10  # of dollars: sums of doubles differ in the last place with the order that a database adds them in
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +114,7 @@ def read_contents(
         raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
-    rows = main.rows
     with store.reading() as connection:
-        marks = _marks(main)
         spent = subject_costs(connection, main)
         spending = attempts.spending(connection)
         typical = read_prices(connection, together)
@@ -121,10 +132,7 @@ def read_contents(
         naming=_naming(main, readings),
         complexity=measure_board(main),
         reliability=measure_reliability(together, typical),
-        details=tuple(
-            Detail(row, _scored(main, row, marks[row.subject.hash]), spent.get(row.subject.hash, SubjectCost()))
-            for row in rows
-        ),
+        details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
         spending=spending,
     )
 
@@ -146,16 +154,7 @@ def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
     return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"], by_scenario)
 
 
-# ---------------------------------------------------------------- what the rows rest on
-
-
-def _marks(board: Board) -> dict[str, RunMarks]:
-    """Subject hash -> the marks behind its row; {} in it where nothing is judged."""
-    rows = board.rows
-    return {row.subject.hash: {run: row.marks.get(run, {}) for run in row.runs} for row in rows}
-
-
-def _scored(board: Board, row: Row, marks: RunMarks) -> dict[str, tuple[int, int]]:
+def _scored(board: Board, row: Row) -> dict[str, tuple[int, int]]:
     """Mark -> (transcripts that have it, transcripts planned for it), over all runs of the row."""
     found = {}
     for name in row.score.means:
@@ -165,6 +164,52 @@ def _scored(board: Board, row: Row, marks: RunMarks) -> dict[str, tuple[int, int
             for scenario in board.protocol.scenarios
             if any(mark.name == name for mark in scenario.marks)
         ]
-        there = sum(name in of_run.get(slot, {}) for of_run in marks.values() for slot in slots)
+        there = sum(name in row.marks.get(run, {}).get(slot, {}) for run in row.runs for slot in slots)
         found[name] = (there, len(slots) * len(row.runs))
     return found
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def contents_json(contents: Contents, updated: str | None) -> str:
+    """*contents*; *updated* is the time of its newest record as text. Costs in dollars."""
+    spending = contents.spending
+    value = {
+        "updated": updated,
+        "boards": [board_values(board) for board in (contents.main, *contents.others)],  # the first: what all is about
+        "configurations": contents.configurations,
+        "providers": _comparisons(contents.providers),
+        "reasoning_efforts": _comparisons(contents.efforts),
+        "index_per_dollar": [asdict(price) | {"free": price.free} for price in contents.prices],
+        "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
+        "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
+        **scenario_values(contents.complexity),
+        "reliability": reliability_values(contents.reliability),
+        "subjects": [_detail(detail) for detail in contents.details],
+        "cost": {
+            "this_command": 0.0,
+            "candidates": round(spending.replies, DECIMALS),
+            "judges": round(spending.judgements, DECIMALS),
+            "calls": spending.attempts,
+            "calls_lost": spending.lost,
+            "calls_without_a_price": spending.unpriced,
+        },
+    }
+    return json_text(value, indent=1) + "\n"
+
+
+def _comparisons(comparisons: Sequence[SettingComparison]) -> list[dict[str, Any]]:
+    return [asdict(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    values = asdict(variant) | {"served": dict(variant.served)} | (apart_values(variant.apart) or {})
+    return {name: value for name, value in values.items() if name != "apart"}
+
+
+def _detail(detail: Detail) -> dict[str, Any]:
+    scored = {name: {"scored": scored, "planned": planned} for name, (scored, planned) in detail.scored.items()}
+    values = {"label": detail.row.label, "hash": detail.row.subject.hash, "transcripts_scored": scored}
+    spent = detail.spent
+    return values | {"dollars": spent.dollars, "judging_dollars": spent.judging, "served": dict(spent.served)}

@@ -15,15 +15,14 @@ MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"
 LIBRARY = "a program that uses the library"
 
-Line = tuple[Text, Paid]
 # column -> what it shows; left out where that is nothing throughout
 COLUMNS: tuple[tuple[str, Callable[[Paid], str]], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}"),
     ("told", lambda paid: _dollars(paid.dollars) if paid.told else ""),
     ("computed", lambda paid: _dollars(paid.computed_dollars) if paid.computed else ""),
-    ("free", lambda paid: _count(paid.free)),
-    ("no price", lambda paid: _count(paid.unknown)),
-    ("nothing", lambda paid: _count(paid.nothing)),
+    ("free", lambda paid: f"{paid.free:,}" if paid.free else ""),
+    ("no price", lambda paid: f"{paid.unknown:,}" if paid.unknown else ""),
+    ("nothing", lambda paid: f"{paid.nothing:,}" if paid.nothing else ""),
 )
 LEGENDS = {
     "told": "told: the dollars that providers said",
@@ -43,7 +42,7 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         legend = "; ".join(LEGENDS[name] for name, _ in columns if name in LEGENDS)
         yield Title(("What ", Prose(store), f" has cost in its life: {_in_words(costs.whole)}"))
         yield Note(f"{legend}.")
-        commands: list[Line] = [((f"{_when(one.began_at)}\n", *_typed(one)), one.paid) for one in costs.commands]
+        commands = [(_command(one), one.paid) for one in costs.commands]
         for title, lines, whole in (
             ("command", commands, costs.whole),
             ("day (UTC)", _lines(costs.days), costs.whole),
@@ -69,7 +68,12 @@ def _in_words(paid: Paid) -> str:
     return " and ".join(said or ["no dollars"]) + f", in {plural(paid.calls, 'call')}"
 
 
-def _lines(parts: Iterable[NamedCost]) -> list[Line]:
+def _command(one: CommandCost) -> Text:
+    began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}\n"
+    return began, NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY)
+
+
+def _lines(parts: Iterable[NamedCost]) -> list[tuple[Text, Paid]]:
     return [(Prose(part.name), part.paid) for part in parts]
 
 
@@ -82,7 +86,8 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
             columns_of("told is not the list price", "calls", "told", "listed", "differs", "%"),
             [
                 (
-                    *(_who(one), f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed)),
+                    Prose(", ".join([one.model, one.provider, *_cached(one)])),
+                    *(f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed)),
                     f"{'+' if one.difference > 0 else '-'}{_dollars(abs(one.difference))}",
                     "–" if not one.listed else f"{100 * one.difference / one.listed:+.0f}",
                 )
@@ -98,26 +103,13 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
         yield Note("\nNo list price was kept of a call that told its cost: nothing to compare.")
 
 
-def _who(one: Disagreement) -> Text:
-    cached = f", {one.cached_tokens:,} tokens cached" if one.cached_tokens else ""
-    return Prose(f"{one.model}, {one.provider}{cached}")
-
-
-def _typed(one: CommandCost) -> tuple[Text]:
-    return (NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY),)
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _cached(one: Disagreement) -> list[str]:
+    return [f"{one.cached_tokens:,} tokens cached"] if one.cached_tokens else []
 
 
 def _dollars(dollars: float) -> str:
     """Four decimals throughout, so that columns can be added up by eye; what is less is said to be."""
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
-
-
-def _count(calls: int) -> str:
-    return f"{calls:,}" if calls else ""
 
 
 # ---------------------------------------------------------------- for programs

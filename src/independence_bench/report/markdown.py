@@ -6,22 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from independence_bench.escape import label_text
-from independence_bench.report.table import (
-    Block,
-    Bullets,
-    Entries,
-    Name,
-    Note,
-    Passage,
-    Prose,
-    Strong,
-    Styled,
-    Table,
-    Text,
-    Title,
-    legend_of,
-    shown_rows,
-)
+from independence_bench.report import table as values
 
 # an underscore inside a word is none to Markdown; what begins an address would be made a link
 _MARKUP = re.compile(r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE)
@@ -38,32 +23,32 @@ def prose(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
 
 
-def markdown(blocks: Iterable[Block]) -> str:
+def markdown(blocks: Iterable[values.Block]) -> str:
     """All *blocks*, an empty line between them."""
     return "\n\n".join(part for block in blocks for part in _written(block))
 
 
-def _written(block: Block) -> list[str]:
+def _written(block: values.Block) -> list[str]:
     match block:
-        case Table():
-            legend = written(legend_of(block, "report"))
+        case values.Table():
+            legend = written(values.legend_of(block, "report"))
             return [_table(block), legend] if legend else [_table(block)]
-        case Title():
+        case values.Title():
             return [f"{'#' * block.level} {written(block.text)}"]
-        case Note():
+        case values.Note():
             return [written(block.text)]
-        case Passage():
+        case values.Passage():
             return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
-        case Bullets():
+        case values.Bullets():
             return ["\n".join(f"- {written(line)}" for line in block.lines)]
-        case Entries():
+        case values.Entries():
             lines = [[f"- {written(item)}", *(f"  - {written(line)}" for line in about)] for item, about in block.items]
             return ["\n".join(line for item in lines for line in item)]
 
 
-def _table(table: Table) -> str:
-    columns, rows = shown_rows(table, "report")
-    lines: list[Sequence[Text]] = [
+def _table(table: values.Table) -> str:
+    columns, rows = values.shown_rows(table, "report")
+    lines: list[Sequence[values.Text]] = [
         [column.heading("report") for column in columns],
         [":---" if column.words else "---:" for column in columns],
         *(row for row in rows if isinstance(row, list)),
@@ -71,18 +56,18 @@ def _table(table: Table) -> str:
     return "\n".join(f"| {' | '.join(written(cell) for cell in cells)} |" for cells in lines)
 
 
-def written(text: Text) -> str:
+def written(text: values.Text) -> str:
     """*text* as Markdown has it."""
     match text:
         case str():
             return text
-        case Name():
+        case values.Name():
             return code(text.text)
-        case Prose():
+        case values.Prose():
             return prose(text.text)
-        case Styled():
+        case values.Styled():
             return text.text
-        case Strong():
+        case values.Strong():
             return f"**{written(text.text)}**"
         case _:
             return "".join(written(part) for part in text)

@@ -55,7 +55,7 @@ class ForWidth:
 
     width: float
     index: float
-    source: str
+    source: str  # of the index
     runs: int | None  # None: more than anybody plays
     calls: int | None
     dollars: float | None
@@ -120,12 +120,9 @@ def resolution(
     )
     pairs = subjects * (subjects - 1) // 2
     ranking = _points(seen_apart(expected, 0.8, asked, 1 - (1 - LEVEL) / pairs)) if pairs > 1 else None
-    wanted = None
-    if width is not None:
-        cost = None if needed is None else costs[needed]
-        wanted = ForWidth(
-            width, center.index, center.source, needed, cost.calls if cost else None, cost.dollars if cost else None
-        )
+    cost = Forecast(dollars=None) if needed is None else costs[needed]
+    calls = None if needed is None else cost.calls
+    wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
     another = tuple(_points(width_another(expected, mean / 100)) for mean in MEANS)
     return Resolution(expected, rows, another, subjects, asked, ranking, wanted)
 

@@ -110,13 +110,15 @@ def _options(found: Reliability, played: Option) -> Table:
     rows: list[Cells] = [("as played", *map(Prose, _option(found, played)))]
     rows += [("cheapest" if number == 0 else "", *map(Prose, _option(found, one))) for number, one in enumerate(chosen)]
     names = ", ".join(noise.title for noise in found.experiments)
+    is_once = chosen and chosen[0].runs == 1
+    once = " Played once, a test cannot say any more what chance does in it." if is_once else ""
     legend = (
         f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
         f"times the scenarios of each, {RUNS[-1]} runs"
         + (f" and {JUDGES[-1]} judges" if len(found.judges) > 1 else "")
         + (". " if chosen else f": none of them reaches {found.target:.2f}. ")
         + "calls: replies and judgements; dollars: by what the stored ones cost on average, a dash where that is not "
-        "known." + (" Played once, a test cannot say any more what chance does in it." if _once(chosen) else "")
+        "known." + once
     )
     return Table(
         columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2), rows, Prose(legend)
@@ -175,10 +177,6 @@ def _errors(found: Reliability) -> str:
     if len(found.judges) == 1:
         said += " What another judge would have said is in none of these numbers: there is one."
     return said
-
-
-def _once(options: Sequence[Option]) -> bool:
-    return bool(options) and options[0].runs == 1
 
 
 def _why_unknown(found: Reliability) -> str:

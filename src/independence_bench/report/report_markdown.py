@@ -5,22 +5,21 @@ A table is followed by a sentence that says what its titles mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board
 from independence_bench.analysis.name_counts import unique_names
 from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
-from independence_bench.report.board_view import cautions, incomplete, marks_table, ranking
+from independence_bench.report.board_view import cautions, doubts, incomplete, made_by, marks_table, ranking, ranks
 from independence_bench.report.configurations_view import configurations_report
-from independence_bench.report.contents import Contents, Detail
-from independence_bench.report.figures import doubts, made_by, ranks
+from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, money, number, paid, plural, share
 from independence_bench.report.markdown import markdown
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
-from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table
+from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -41,10 +40,10 @@ MOST_WHO = 5  # subjects that are listed behind a name
 def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) -> str:
     """The whole report. *pictures* are the files of the ranking plot and the scenario map, *data* that of the JSON."""
     plot, heatmap = pictures
-    sections: dict[str, Iterator[Block]] = {
+    sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
         "Incomplete subjects": _incomplete(contents.main),
-        "Configurations": _configurations(contents),
+        "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
         "Reasoning efforts": efforts(contents.efforts),
@@ -52,7 +51,10 @@ def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) ->
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
-        "Where the noise comes from": _reliability(contents),
+        "Where the noise comes from": [
+            Note((Prose(about(contents.reliability)), ".")),
+            *reliability_blocks(contents.reliability, level=3),
+        ],
         "When the runs were made": _made(contents),
         "Data health": _health(contents),
         "What it cost": _cost(contents),
@@ -116,13 +118,6 @@ def _incomplete(board: Board) -> Iterator[Block]:
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield incomplete(board)
-
-
-def _configurations(contents: Contents) -> Iterator[Block]:
-    if contents.configurations is None:
-        yield Note("No subject has an index in more than one configuration, so there is nothing to compare.")
-    else:
-        yield from configurations_report(contents.configurations)
 
 
 def _others(contents: Contents) -> Iterator[Block]:
@@ -228,11 +223,6 @@ def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     yield left_out(complexity)
 
 
-def _reliability(contents: Contents) -> Iterator[Block]:
-    yield Note((Prose(about(contents.reliability)), "."))
-    yield from reliability_blocks(contents.reliability, level=3)
-
-
 # ---------------------------------------------------------------- what the numbers rest on
 
 
@@ -306,19 +296,14 @@ def _details(contents: Contents) -> Iterator[Block]:
         "have the mark, of those planned for it; without all of them a run has no mean. Dollars: what the replies cost."
     )
     for detail in contents.details:
-        yield from _detail(contents, detail)
-
-
-def _detail(contents: Contents, detail: Detail) -> Iterator[Block]:
-    row, spent = detail.row, detail.spent
-    yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
-    if row.runs:
-        yield marks_table(contents.protocol, row, detail.scored)
-    else:
-        yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
-    served = listed([(Prose(name), f" ({count:,})") for name, count in spent.served])
-    by = ("; served by ", served) if served else ()
-    yield Note((f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, "."))
+        row, spent = detail.row, detail.spent
+        yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
+        if row.runs:
+            yield marks_table(contents.protocol, row, detail.scored)
+        else:
+            yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
+        by = ("; served by ", served_by(spent.served)) if spent.served else ()
+        yield Note((f"Dollars: replies {paid(spent.dollars)}, judge {paid(spent.judging)}", *by, "."))
 
 
 # ---------------------------------------------------------------- cells

@@ -10,7 +10,7 @@ from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import head_values, json_text, picked
-from independence_bench.report.figures import judged_by
+from independence_bench.report.board_view import judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 

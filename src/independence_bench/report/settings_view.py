@@ -27,17 +27,13 @@ def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
     if not comparisons:
         yield Note("No model was played under more than one provider setting.")
         return
-    rows: list[Cells] = [
-        (
-            *(Name(c.model), Prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs)),
-            listed([(Prose(name), f" ({count:,})") for name, count in v.served]) or "–",
-        )
-        for c in comparisons
-        for v in c.variants
-    ]
     yield report_table(
-        ("Model", "Provider", "Index", *DIFFERENCE, "Runs", "Served by"),
-        rows,
+        ("Model", "Provider", *DIFFERENCE, "Served by"),
+        [
+            (Name(c.model), Prose(v.setting), *_difference(v), served_by(v.served) or "–")
+            for c in comparisons
+            for v in c.variants
+        ],
         "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
         "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
         f"that it answered, with its number of answers. {_differences_sure(comparisons)}",
@@ -50,48 +46,49 @@ def efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
     if not comparisons:
         yield Note("No model was played with more than one reasoning effort.")
         return
-    rows: list[Cells] = [
-        (Name(v.label), Prose(v.setting), number(v.index, 1), *_difference(v), str(v.runs))
-        for c in comparisons
-        for v in c.variants
-    ]
     yield report_table(
-        ("Subject", "Effort", "Index", *DIFFERENCE, "Runs"),
-        rows,
+        ("Subject", "Effort", *DIFFERENCE),
+        [(Name(v.label), Prose(v.setting), *_difference(v)) for c in comparisons for v in c.variants],
         "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
         f"effort of the same model that has an index. {_differences_sure(comparisons)}",
         words="Subject Effort",
     )
 
 
-DIFFERENCE = ("Difference", "Again", "Another", "Sees")
+def served_by(served: Sequence[tuple[str, int]]) -> Text:
+    """Providers with their numbers of answers; () for none."""
+    return listed([(Prose(name), f" ({count:,})") for name, count in served])
+
+
+DIFFERENCE = ("Index", "Difference", "Again", "Another", "Sees", "Runs")
 
 
 def _difference(variant: Variant) -> list[Text]:
-    """A difference, strong where it stands, its two intervals, and what could have been seen of each."""
-    shown = Strong(signed(variant.difference)) if variant.stands else signed(variant.difference)
-    if variant.apart is None:
-        return [shown, "–", "–", "–"]
-    uncertainty = variant.apart.uncertainty
-    seen = " / ".join(number(one, 1) for one in (variant.apart.seen_again, variant.apart.seen_another))
-    return [shown, from_to(uncertainty.again), from_to(uncertainty.another), seen]
+    """The index, its difference, strong where it stands, two intervals, what could have been seen of each; the runs."""
+    again = another = seen = "–"
+    if apart := variant.apart:
+        again, another = from_to(apart.uncertainty.again), from_to(apart.uncertainty.another)
+        seen = f"{number(apart.seen_again, 1)} / {number(apart.seen_another, 1)}"
+    shown = signed(variant.difference)
+    difference = Strong(shown) if variant.stands else shown
+    return [number(variant.index, 1), difference, again, another, seen, str(variant.runs)]
 
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     stands = [variant.stands for one in comparisons for variant in one.variants if variant.stands is not None]
-    told = (
-        f"In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these is "
-        "none is at most 5 %."
-        if any(stands)
-        else f"None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
-        if stands
-        else ""
-    )
+    told = ""
+    if any(stands):
+        told = (
+            f" In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these "
+            "is none is at most 5 %."
+        )
+    elif stands:
+        told = f" None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
     return (
         "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
         "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
-        f"by each of the two. A dash: not ranked, or the ranking has no such intervals. {told}"
-    ).rstrip()
+        f"by each of the two. A dash: not ranked, or the ranking has no such intervals.{told}"
+    )
 
 
 def prices(contents: Contents) -> Iterator[Block]:

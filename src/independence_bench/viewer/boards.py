@@ -16,13 +16,12 @@ from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.board_view import medal, of_runs
 from independence_bench.report.contents import Contents
-from independence_bench.report.figures import medal, of_runs
 from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
 
 BY_TABLE = (
     "Judged by the embedded judge, a table of weights: for demos and cross-checks, not for publication "
@@ -93,11 +92,9 @@ class BoardAnswer:
     citation: Citation
 
 
-def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer | None:
-    """`api/boards/<board>.json`; None where there is no such board any more."""
+def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
+    """`api/boards/<board>.json`."""
     board = catalog.board(entry)
-    if board is None:
-        return None
     contents = catalog.contents(entry, board)
     series = catalog.series(entry)
     return BoardAnswer(

@@ -4,9 +4,10 @@ they are, and which scenarios flipped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 from independence_bench.analysis.compare_subjects import (
     SubjectScores,
@@ -16,16 +17,15 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import Compared, ScoreDifference, all_differences
-from independence_bench.report.format import from_to, signed
+from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes, minus
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, board_id, rows_of, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,13 @@ class SubjectSettingsAnswer:
     configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
 
 
-def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> ComparisonsAnswer | None:
-    """`api/boards/<board>/compare/<subject>.json`; None where the board has no such row."""
+Valued = ComparisonsAnswer | ComparedSubject | InConfiguration
+
+
+def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> ComparisonsAnswer:
+    """`api/boards/<board>/compare/<subject>.json`."""
     board = catalog.board(entry)
-    row = None if board is None else catalog.row(board, subject)
-    if board is None or row is None:
-        return None
+    row = catalog.row(board, subject)
     compared = all_compared(board.protocol)
     values = catalog.kept(
         f"values on {entry.id}",
@@ -136,58 +137,52 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
     mine = values[row.subject.hash]
     known = _known(catalog, entry, board, compared, row)
     why = boards.unsaid(board)
-    return ComparisonsAnswer(
-        version=catalog.version,
-        board=entry.id,
-        subject=subject,
-        label=row.label,
-        compared=_shown(compared),
-        values=_short([mine.get(one) for one in compared]),
-        shown=_values_shown(compared, mine),
-        others=tuple(
-            _comparison(compared, mine, other, values[other.subject.hash], known, why)
-            for other in rows_of(board)
-            if other is not row
-        ),
-    )
+    others = []
+    for other in (one for one in rows_of(board) if one is not row):
+        theirs, of_both = values[other.subject.hash], known.get(other.subject.hash)
+        unknown = None if of_both else "no intervals: one of the two is not ranked"
+        apart = _differences(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
+        others.append(ComparedSubject(subject_id(other.subject), other.label, *_values(compared, theirs), apart))
+    named = (catalog.version, entry.id, subject, row.label)
+    return ComparisonsAnswer(*named, _places(compared), *_values(compared, mine), tuple(others))
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
     head = ["first", "second", "score", "first_value", "second_value", "difference", "low", "high"]
-    lines = []
-    for other in answer.others:
-        for number, compared in enumerate(answer.compared):
-            if compared.scenario is None:
-                numbers = (answer.values[number], other.values[number], *_line(other.apart, number))
-                lines.append((answer.label, other.label, compared.dimension or "index", *numbers))
-    return csv_bytes(head, lines)
-
-
-def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer | None:
-    """`api/settings/<series>/<subject>.json`, of the series of *entry*; None unless it is in several configurations."""
-    several = (one for one in boards.in_several(catalog, entry) if subject_id(one.row.subject) == subject)
-    found = next(several, None)
-    if found is None:
-        return None
-    compared = all_compared(entry.weighed)
-    return SubjectSettingsAnswer(
-        version=catalog.version,
-        series=entry.series,
-        subject=subject,
-        label=found.row.label,
-        compared=_shown(compared),
-        configurations=tuple(
-            InConfiguration(
-                configuration=str(one.place.configuration),
-                board=board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
-                values=_short([one.values.get(name) for name in compared]),
-                shown=_values_shown(compared, one.values),
-                others=tuple(_beside(compared, one, other) for other in found.placed if other is not one),
-            )
-            for one in found.placed
-        ),
+    return csv_bytes(
+        head,
+        [
+            (answer.label, other.label, compared.dimension or "index", *_line(answer, other, other.apart, place))
+            for other in answer.others
+            for place, compared in enumerate(answer.compared)
+            if compared.scenario is None
+        ],
     )
+
+
+def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
+    """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several configurations."""
+    found = at({subject_id(one.row.subject): one for one in boards.in_several(catalog, entry)}, subject)
+    compared = all_compared(entry.weighed)
+
+    def beside(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
+        sure = configuration_differences(one, other)
+        known = [sure.apart.get(name) for name in compared]
+        apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
+        return OtherConfiguration(str(other.place.configuration), apart)
+
+    configurations = tuple(
+        InConfiguration(
+            str(one.place.configuration),
+            board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
+            *_values(compared, one.values),
+            tuple(beside(one, other) for other in found.placed if other is not one),
+        )
+        for one in found.placed
+    )
+    named = (catalog.version, entry.series, subject, found.row.label)
+    return SubjectSettingsAnswer(*named, _places(compared), configurations)
 
 
 def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
@@ -196,61 +191,30 @@ def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
     lines = []
     for one, other in combinations(answer.configurations, 2):
         apart = next(beside.apart for beside in one.others if beside.configuration == other.configuration)
-        for number, compared in enumerate(answer.compared):
+        for place, compared in enumerate(answer.compared):
             what = (answer.label, one.configuration, other.configuration, compared.scenario)
-            numbers = (one.values[number], other.values[number], *_line(apart, number))
-            lines.append((*what, compared.dimension or "index", *numbers))
+            lines.append((*what, compared.dimension or "index", *_line(one, other, apart, place)))
     return csv_bytes([*head, "high"], lines)
 
 
-def _beside(compared: Sequence[Compared], one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
-    sure = configuration_differences(one, other)
-    known = [sure.apart.get(name) for name in compared]
-    apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
-    return OtherConfiguration(str(other.place.configuration), apart)
-
-
-def _shown(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
-    return tuple(
-        ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
-        for scenario, dimension in compared
-    )
-
-
-def _line(apart: Differences, number: int) -> tuple[float | None, float | None, float | None]:
-    return apart.points[number], apart.lows[number], apart.highs[number]
+def _line(first: Valued, second: Valued, apart: Differences, place: int) -> tuple[float | None, ...]:
+    """The two values of one thing that is compared, their difference, and the ends of its interval."""
+    return tuple(of[place] for of in (first.values, second.values, apart.points, apart.lows, apart.highs))
 
 
 def _known(
     catalog: Catalog, entry: BoardEntry, board: Board, compared: Sequence[Compared], row: Row
-) -> dict[str, list[ScoreDifference | None]]:
+) -> Mapping[str, Sequence[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
     uncertainty = board.uncertainty
     if uncertainty is None or row.subject.hash not in ranked:
         return {}
-
     marks = [one.marks for one in board.ranked]
     measures = catalog.kept(f"measures on {entry.id}", lambda: uncertainty.with_scenarios(board.configurations, marks))
-    others = [number for number, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
+    others = [place for place, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
     found = all_differences(measures, others, [ranked.index(row.subject.hash)] * len(others))
-    return {ranked[number]: [found[one][n] for one in compared] for n, number in enumerate(others)}
-
-
-def _comparison(
-    compared: Sequence[Compared],
-    mine: Mapping[Compared, float],
-    other: Row,
-    theirs: Mapping[Compared, float],
-    known: Mapping[str, Sequence[ScoreDifference | None]],
-    why: str | None,
-) -> ComparedSubject:
-    of_both = known.get(other.subject.hash)
-    if of_both is None:
-        of_both, why = [None] * len(compared), why or "no intervals: one of the two is not ranked"
-    values = _short([theirs.get(one) for one in compared])
-    apart = _differences(compared, mine, theirs, of_both, why)
-    return ComparedSubject(subject_id(other.subject), other.label, values, _values_shown(compared, theirs), apart)
+    return {ranked[place]: [found[one][n] for one in compared] for n, place in enumerate(others)}
 
 
 def _differences(
@@ -266,26 +230,21 @@ def _differences(
     largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
     flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
     again = [None if one is None else one.uncertainty.again for one in known]
+    another = [None if one is None else one.uncertainty.another for one in known]
     dimensions = [n for n, (scenario, name) in enumerate(compared) if scenario is None and name is not None]
     in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
     p_again = [None if one is None else one.p_again for one in known]
     p_another = [None if one is None else one.p_another for one in known]
     return Differences(
         points=_short(points),
-        shown=tuple(
-            None if difference is None else minus(signed(difference, _digits(one)))
-            for one, difference in zip(compared, points, strict=True)
-        ),
-        between=tuple(
-            None if ends is None else minus(from_to(ends, _digits(one)))
-            for one, ends in zip(compared, again, strict=True)
-        ),
+        shown=_texts(compared, points, signed),
+        between=_texts(compared, again, from_to),
         lows=_short([None if ends is None else ends.low for ends in again]),
         highs=_short([None if ends is None else ends.high for ends in again]),
         another=tuple(
-            None if one is None else _worded(one.uncertainty.another, name)
-            for one, name in zip(known, compared, strict=True)
-            if name[0] is None
+            None if ends is None else WordedInterval(ends.low, ends.high, text or "")
+            for ends, text, (scenario, _) in zip(another, _texts(compared, another, from_to), compared, strict=True)
+            if scenario is None
         ),
         why=why,
         flipped=tuple(flipped),
@@ -300,19 +259,31 @@ def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[
     return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
 
 
-def _digits(compared: Compared) -> int:
-    """Decimals: one for the index, none for what it is made of."""
-    return 1 if compared == (None, None) else 0
+def _places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
+    return tuple(
+        ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
+        for scenario, dimension in compared
+    )
 
 
-def _worded(ends: Interval | None, compared: Compared) -> WordedInterval | None:
-    return None if ends is None else WordedInterval(ends.low, ends.high, minus(from_to(ends, _digits(compared))))
+def _values(
+    compared: Sequence[Compared], values: Mapping[Compared, float]
+) -> tuple[tuple[float | None, ...], tuple[str | None, ...]]:
+    """A subject's values in the order of *compared*, as numbers and as text."""
+    mine = [values.get(one) for one in compared]
+    return _short(mine), _texts(compared, mine, number)
 
 
-def _values_shown(compared: Sequence[Compared], values: Mapping[Compared, float]) -> tuple[str | None, ...]:
-    return tuple(f"{values[one]:.{_digits(one)}f}" if one in values else None for one in compared)
+def _texts(
+    compared: Sequence[Compared], values: Sequence[A | None], text: Callable[[A, int], str]
+) -> tuple[str | None, ...]:
+    """Each value as text, with one decimal of the index and none of what it is made of."""
+    return tuple(
+        None if value is None else minus(text(value, 1 if one == (None, None) else 0))
+        for one, value in zip(compared, values, strict=True)
+    )
 
 
 def _short(numbers: Sequence[float | None]) -> tuple[float | None, ...]:
     """Rounded: a file has as many of them as there are subjects and scenarios."""
-    return tuple(None if number is None else round(number, DECIMALS) for number in numbers)
+    return tuple(None if one is None else round(one, DECIMALS) for one in numbers)

@@ -1,8 +1,8 @@
 """Answers that stay current while a run goes on: the store is looked at when somebody asks, and read again if it has
-changed.
+changed. The search index is made in a thread of its own.
 
 Reading takes a while with a large store, so the answers of before are given until the new ones are there, and a store
-that changes all the time is read again at most for a part of the time.
+that changes all the time is read again at most for a part of the time. The same holds for the search index.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 
 from independence_bench.errors import StoreError
 from independence_bench.protocol.definition import Protocol
@@ -17,11 +18,15 @@ from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_cache import SearchCache
+from independence_bench.viewer.search_index import Search, SearchState, build_search
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
-SHARE = 4.0  # times as long as reading it took, it is left alone
+SHARE = 4.0  # times as long as reading it, or making an index of it, took, it is left alone
+QUIET = 2.0  # seconds that belong to the first table before an index is made, unless somebody searches at once
+PATIENCE = 5.0  # seconds that an index which is given up is waited for
+
+Newest = Callable[[], Catalog]
 
 OFFER = Offer(
     frozen=False,
@@ -82,3 +87,74 @@ def warm(answers: Answers) -> None:
     first = next(iter(answers.catalog.entries), None)
     if first is not None:
         answers.get(f"boards/{first}.json")
+
+
+class Halted(Exception):
+    """Nobody wants the index any more. Leaves no thread but the one that makes it."""
+
+
+class SearchCache:
+    """The newest search index that there is. One is made at a time, in a thread."""
+
+    def __init__(self, clock: Callable[[], float], quiet: float = QUIET) -> None:
+        self._clock, self._quiet = clock, quiet
+        self._asking = threading.Lock()
+        self._wanted = threading.Event()  # somebody waits for the one that is being made
+        self._closed = threading.Event()
+        self._making: Future[tuple[Search, float]] | None = None  # an index, and the seconds that making it took
+        self._thread: threading.Thread | None = None
+        self._done = 0.0  # of the one that is being made, the share in [0, 1]
+        self._there = SearchState(None)
+        self._good_until = 0.0
+
+    def prepare(self, newest: Newest) -> None:
+        """Begin in a while, or when somebody asks."""
+        with self._asking:
+            self._begin(newest)
+
+    def of(self, newest: Newest) -> SearchState:
+        """What there is now; whatever is lacking is begun. Raises what making it raised, once."""
+        with self._asking:
+            if self._making is not None and self._making.done():
+                made, self._making = self._making, None  # even if it failed: who asks again has it tried again
+                search, seconds = made.result()
+                self._there = SearchState(search, earlier=self._there.newest)
+                self._good_until = self._clock() + SHARE * seconds
+            there = self._there.newest
+            if there is not None and there.index.version == newest().version:
+                return self._there
+            if there is None or self._clock() >= self._good_until:
+                self._begin(newest)
+            self._wanted.set()
+            return SearchState(there, 0.0 if self._making is None else self._done, self._there.earlier)
+
+    def close(self) -> None:
+        """End the work where it is, wait for that, and begin none any more."""
+        with self._asking:
+            self._closed.set()
+            self._wanted.set()
+            if self._thread is not None:
+                self._thread.join(PATIENCE)
+            self._making = None
+
+    def _begin(self, newest: Newest) -> None:
+        if self._making is None and not self._closed.is_set():
+            self._making, self._done = Future(), 0.0
+            self._wanted.clear()
+            self._thread = threading.Thread(target=self._make, args=(newest, self._making), name="search", daemon=True)
+            self._thread.start()
+
+    def _make(self, newest: Newest, made: Future[tuple[Search, float]]) -> None:
+        self._wanted.wait(self._quiet)
+        started = self._clock()
+        try:
+            search = build_search(newest(), self._tell)
+        except Exception as error:  # whoever asks for the index is told, in another thread
+            made.set_exception(error)
+        else:
+            made.set_result((search, self._clock() - started))
+
+    def _tell(self, done: float) -> None:
+        if self._closed.is_set():
+            raise Halted
+        self._done = done

@@ -1,18 +1,21 @@
-"""How everything was measured, in full and in plain words."""
+"""How everything was measured, in full; and what the words and numbers of the viewer mean (glossary.yaml)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
 
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.delivery import tools
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine, copied
-from independence_bench.viewer.glossary import Term, read_terms
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Edition
+from independence_bench.viewer.math import Equation, Letter, equation, letter
+from independence_bench.viewer.snapshot import Catalog, Edition, scenario_slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,16 @@ class ProtocolMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """What a word or a number means, in plain words, with the equations that it is made by."""
+
+    name: str
+    text: str
+    equations: tuple[Equation, ...]
+    where: tuple[Letter, ...]  # the letters in them
+
+
+@dataclass(frozen=True, slots=True)
 class MethodsAnswer:
     """`api/methods.json`: how all this was measured."""
 
@@ -72,6 +85,22 @@ class MethodsAnswer:
 def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
     return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.editions.values()), read_terms())
+
+
+@cache
+def read_terms() -> tuple[Term, ...]:
+    """Every term, in the order of the page."""
+    text = Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8")
+    listed = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    return tuple(
+        Term(
+            one["name"],
+            one["text"],
+            tuple(map(equation, one.get("equations", ()))),
+            tuple(letter(*pair) for pair in one.get("where", {}).items()),
+        )
+        for one in listed
+    )
 
 
 def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:

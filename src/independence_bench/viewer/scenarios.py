@@ -11,8 +11,7 @@ from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id
 from independence_bench.viewer.transcripts import State, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
@@ -48,11 +47,9 @@ class ScenarioAnswer:
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
-def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer | None:
-    """`api/boards/<board>/scenarios/<scenario>.json`; None where there is no such board or scenario."""
-    board, meant = catalog.board(entry), entry.edition.by_scenario.get(scenario)
-    if board is None or meant is None:
-        return None
+def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer:
+    """`api/boards/<board>/scenarios/<scenario>.json`."""
+    board, meant = catalog.board(entry), at(entry.edition.by_scenario, scenario)
     contents = catalog.contents(entry, board)
     listed = listing(catalog, entry, board)
     answers = []

@@ -12,16 +12,17 @@ import sys
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from typing import Literal, TypeVar
 
+from numpy import base_repr
 from sqlalchemy import Connection
 
 from independence_bench.store import results
-from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
+from independence_bench.viewer.snapshot import Catalog, StoredTranscript
 
 A = TypeVar("A")
 SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
@@ -120,11 +121,10 @@ class SearchDocuments:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """An index: its parts are the answers below api/search/."""
+    """An index, and its files: path below api/search/<build>/, without its ending -> what is in it."""
 
     index: SearchIndex
-    shards: Mapping[SearchOf, Sequence[SearchWords]]
-    blocks: Sequence[SearchDocuments]
+    files: Mapping[str, SearchWords | SearchDocuments]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,84 +168,66 @@ def _cut(word: str) -> str:
 
 def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
     """The index of everything in *catalog*, protocol by protocol in the order of its transcripts."""
-    editions = catalog.editions.values()
-    documents = [_document(catalog, edition, stored) for edition in editions for stored in edition.transcripts]
-    shards: dict[SearchOf, list[SearchWords]] = {}
+    stored = [(edition, one) for edition in catalog.editions.values() for one in edition.transcripts]
+    documents = [
+        SearchDocument(
+            transcript=one.id,
+            label=catalog.labels[one.row.subject_hash],
+            scenario=one.scenario.title,
+            run=one.row.run,
+            configuration=str(one.configuration),
+            protocol=edition.id,
+        )
+        for edition, one in stored
+    ]
+    files: dict[str, SearchWords | SearchDocuments] = {}
+    parts = []
     with catalog.store.reading() as connection:
-        for done, (of, texts) in enumerate(_TEXTS):
+        for done, (of, texts) in enumerate(TEXTS.items()):
             postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
-            for read, (number, words) in enumerate(texts(connection, editions)):
+            for read, (numbers, words) in enumerate(texts(connection, [one for _, one in stored])):
                 if read % BATCH == 0:
                     tell((done + min(1.0, read / len(documents))) / 2)
                 for word in words:
-                    postings[word].append(number)
-            shards[of] = list(_shards(postings, len(documents)))
-    index = SearchIndex(
-        version=catalog.version,
-        build=catalog.version,
-        documents=len(documents),
-        longest=LONGEST,
-        block=BLOCK,
-        parts=tuple(
-            SearchPart(of, sum(len(shard.words) for shard in found), tuple(map(_first, found)), COVERS[of])
-            for of, found in shards.items()
-        ),
-    )
-    return Search(index, shards, [SearchDocuments(tuple(block)) for block in _batches(documents, BLOCK)])
+                    postings[word].extend(numbers)
+            shards = list(_shards(postings, len(documents)))
+            files |= {f"{of}/{number}": shard for number, shard in enumerate(shards)}
+            firsts = tuple(next(iter(shard.words)) for shard in shards)
+            parts.append(SearchPart(of, len(postings), firsts, COVERS[of]))
+    blocks = enumerate(_batches(documents, BLOCK))
+    files |= {f"documents/{number}": SearchDocuments(tuple(block)) for number, block in blocks}
+    return Search(SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)), files)
 
 
-def _document(catalog: Catalog, edition: Edition, stored: StoredTranscript) -> SearchDocument:
-    return SearchDocument(
-        transcript=stored.id,
-        label=catalog.labels[stored.row.subject_hash],
-        scenario=stored.scenario.title,
-        run=stored.row.run,
-        configuration=str(stored.configuration),
-        protocol=edition.id,
-    )
+def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
+    """The words that the model wrote, of every transcript."""
+    numbers: dict[str, list[int]] = defaultdict(list)  # several where two protocols share a transcript
+    for number, one in enumerate(stored):
+        numbers[one.row.id].append(number)
+    for batch in _batches(results.words_of(connection, {one.row.script_hash for one in stored}), BATCH):
+        thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
+        for row, transcript, keys in batch:
+            if row.id in numbers:
+                spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
+                thought = [thoughts[key].reasoning for key in keys if key in thoughts]
+                yield numbers[row.id], words_of("\n".join((*spoken, *thought)))
 
 
-Editions = Collection[Edition]
+def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
+    """The words of one judge, of every judgement, in no order."""
+    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
+    for number, one in enumerate(stored):
+        numbers[one.key].append(number)
+    for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in numbers}):
+        if (heard, rubric) in numbers:
+            yield numbers[heard, rubric], words_of(reasoning)
 
 
-def _said(connection: Connection, editions: Editions) -> Iterator[tuple[int, Words]]:
-    """(a document's number, the words in it that the model wrote) of every transcript."""
-    before = 0
-    for edition in editions:
-        numbers = {one.row.id: n for n, one in enumerate(edition.transcripts, before)}
-        before += len(edition.transcripts)
-        scripts = {one.row.script_hash for one in edition.transcripts}
-        for batch in _batches(results.words_of(connection, scripts), BATCH):
-            thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
-            for row, transcript, keys in batch:
-                if row.id in numbers:
-                    spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
-                    thought = [thoughts[key].reasoning for key in keys if key in thoughts]
-                    yield numbers[row.id], words_of("\n".join((*spoken, *thought)))
-
-
-def _judged(connection: Connection, editions: Editions) -> Iterator[tuple[int, Words]]:
-    """(a document's number, the words of one judge about it) of every judgement, in no order."""
-    about: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
-    before = 0
-    for edition in editions:
-        for number, one in enumerate(edition.transcripts, before):
-            about[one.key].append(number)
-        before += len(edition.transcripts)
-    for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in about}):
-        if numbers := about.get((heard, rubric)):
-            words = words_of(reasoning)
-            yield from ((number, words) for number in numbers)
-
-
-_TEXTS: tuple[tuple[SearchOf, Callable[[Connection, Editions], Iterator[tuple[int, Words]]]], ...] = (
-    ("said", _said),
-    ("judged", _judged),
-)
-
-
-def _first(shard: SearchWords) -> str:
-    return next(iter(shard.words))
+Found = tuple[Sequence[int], Words]  # (the numbers of documents, words in them)
+TEXTS: Mapping[SearchOf, Callable[[Connection, Sequence[StoredTranscript]], Iterator[Found]]] = {
+    "said": _said,
+    "judged": _judged,
+}
 
 
 def _shards(postings: Mapping[str, array[int]], documents: int) -> Iterator[SearchWords]:
@@ -276,11 +258,7 @@ def _distances(numbers: Sequence[int]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _base36(number: int) -> str:
-    digits = ""
-    while number or not digits:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return digits
+    return base_repr(number, 36).lower()
 
 
 def _batches(items: Iterable[A], size: int) -> Iterator[list[A]]:

@@ -2,11 +2,17 @@
 
 A catalog is read once and never changes: the server reads another one when the store has changed. What takes long
 (boards of other rules, juries, names, agreement of judges) is worked out when it is first asked for, once.
+
+Ids are safe in a path and readable in an address: made of a name, and told apart by a hash. A name comes from outside;
+what is left of it are lower-case letters, digits and single hyphens, so no id leaves its folder, and none differs from
+another in case alone.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +25,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.results import Key, results_of
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
@@ -32,10 +38,41 @@ from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
 from independence_bench.store.results import TranscriptRow
-from independence_bench.viewer.slugs import scenario_slug, slug, transcript_slug
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
+LONGEST = 48  # characters of a name in an id
+HASH = 8  # hexadecimal digits that tell two of one name apart
+TRANSCRIPT = 16  # of a transcript's id: there may be a hundred thousand
+
+
+def slug(name: str, hash_: str) -> str:
+    """*name* as far as it is plain letters and digits, and the start of *hash_* (hexadecimal)."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    readable = re.sub(r"[^a-z0-9]+", "-", plain)[:LONGEST].strip("-")
+    return f"{readable}-{hash_[:HASH]}" if readable else hash_[:HASH]
+
+
+def scenario_slug(name: str) -> str:
+    """The id of a scenario; the protocol's reader has seen to it that *name* is lower-case letters, digits and `_`."""
+    return name.replace("_", "-")
+
+
+def transcript_slug(protocol_hash: str, transcript_id: str) -> str:
+    """The id of a transcript as one protocol reads it: two protocols may share it, with rubrics of their own."""
+    return text_hash(protocol_hash + transcript_id)[:TRANSCRIPT]
+
+
+class NotThere(Exception):
+    """Nothing has the id that a path names: it never was, or was deleted from the store."""
+
+
+def at(things: Mapping[str, A], id_: str) -> A:
+    """The one with that id. Raises NotThere."""
+    try:
+        return things[id_]
+    except KeyError:
+        raise NotThere(id_) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +180,9 @@ class Catalog:
         found.sort(key=lambda one: (one.weights is not None, one.rules != OWN.name))
         return {entry.id: entry for entry in found}
 
-    def board(self, entry: BoardEntry) -> Board | None:
-        """The board behind *entry*; None where the store has changed so that there is none any more."""
-        return self._boards_like(entry).get(entry.id)
+    def board(self, entry: BoardEntry) -> Board:
+        """The board behind *entry*. Raises NotThere where the store has changed so that there is none any more."""
+        return at(self.boards_like(entry), entry.id)
 
     def boards(
         self, edition: Edition, rules: str = OWN.name, jury: tuple[str, ...] = (), weights: str | None = None
@@ -160,9 +197,10 @@ class Catalog:
 
     def series(self, entry: BoardEntry) -> Sequence[Board]:
         """Every board by the judge or jury, the rules and the weights of *entry*, in whatever configuration."""
-        return [board for board in self._boards_like(entry).values() if board.judge == entry.judge]
+        return [board for board in self.boards_like(entry).values() if board.judge == entry.judge]
 
-    def _boards_like(self, entry: BoardEntry) -> Mapping[str, Board]:
+    def boards_like(self, entry: BoardEntry) -> Mapping[str, Board]:
+        """Every board by the rules, the weights and the judges (its jury, or each of all) of *entry*, by its id."""
         jury = entry.judges if entry.judge_kind == "jury" else ()
         return self.boards(entry.edition, entry.rules, jury, entry.weights)
 
@@ -202,9 +240,9 @@ class Catalog:
             last = self._latest[:] = [(key, work_out())]
         return cast(A, last[0][1])
 
-    def row(self, board: Board, subject: str) -> Row | None:
-        """The row of the subject with that id."""
-        return next((row for row in rows_of(board) if subject_id(row.subject) == subject), None)
+    def row(self, board: Board, subject: str) -> Row:
+        """The row of the subject with that id. Raises NotThere."""
+        return at({subject_id(row.subject): row for row in rows_of(board)}, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         found = [

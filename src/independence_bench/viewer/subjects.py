@@ -19,8 +19,7 @@ from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
 from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale
-from independence_bench.viewer.slugs import scenario_slug, transcript_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
@@ -108,12 +107,10 @@ class SubjectAnswer:
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
 
 
-def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer | None:
-    """`api/boards/<board>/subjects/<subject>.json`; None where the board has no such row."""
+def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
+    """`api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
-    row = None if board is None else catalog.row(board, subject)
-    if board is None or row is None:
-        return None
+    row = catalog.row(board, subject)
     contents = catalog.contents(entry, board)
     detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
     marks = [mark for mark in _marks(board) if mark.name in detail.scored]
@@ -205,19 +202,17 @@ def _field(contents: Contents) -> tuple[float | None, ...]:
 
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, unsaid: str | None) -> Iterator[Elsewhere]:
     for other in catalog.entries.values():
-        same = other.series == entry.series
-        board = catalog.board(other) if same and other is not entry else None
-        there = [] if board is None else [one for one in rows_of(board) if one.subject.hash == row.subject.hash]
-        for one in there:
-            why = None if board is None else boards.unsaid(board)
-            change = _change(row, one)
-            yield Elsewhere(
-                board=other.id,
-                configurations=other.configurations,
-                index=boards.score_of(one.score.index, one.uncertainty.index, why),
-                change=change,
-                why=None if change and change.again else why or unsaid or NOT_ON_BOTH,
-            )
+        board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
+        for there in rows_of(board) if board else ():
+            if board and there.subject.hash == row.subject.hash:
+                why, change = boards.unsaid(board), _change(row, there)
+                yield Elsewhere(
+                    board=other.id,
+                    configurations=other.configurations,
+                    index=boards.score_of(there.score.index, there.uncertainty.index, why),
+                    change=change,
+                    why=None if change and change.again else why or unsaid or NOT_ON_BOTH,
+                )
 
 
 def _change(here: Row, there: Row) -> SubjectEffect | None:

@@ -17,10 +17,8 @@ from independence_bench.store.raw_calls import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, TranscriptAttempt, copied
-from independence_bench.viewer.quotes import Offsets, Span
-from independence_bench.viewer.shared_text import shared
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
+from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, StoredTranscript, at, scenario_slug
+from independence_bench.viewer.spans import Offsets, Span, shared
 from independence_bench.viewer.verdicts import Embedded, TranscriptJudgement, embedded_reading, judgements_of
 
 A = TypeVar("A")
@@ -137,12 +135,10 @@ class RawAnswer:
     calls: tuple[RawCall, ...]
 
 
-def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
-    """`api/transcripts/<transcript>.json`; None for an unknown id, and for one that was deleted meanwhile."""
+def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
+    """`api/transcripts/<transcript>.json`."""
     with catalog.store.reading() as connection:
         case = _read(connection, catalog, id_)
-    if case is None:
-        return None
     edition, stored = catalog.transcripts[id_]
     protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
@@ -179,27 +175,22 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer | None:
     )
 
 
-def raw_answer(catalog: Catalog, id_: str) -> RawAnswer | None:
-    """`api/raw/<transcript>.json`; None for an unknown id. A call of which nothing was kept is left out."""
+def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
+    """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
     with catalog.store.reading() as connection:
         case = _read(connection, catalog, id_)
-        if case is None:
-            return None
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
         calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
         kept = exchanges_of(connection, [key for *_, key in calls])
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 
 
-def _read(connection: Connection, catalog: Catalog, id_: str) -> Conversation | None:
-    """The transcript of that id; None where there is none, or none any more."""
-    if id_ not in catalog.transcripts:
-        return None
-    _, one = catalog.transcripts[id_]
+def _read(connection: Connection, catalog: Catalog, id_: str) -> Conversation:
+    _, one = at(catalog.transcripts, id_)
     try:
         return read_conversation(connection, one.row, one.scenario, one.configuration, one.key, catalog.judges)
     except KeyError:
-        return None
+        raise NotThere(id_) from None
 
 
 def _lines(case: Conversation) -> tuple[TranscriptLine, ...]:

@@ -14,8 +14,7 @@ from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
 from independence_bench.viewer.encode import GivenMark, Whole
 from independence_bench.viewer.fragments import copied, share_of_points
-from independence_bench.viewer.slugs import scenario_slug
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of, scenario_slug
 
 State = Literal["judged", "not judged", "judge failed", "invalid"]
 

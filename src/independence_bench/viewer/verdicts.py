@@ -12,8 +12,8 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.report.transcripts import Conversation
 from independence_bench.viewer.encode import GivenMark, SmallDifference
 from independence_bench.viewer.fragments import TranscriptAttempt, attempts_at
-from independence_bench.viewer.quotes import Offsets, Span, find_quotes
 from independence_bench.viewer.snapshot import Catalog, JudgeKind
+from independence_bench.viewer.spans import Offsets, Span, find_quotes
 
 
 @dataclass(frozen=True, slots=True)
