@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scripted import completion
 
 from independence_bench.judging.injection.attacks import CONTROL, Attack, attacks, best_marks, families, fitted
-from independence_bench.judging.injection.conversations import known_conversations
+from independence_bench.judging.injection.pairs import known_conversations
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
 from independence_bench.models.messages import Completion

@@ -31,8 +31,14 @@ from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed
 from independence_bench.engine.run import Report, Session
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.injection.attacks import CONTROL, attacks, families
-from independence_bench.judging.injection.conversations import known_conversations
-from independence_bench.judging.injection.pairs import AttackPair, AttackSummary, ProbeFindings, all_pairs, findings
+from independence_bench.judging.injection.pairs import (
+    AttackPair,
+    AttackSummary,
+    ProbeFindings,
+    all_pairs,
+    findings,
+    known_conversations,
+)
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import judge_request, rubric_hash
 from independence_bench.models.client import Client

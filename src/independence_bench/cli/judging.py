@@ -37,7 +37,7 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, Preview, RunOptions, judge_of, open_judge
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
-from independence_bench.judging.injection import conversations
+from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME as TABLE_JUDGE
@@ -198,7 +198,7 @@ def carry_out_probe(
 
     *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
     """
-    protocol, files = load_with_files(conversations.PROTOCOL)
+    protocol, files = load_with_files(pairs.PROTOCOL)
     options = RunOptions(
         protocol=protocol,
         files=files,

@@ -22,12 +22,11 @@ from aiohttp import web
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
 from independence_bench.simulate.chance import unit
-from independence_bench.simulate.characters import find_character
+from independence_bench.simulate.characters import SENTENCES, find_character
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
-from independence_bench.simulate.texts import SENTENCES
 from independence_bench.simulate.wire import Asked, NotUnderstood, Prices, Reply, completion, error_body, read_request
 
 HOST = "127.0.0.1"
