@@ -82,40 +82,27 @@ def _compare(
     for group in groups.values():
         if len({setting(row.subject) for row in group}) > 1:
             group.sort(key=lambda row: (place(row.subject), row.label))
-            found.append(_comparison(board, group, spent, setting))
-    return _marked(sorted(found, key=lambda comparison: (comparison.model, comparison.variants[0].label)))
-
-
-def _marked(found: Sequence[SettingComparison]) -> list[SettingComparison]:
-    """With those that stand among all of them: who looks at forty differences sees two that are none."""
-    differences = [variant.apart.p_again if variant.apart else None for one in found for variant in one.variants]
-    stands = iter(standing_out(differences))
+            base = next((row for row in group if row.score.index is not None), None)
+            variants = tuple(_variant(board, row, base, setting(row.subject), spent) for row in group)
+            against = setting(base.subject) if base else None
+            found.append(SettingComparison(group[0].subject.name, against, variants))
+    found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
+    # which stand among all of them: who looks at forty differences sees two that are none
+    aparts = [variant.apart for one in found for variant in one.variants]
+    stands = iter(standing_out([apart.p_again if apart else None for apart in aparts]))
     return [
         replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
     ]
 
 
-def _comparison(
-    board: Board, group: Sequence[Row], spent: Mapping[str, SubjectCost], setting: Callable[[ChatModel], str]
-) -> SettingComparison:
-    base = next((row for row in group if row.score.index is not None), None)
-    variants = [
-        Variant(
-            label=row.label,
-            setting=setting(row.subject),
-            index=row.score.index,
-            runs=row.score.runs,
-            difference=None if row is base else _minus(row.score.index, base.score.index if base else None),
-            served=spent.get(row.subject.hash, SubjectCost()).served,
-            apart=None if base is None or row is base else row_difference(board, INDEX, row, base),
-        )
-        for row in group
-    ]
-    return SettingComparison(group[0].subject.name, setting(base.subject) if base else None, tuple(variants))
-
-
-def _minus(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _variant(board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]) -> Variant:
+    apart, difference = None, None
+    if base is not None and row is not base:
+        apart = row_difference(board, INDEX, row, base)
+        if row.score.index is not None and base.score.index is not None:
+            difference = row.score.index - base.score.index
+    served = spent.get(row.subject.hash, SubjectCost()).served
+    return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +140,5 @@ def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> li
         if whole:
             points, uncertainty = row.score.index / whole, row.uncertainty.index.scaled(1 / whole)
         prices.append(IndexPrice(row.label, row.score.index, replies, judging, whole, points, uncertainty))
-    return sorted(prices, key=_dearness)
-
-
-def _dearness(price: IndexPrice) -> tuple[bool, bool, float, float, str]:
-    unknown = price.dollars_per_run is None
-    return unknown, price.free, -(price.index_per_dollar or 0.0), -price.index, price.label
+    prices.sort(key=lambda one: (-(one.index_per_dollar or 0.0), -one.index, one.label))
+    return sorted(prices, key=lambda one: (one.dollars_per_run is None, one.free))

@@ -11,7 +11,7 @@ Runs of two configurations have nothing in common but the subject and the scenar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
@@ -77,9 +77,8 @@ class SubjectIndices:
     label: str
     indices: tuple[float | None, ...]
     intervals: tuple[Interval | None, ...] = ()  # of the indices, by the same test again
-    changes: tuple[
-        SubjectEffect | None, ...
-    ] = ()  # by the effects of the comparison, in their order; None: not all is there
+    changes: tuple[SubjectEffect | None, ...] = ()
+    """By the effects of the comparison, in their order; None: not all is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +104,20 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
     played = [c for c in every_configuration(mine[0].protocol) if any(c in there for there in indices.values())]
     played.sort(key=lambda c: order_of(mine[0].protocol, c))
     whole = [there for there in indices.values() if len(there) == len(played)]
-    places = [_place(configuration, list(indices.values()), whole) for configuration in played]
+    places = []
+    for configuration in played:
+        there = [of[configuration][0] for of in indices.values() if configuration in of]
+        paired = mean_of([of[configuration][0] for of in whole])
+        places.append(ConfigurationSummary(str(configuration), len(there), fsum(there) / len(there), paired))
     systems = [name for name, _ in mine[0].protocol.systems if any(c.system == name for c in played)]
     measured = [(_measured(*one, list(indices.values())), one[1]) for one in _possible_effects(systems)]
     effects = {effect: weights for effect, weights in measured if effect is not None}
-    spreads = [
-        _spread(labels[hash_], there, played, effects.values()) for hash_, there in indices.items() if len(there) > 1
-    ]
+    spreads = []
+    for hash_, of in indices.items():
+        if len(of) > 1:
+            values, ends = zip(*(of.get(configuration, (None, None)) for configuration in played), strict=True)
+            changes = tuple(_in_subject(weights, of) for weights in effects.values())
+            spreads.append(SubjectIndices(labels[hash_], values, ends, changes))
     spreads.sort(key=lambda spread: spread.label)
     return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
 
@@ -139,23 +145,10 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
     return indices, labels
 
 
-def _spread(label: str, there: Indices, played: Sequence[Configuration], effects: Iterable[Weights]) -> SubjectIndices:
-    indices, intervals = zip(*(there.get(configuration, (None, None)) for configuration in played), strict=True)
-    return SubjectIndices(label, indices, intervals, tuple(_in_subject(weights, there) for weights in effects))
-
-
 def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
     """What configurations are sorted by: the protocol's order of prompts, then deliveries."""
     systems = [name for name, _ in protocol.systems]
     return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
-
-
-def _place(configuration: Configuration, subjects: Sequence[Indices], whole: Sequence[Indices]) -> ConfigurationSummary:
-    there = [indices[configuration][0] for indices in subjects if configuration in indices]
-    mean = fsum(there) / len(there)  # somebody has an index there: that is what makes it played
-    return ConfigurationSummary(
-        str(configuration), len(there), mean, mean_of([indices[configuration][0] for indices in whole])
-    )
 
 
 # ---------------------------------------------------------------- effects

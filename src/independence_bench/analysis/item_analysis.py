@@ -201,8 +201,7 @@ class _Given:
     def had(self, dimension: str | None = None) -> Floats:
         """The points of every subject, in one dimension or in all of them."""
         counted = [worth.points if dimension in (None, worth.dimension) else 0.0 for worth in self.worths]
-        had: Floats = self.configurations * (np.array(counted, dtype=np.float64) @ self.shares)
-        return had
+        return self.configurations * (np.array(counted, dtype=np.float64) @ self.shares)
 
 
 def _given(
@@ -223,8 +222,8 @@ def _given(
 
 
 def _added(columns: Sequence[Floats]) -> Floats:
-    added: Floats = np.sum(columns, axis=0)
-    return added
+    found: Floats = np.sum(columns, axis=0)
+    return found
 
 
 def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:

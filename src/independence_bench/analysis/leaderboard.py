@@ -247,20 +247,17 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
 
     The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
     """
-    if decision is not None and decision.verdict == "exclude":
-        return _without_scores(row, f"excluded by a person: {decision.reason}")
-    health = row.health
+    why, health = None, row.health
     ended = health.complete + health.invalid
-    if rules.name != OWN.name or health.invalid <= MOST_UNANSWERED * ended:
+    if decision is not None and decision.verdict == "exclude":
+        why = f"excluded by a person: {decision.reason}"
+    elif rules.name == OWN.name and health.invalid > MOST_UNANSWERED * ended:
+        share = f"{health.invalid} of {ended} conversations have no valid reply in the end"
+        why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
+        if decision is not None:
+            return replace(row, missing=(f"would be {why}; a person keeps it: {decision.reason}", *row.missing))
+    if why is None:
         return row
-    share = f"{health.invalid} of {ended} conversations have no valid reply in the end"
-    why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
-    if decision is not None:
-        return replace(row, missing=(f"would be {why}; a person keeps it: {decision.reason}", *row.missing))
-    return _without_scores(row, why)
-
-
-def _without_scores(row: Row, why: str) -> Row:
     nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)
     score = SubjectScore(row.score.runs, *nothing, index=None, deviation=None)
     return replace(row, score=score, runs={}, by_configuration={}, missing=(why, *row.missing), excluded=why)
@@ -324,7 +321,8 @@ def _row(
     pool = group if len(group) > 1 else ()
     missing = []
     for run, score in runs.items():
-        why = Counter(_why(states[run], slot) for slot in score.missing)
+        lacking = [states[run].get(slot, "not played") for slot in score.missing]
+        why = Counter("a mark that this judge has no grounds for" if one == "judged" else one for one in lacking)
         missing += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
     return Row(
         rank=None,
@@ -349,8 +347,3 @@ def _row(
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
     )
-
-
-def _why(states: Mapping[Slot, str], slot: Slot) -> str:
-    state = states.get(slot, "not played")
-    return "a mark that this judge has no grounds for" if state == "judged" else state

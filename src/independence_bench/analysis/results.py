@@ -97,7 +97,12 @@ def results_of(
     """
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
-    slots = [_slots(protocol, group) for group in chosen]
+    slots: list[dict[str, tuple[Slot, ...]]] = [{} for _ in chosen]
+    for group, of in zip(chosen, slots, strict=True):
+        for configuration in group:
+            for scenario in protocol.scenarios:
+                script = script_hash(protocol, configuration, scenario)
+                of[script] = (*of.get(script, ()), (configuration, scenario.id))
     stored = results.transcript_rows(connection, {script for of in slots for script in of}, subject)
     begun = registry.begun_runs(connection, protocol.name, subject)
     found = []
@@ -112,15 +117,6 @@ def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judg
     keys = {key for one in every for key in one.keys}
     stored = results.judgement_rows(connection, {rubric for _, rubric in keys})
     return [judgement for judgement in stored if judgement.about in keys]
-
-
-def _slots(protocol: Protocol, group: Collection[Configuration]) -> dict[str, tuple[Slot, ...]]:
-    found: dict[str, tuple[Slot, ...]] = {}
-    for configuration in group:
-        for scenario in protocol.scenarios:
-            script = script_hash(protocol, configuration, scenario)
-            found[script] = (*found.get(script, ()), (configuration, scenario.id))
-    return found
 
 
 def _counted(

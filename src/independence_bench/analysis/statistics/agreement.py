@@ -102,8 +102,7 @@ def ranks(numbers: Sequence[float] | Floats) -> Floats:
     """The rank of each number, the smallest being 1; equal ones share the mean of their ranks. [] for none."""
     _, place, count = np.unique(np.asarray(numbers, dtype=np.float64), return_inverse=True, return_counts=True)
     last = np.cumsum(count)
-    shared: Floats = (last - (count - 1) / 2)[place]
-    return shared
+    return (last - (count - 1) / 2)[place]
 
 
 # ---------------------------------------------------------------- how sure: without each of the subjects
@@ -174,8 +173,8 @@ def alphas_without(marks: Sequence[Sequence[float | None]], subjects: Sequence[s
 def _coincidences(counts: Floats) -> Floats:
     """[steps, steps] from how often each step was given in each conversation, [conversations, steps]."""
     share = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    together: Floats = share.T @ counts - np.diag(share.sum(axis=0))
-    return together
+    found: Floats = share.T @ counts - np.diag(share.sum(axis=0))
+    return found
 
 
 def _alpha(coincidences: Floats) -> float | None:

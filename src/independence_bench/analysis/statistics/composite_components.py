@@ -46,19 +46,6 @@ class Composite:
     left_out: tuple[Composite, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _PointCells:
-    """Shares of points; subjects are the first axis."""
-
-    mean: Floats  # (subjects, scenarios, judges), over runs
-    runs: Floats  # (subjects, scenarios): how many
-    spread: Floats  # (subjects, scenarios, judges, judges): covariances over runs; nan for a single run
-
-    def without(self, subject: int) -> _PointCells:
-        """Those of all others."""
-        return _PointCells(*(np.delete(values, subject, axis=0) for values in (self.mean, self.runs, self.spread)))
-
-
 def composite_components(
     shares: Floats, points: Sequence[float], strata: Sequence[int], leaving_out: bool = True
 ) -> Composite:
@@ -68,21 +55,22 @@ def composite_components(
     other runs with each subject and scenario, but no cell may be empty. *strata*: the number of each scenario's, from 0
     without a gap. *leaving_out*: also without each subject. Raises ValueError for an empty cell.
     """
-    cells, weights = _cells(shares), np.array(points, dtype=np.float64)
+    if np.any(np.all(np.any(np.isnan(shares), axis=3), axis=2)):
+        raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
+    weights = np.array(points, dtype=np.float64)
     members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
     each = range(len(shares)) if leaving_out else ()
-    left_out = [_composite(cells.without(subject), weights, members) for subject in each]
-    return replace(_composite(cells, weights, members), left_out=tuple(left_out))
+    left_out = [_composite(np.delete(shares, subject, axis=0), weights, members) for subject in each]
+    return replace(_composite(shares, weights, members), left_out=tuple(left_out))
 
 
-def _composite(cells: _PointCells, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
+def _composite(shares: Floats, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
     """*members*: the scenarios of each stratum."""
-    subjects, _, judges = cells.mean.shape
-    names = SEVERAL_JUDGES if judges > 1 else ONE_JUDGE
-    if subjects < 2:
+    names = SEVERAL_JUDGES if shares.shape[3] > 1 else ONE_JUDGE
+    if len(shares) < 2:
         nothing = {name: None for name in names if name in OF_SCENARIOS}
         return Composite(dict.fromkeys(names), tuple(nothing for _ in members))
-    tables = _tables(cells)
+    tables = _tables(shares)
     within = [_within(tables, points, own, names) for own in members]
     estimates = {
         name: sum(of[name] for of in within) if name in OF_SCENARIOS else _between(tables[name], points, members)
@@ -92,31 +80,26 @@ def _composite(cells: _PointCells, points: Floats, members: Sequence[npt.NDArray
     return Composite(known, tuple(by_stratum))
 
 
-def _cells(shares: Floats) -> _PointCells:
-    there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
-    runs = there.sum(axis=2).astype(np.float64)
-    if not runs.all():
-        raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
-    mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]
-    off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
-    products = np.einsum("psrh,psrg->pshg", off, off)
-    return _PointCells(mean, runs, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
-
-
-def _tables(cells: _PointCells) -> dict[str, Floats]:
+def _tables(shares: Floats) -> dict[str, Floats]:
     """Component -> what it comes to between two scenarios, (scenarios, scenarios); nan where that is not known.
 
     "p", "h" and "ph" hold themselves off the diagonal, and on it themselves with what they are in that scenario alone
     (pi, ih, pih). "i" holds products of the means of different subjects (and judges). "r:pi" and "residual" are known
     by scenario, so they have a diagonal only.
     """
-    judges = cells.mean.shape[2]
+    there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
+    runs = there.sum(axis=2).astype(np.float64)  # (subjects, scenarios)
+    mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]  # (subjects, scenarios, judges)
+    off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
+    products = np.einsum("psrh,psrg->pshg", off, off)
+    covariance = products / np.where(runs > 1, runs - 1, np.nan)[..., None, None]  # over runs; nan for a single one
+    judges = shares.shape[3]
     same = np.eye(judges, dtype=bool)
-    shared = _shared(cells.mean)
-    spread, noise = _over_runs(cells, same)
+    shared = _shared(mean)
+    spread, noise = _over_runs(covariance[:, :, same].mean(axis=2), runs)
     if judges == 1:
         return {"i": shared[""], "p": shared["p"] - noise - shared[""], "r:pi": spread}
-    spread_apart, noise_apart = _over_runs(cells, ~same)
+    spread_apart, noise_apart = _over_runs(covariance[:, :, ~same].mean(axis=2), runs)
     p, h, ph = shared["p"] - noise_apart, shared["h"], shared["ph"] - noise
     return {
         "i": shared[""],
@@ -150,16 +133,15 @@ def _shared(mean: Floats) -> dict[str, Floats]:
     }
 
 
-def _over_runs(cells: _PointCells, judges: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _over_runs(of_cell: Floats, runs: Floats) -> tuple[Floats, Floats]:
     """(the covariance over runs of one conversation, that of a mean over the runs that were played), as diagonals.
 
-    Means over subjects, and over the pairs of *judges* (judges, judges). Who was played once is taken to vary as the
-    others do on average; nan where nobody was played twice.
+    Means over subjects of what is *of_cell*, (subjects, scenarios), nan for a single run. Who was played once is taken
+    to vary as the others do on average; nan where nobody was played twice.
     """
-    of_cell = cells.spread[:, :, judges].mean(axis=2)  # nan for a single run
     known = ~np.isnan(of_cell)
     usual = np.where(known, of_cell, 0.0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    of_mean = (np.where(known, of_cell, usual) / cells.runs).mean(axis=0)
+    of_mean = (np.where(known, of_cell, usual) / runs).mean(axis=0)
     return np.diag(usual), np.diag(of_mean)
 
 

@@ -60,8 +60,7 @@ class Design:
     def by_scenario(self, weighted: Floats | None = None) -> Floats:
         """[..., scenarios]: *weighted* [..., transcripts] (None: the weights), added up by scenario."""
         of_each = self.weights if weighted is None else weighted
-        gathered: Floats = of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
-        return gathered
+        return of_each @ np.eye(int(self.scenario.max()) + 1)[self.scenario]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,8 +149,8 @@ def _influence(design: Design, shares: Floats) -> Floats:
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
     grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
-    influence: Floats = (weights * away * grow[:, None]).sum(axis=-2)
-    return influence
+    found: Floats = (weights * away * grow[:, None]).sum(axis=-2)
+    return found
 
 
 def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variations | None:
@@ -257,8 +256,8 @@ def _of_runs(measured: Measured) -> Floats:
         return np.zeros_like(measured.mean)
     excess = measured.run_effects.excess_of(measured.again.room)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
-    more: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
-    return more
+    found: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
+    return found
 
 
 def _degrees_another(own: Variations, weight: float) -> Floats:
@@ -267,8 +266,7 @@ def _degrees_another(own: Variations, weight: float) -> Floats:
     And none where they are unlike, so that it has no *weight*.
     """
     most = np.maximum(own.degrees + 1, DEGREES_ANOTHER)
-    degrees: Floats = own.degrees + (most - own.degrees) * weight / WEIGHT_ANOTHER
-    return degrees
+    return own.degrees + (most - own.degrees) * weight / WEIGHT_ANOTHER
 
 
 Pair = tuple[Scores, Scores]

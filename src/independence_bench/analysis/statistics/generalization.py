@@ -7,6 +7,7 @@ are shifted together by more than any interval was found to hold, the first ques
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +52,10 @@ def pair_differences(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
 ) -> tuple[PairDifferences | None, PairDifferences | None]:
     """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
-    found = []
-    for pairs in (dispersion.pairs_again, dispersion.pairs_another):
-        sides = pairs(measured, first, second)
-        if sides is not None:
-            sides = pairs_with_judges(*sides, noise, first, second)
-        found.append(sides and PairDifferences(differences(*sides), smallest_seen(*sides), p_values(*sides, more)))
-    again, another = found
+    again, another = (
+        sides and PairDifferences(differences(*sides), smallest_seen(*sides), p_values(*sides, more))
+        for sides in _sides(measured, noise, first, second)
+    )
     shown = None if measured.run_effects.beyond else again
     if again is None or another is None:
         return shown, another
@@ -76,13 +74,22 @@ def ranking_p(
     The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
     second has none, because the subjects have its scenarios in common.
     """
-    again, another = dispersion.pairs_again(measured, first, second), dispersion.pairs_another(measured, first, second)
+    again, another = _sides(measured, noise, first, second)
     p_again = None
     if again is not None:
-        one, other = (dispersion.for_ranking(measured, side) for side in again)
         more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
-        p_again = p_values(*pairs_with_judges(one, other, noise, first, second), more)
-    p_another = None if another is None else p_values(*pairs_with_judges(*another, noise, first, second))
+        one, other = (dispersion.for_ranking(measured, side) for side in again)
+        p_again = p_values(one, other, more)
+    p_another = None if another is None else p_values(*another)
     if p_again is not None and p_another is not None:
         p_another = np.maximum(p_another, p_again)
     return None if measured.run_effects.beyond else p_again, p_another
+
+
+def _sides(
+    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
+) -> Iterator[dispersion.Pair | None]:
+    """Both sides of the differences, with the judges in them: again, then another."""
+    for pairs in (dispersion.pairs_again, dispersion.pairs_another):
+        sides = pairs(measured, first, second)
+        yield None if sides is None else pairs_with_judges(*sides, noise, first, second)

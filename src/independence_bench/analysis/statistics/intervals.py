@@ -181,8 +181,8 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
-    seen: Floats = np.minimum((critical + quantile(power, degrees)) * np.sqrt(variance), 1.0)
-    return seen
+    found: Floats = np.minimum((critical + quantile(power, degrees)) * np.sqrt(variance), 1.0)
+    return found
 
 
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
@@ -223,8 +223,7 @@ def _satterthwaite(*parts: tuple[Floats, Floats]) -> Floats:
     """
     total = np.sum([size for size, _ in parts], axis=0)
     below = np.sum([size**2 / degrees for size, degrees in parts], axis=0)
-    degrees: Floats = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), parts[0][1])
-    return degrees
+    return np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), parts[0][1])
 
 
 # Above FEW + FAR x distance^2 degrees of freedom the normal distribution is near enough: eight digits and more.
@@ -267,7 +266,8 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked beside it
     for _ in range(_STEPS):
         left = tail(t, df)
-        slope = -2 * t * _density(t, df) / left
+        logarithm = _gamma_ratio(df / 2) - (df + 1) / 2 * np.log1p(t * t / df)
+        slope = -2 * t * (np.exp(logarithm) / np.sqrt(df * np.pi)) / left  # the density at t in brackets
         bend = slope * (1 - (df + 1) * t * t / (df + t * t) - slope)
         newton = -np.log(left / outside) / slope
         step = np.where(going, newton / (1 + np.clip(newton * bend / (2 * slope), -0.5, 0.5)), 0.0)
@@ -276,10 +276,6 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
         if not going.any():
             break
     return np.where(outside == 1, 0.0, np.where(below < 0.5, -t, t))
-
-
-def _density(t: Floats, degrees: Floats) -> Floats:
-    return np.exp(_gamma_ratio(degrees / 2) - (degrees + 1) / 2 * np.log1p(t * t / degrees)) / np.sqrt(degrees * np.pi)
 
 
 def _gamma_ratio(a: Floats) -> Floats:

@@ -172,8 +172,7 @@ def kendall_tau(one: Floats, other: Floats) -> float | None:
 
 def _order(index: Floats) -> Floats:
     apart = index[:, np.newaxis] - index[np.newaxis, :]
-    order: Floats = np.where(np.abs(apart) < SAME, 0.0, np.sign(apart))
-    return order
+    return np.where(np.abs(apart) < SAME, 0.0, np.sign(apart))
 
 
 def _varies(numbers: Floats) -> bool:

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from independence_bench.analysis.statistics import dispersion, intervals
 
 MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
+_NONE = np.zeros(1)
+NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)  # a subject of whom nothing is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +41,15 @@ def expect(design: dispersion.Design, measured: dispersion.Measured | None = Non
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
     over = dispersion.scores_another(blank)
     pool = measured or blank
-    known = int(np.count_nonzero(pool.again.known))
-    another = None
-    if over is not None and blank.another is not None:
-        met = blank.another if measured is None or measured.another is None else measured.another
-        another = _common(met if measured is not None else _nobody(), pool.believed_another, dispersion.WEIGHT_ANOTHER)
+    met = None if measured is None else measured.another or blank.another
+    parts = np.square(design.weights.sum(axis=0))
     return Expected(
         again=_common(pool.again, pool.believed_again, dispersion.WEIGHT_AGAIN) * (1 + pool.run_effects.excess),
         borrowed=dispersion.weight_of(pool.again, dispersion.WEIGHT_AGAIN),
-        degrees=_degrees_of_a_run(pool, design),
-        another=another,
+        degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
+        another=None if over is None else _common(met or NOBODY, pool.believed_another, dispersion.WEIGHT_ANOTHER),
         another_degrees=0.0 if over is None else float(over.degrees[0]),
-        subjects=known,
+        subjects=int(np.count_nonzero(pool.again.known)),
     )
 
 
@@ -99,7 +98,7 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
         found = width_again(expected, mean, int(runs[0]))
         return np.array([found is not None and found <= width])
 
-    return fewest_runs(narrow, 1)[0]
+    return _fewest_runs(narrow, 1)[0]
 
 
 def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]:
@@ -107,11 +106,11 @@ def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]
 
     None where `MOST_RUNS` would not do it.
     """
-    return fewest_runs(lambda runs: widths(after(measured, runs)) <= width, len(measured.mean))
+    return _fewest_runs(lambda runs: widths(after(measured, runs)) <= width, len(measured.mean))
 
 
-def fewest_runs(narrow: Callable[[intervals.Floats], npt.NDArray[np.bool_]], subjects: int) -> list[int | None]:
-    """For each subject the fewest runs that are *narrow* enough, which more runs then are too; or None."""
+def _fewest_runs(narrow: Callable[[intervals.Floats], npt.NDArray[np.bool_]], subjects: int) -> list[int | None]:
+    """For each subject the fewest runs that *narrow* says yes to, as it does to all larger numbers; or None."""
     few, many = np.zeros(subjects), np.full(subjects, float(MOST_RUNS))
     reached = narrow(many)
     while (many - few).max() > 1:
@@ -138,22 +137,7 @@ def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float
 
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
     """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
-    none = np.zeros(1)
-    unknown = dispersion.Variations(none, none, none, np.full(1, False), none)
-    return float(dispersion.moderated(unknown, pool, believed, weight)[0][0])
-
-
-def _nobody() -> dispersion.Variations:
-    none = np.zeros(0)
-    return dispersion.Variations(none, none, none, np.zeros(0, dtype=np.bool_), none)
-
-
-def _degrees_of_a_run(measured: dispersion.Measured, design: dispersion.Design) -> float:
-    typical = _typical(measured)
-    if typical > 0:
-        return typical
-    parts = np.square(design.weights.sum(axis=0))
-    return float(parts.sum() ** 2 / np.square(parts).sum())
+    return float(dispersion.moderated(NOBODY, pool, believed, weight)[0][0])
 
 
 def _typical(measured: dispersion.Measured) -> float:

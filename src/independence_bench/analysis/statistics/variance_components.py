@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import isnan, sqrt
 
 import numpy as np
@@ -86,16 +87,6 @@ class Components:
         return {name: value / sum(known) if whole and value is not None else None for name, value in self.shown.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """What the differences are made of; subjects are the first axis of all. nan: no mark there."""
-
-    mean: Floats  # (subjects, scenarios, judges), over runs
-    square: Floats  # of the squares
-    apart: Floats  # (subjects, scenarios, judges, judges): half squared differences, over pairs of different runs
-    together: Floats  # over the same runs
-
-
 def variance_components(marks: Floats) -> Components:
     """The variance components of *marks*, (subjects, scenarios, runs, judges) as shares in [0, 1]; nan: none there.
 
@@ -105,7 +96,7 @@ def variance_components(marks: Floats) -> Components:
     if marks.ndim != 4:
         raise ValueError(f"marks have the axes subjects, scenarios, runs and judges, not {marks.ndim}")
     judges = marks.shape[3]
-    halves = _half_squares(_cells(marks))
+    halves = _half_squares(marks)
     every: dict[str, list[float]] = {}
     for name in SEVERAL_JUDGES if judges > 1 else ONE_JUDGE:
         plus, minus = _MADE_OF[name] if judges > 1 or name != "r:pi" else (("pi",), ())
@@ -129,66 +120,45 @@ def jackknife(left_out: Sequence[float | None]) -> float | None:
     return sqrt((len(there) - 1) * float(np.var(np.array(there))))
 
 
-def _cells(marks: Floats) -> _Cells:
-    subjects, scenarios, _, judges = marks.shape
-    centred = marks - _mean(marks, (0, 1, 2, 3)) if np.any(~np.isnan(marks)) else marks  # so that squares stay exact
-    apart = np.full((subjects, scenarios, judges, judges), np.nan)
-    together = np.full_like(apart, np.nan)
-    for one in range(judges):
-        for other in range(judges):
-            difference = centred[:, :, :, None, one] - centred[:, :, None, :, other]
-            same = np.eye(marks.shape[2], dtype=bool)
-            apart[:, :, one, other] = _mean(np.where(same, np.nan, difference) ** 2 / 2, (2, 3))
-            together[:, :, one, other] = _mean(np.where(same, difference, np.nan) ** 2 / 2, (2, 3))
-    return _Cells(_mean(centred, (2,)), _mean(centred**2, (2,)), apart, together)
-
-
 def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:
     """Means over *axes* of what is there; nan where nothing is."""
     there = ~np.isnan(values)
     count = np.count_nonzero(there, axis=axes)
     total = np.where(there, values, 0.0).sum(axis=axes)
-    found: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return found
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _half_squares(cells: _Cells) -> dict[str, Floats]:
+def _half_squares(marks: Floats) -> dict[str, Floats]:
     """What two marks share -> half the squared difference of two such marks, over all pairs; nan where there is none.
 
     Of all subjects together, and then without each of them: (1 + subjects). With one judge nobody speaks of judges;
     with several, "h" stands for the same one.
-    """
-    judges = cells.mean.shape[2]
-    total: dict[str, Floats] = {}
-    count: dict[str, Floats] = {}
-    for one in range(judges):
-        for other in range(judges):
-            judge = "h" if one == other and judges > 1 else ""
-            for share, (half, pairs) in _of_judges(cells, one, other).items():
-                if share == "pir" and judge == "h":
-                    continue  # a mark and itself
-                total[share + judge] = total.get(share + judge, 0.0) + half
-                count[share + judge] = count.get(share + judge, 0.0) + pairs
-    return {share: total[share] / np.where(pairs > 0.5, pairs, np.nan) for share, pairs in count.items()}
-
-
-def _of_judges(cells: _Cells, one: int, other: int) -> dict[str, tuple[Floats, Floats]]:
-    """What two marks share, judges apart -> (sum over pairs of cells of the mean half square, how many pairs).
 
     The mean over all runs of (x - y)^2 / 2 for two cells is (mean x^2 + mean y^2)/2 - mean x mean y, so no pair of
-    marks is looked at one by one.
+    marks of different cells is looked at one by one.
     """
-    x, y = (np.nan_to_num(cells.mean[:, :, judge]) for judge in (one, other))
-    xx, yy = (np.nan_to_num(cells.square[:, :, judge]) for judge in (one, other))
-    in_x, in_y = ((~np.isnan(cells.mean[:, :, judge])).astype(np.float64) for judge in (one, other))
-    squares = _products(xx, in_y), _products(in_x, yy)
-    products, pairs = _products(x, y), _products(in_x, in_y)
-    found = {s: ((squares[0][s] + squares[1][s]) / 2 - products[s], pairs[s]) for s in pairs}
-    for share, halves in (("pi", cells.apart), ("pir", cells.together)):
-        of_cell = halves[:, :, one, other]
-        there = (~np.isnan(of_cell)).astype(np.float64)
-        found[share] = (_without_each(np.nan_to_num(of_cell).sum(axis=1)), _without_each(there.sum(axis=1)))
-    return found
+    centred = marks - _mean(marks, (0, 1, 2, 3)) if np.any(~np.isnan(marks)) else marks  # so that squares stay exact
+    mean, square = _mean(centred, (2,)), _mean(centred**2, (2,))  # (subjects, scenarios, judges)
+    there, same_run = (~np.isnan(mean)).astype(np.float64), np.eye(marks.shape[2], dtype=bool)
+    mean, square = np.nan_to_num(mean), np.nan_to_num(square)
+    total: dict[str, Floats] = {}
+    count: dict[str, Floats] = {}
+    for one, other in product(range(marks.shape[3]), repeat=2):
+        judge = "h" if one == other and marks.shape[3] > 1 else ""
+        squares = _products(square[:, :, one], there[:, :, other]), _products(there[:, :, one], square[:, :, other])
+        products, pairs = _products(mean[:, :, one], mean[:, :, other]), _products(there[:, :, one], there[:, :, other])
+        found = {s: ((squares[0][s] + squares[1][s]) / 2 - products[s], pairs[s]) for s in pairs}
+        difference = centred[:, :, :, None, one] - centred[:, :, None, :, other]
+        for share, runs in (("pi", ~same_run), ("pir", same_run)):
+            if share + judge != "pirh":  # a mark and itself
+                of_cell = _mean(np.where(runs, difference, np.nan) ** 2 / 2, (2, 3))
+                known = (~np.isnan(of_cell)).astype(np.float64)
+                sums = np.nan_to_num(of_cell).sum(axis=1), known.sum(axis=1)
+                found[share] = (_without_each(sums[0]), _without_each(sums[1]))
+        for share, (half, number) in found.items():
+            total[share + judge] = total.get(share + judge, 0.0) + half
+            count[share + judge] = count.get(share + judge, 0.0) + number
+    return {share: total[share] / np.where(pairs > 0.5, pairs, np.nan) for share, pairs in count.items()}
 
 
 def _products(x: Floats, y: Floats) -> dict[str, Floats]:
@@ -208,5 +178,5 @@ def _products(x: Floats, y: Floats) -> dict[str, Floats]:
 
 def _without_each(of_subject: Floats) -> Floats:
     """The sum over subjects, and then without each of them."""
-    left: Floats = of_subject.sum() - np.concatenate([np.zeros(1), of_subject])
-    return left
+    found: Floats = of_subject.sum() - np.concatenate([np.zeros(1), of_subject])
+    return found
