@@ -13,8 +13,7 @@ from scripted import Answer, Asked, Bench, completion, says, steady, verdict
 from simulated import aib
 from sqlalchemy import Connection, select, update
 
-from independence_bench.analysis.audit.audit import AuditReport, IndexChange, audit
-from independence_bench.analysis.audit.catalog import CHECKS
+from independence_bench.analysis.audit.audit import CHECKS, AuditReport, IndexChange, audit
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.dataset.import_published import Outcome, import_published
 from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL

@@ -30,7 +30,7 @@ from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Health, Row
 from independence_bench.analysis.spending import SubjectCost
 from independence_bench.analysis.statistics.paired import linear_limits
-from independence_bench.analysis.uncertainty import INDEX, measure_board, measure_scenarios, score_differences
+from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -301,7 +301,7 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
             }
             for p in chances
         ]
-        measures = measure_scenarios(V2, V2.configurations, subjects)
+        measures = measure_board(V2, V2.configurations, subjects).compared
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
                 again = score_differences(measures[scenario.id, dimension], [first], [second])[0].uncertainty.again

@@ -33,7 +33,6 @@ from independence_bench.analysis.uncertainty import (
     Compared,
     ScoreDifference,
     Uncertainty,
-    all_differences,
 )
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
@@ -79,8 +78,6 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     """
     uncertainty, protocol, found = board.uncertainty, board.protocol, []
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
-    marks = [row.marks for row in board.ranked]
-    measures = uncertainty.with_scenarios(board.configurations, marks) if uncertainty else {}
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     for first, second in pairs:
         known: dict[Compared, ScoreDifference] = {}
@@ -90,7 +87,7 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
             unsaid = ()
         elif not unranked:
             one, other = numbers[first.subject.hash], numbers[second.subject.hash]
-            known = {compared: apart for compared, (apart,) in all_differences(measures, [other], [one]).items()}
+            known = {compared: apart for compared, (apart,) in uncertainty.differences([other], [one]).items()}
             unsaid = uncertainty.unsaid()
         mine, theirs = (values_of(protocol, board.configurations, row.score, row.marks) for row in (first, second))
         table = [
@@ -214,8 +211,7 @@ class ConfigurationScores:
         uncertainty, found = self.uncertainty, {}
         if uncertainty is None or not self.board.ranked or self.shifted:
             return {}
-        marks = [row.marks for row in self.board.ranked]
-        for compared, measure in uncertainty.with_scenarios((self.configuration,), marks).items():
+        for compared, measure in uncertainty.compared.items():
             scores = scores_again(measure.measured)
             if scores is None:
                 return {}

@@ -154,7 +154,7 @@ def measure_scenarios(
     labels = [label for label, _ in subjects]
     parts = _parts(protocol, given)
     full = items.index_without(parts) if subjects else None
-    total = _added([one.had() for one in given])
+    total: Floats = np.sum([one.had() for one in given], axis=0)
     facts = [
         _facts(scenario, one, total, _within(protocol, given, one), _without(parts, place, given, full, labels))
         for place, (scenario, one) in enumerate(zip(protocol.scenarios, given, strict=True))
@@ -221,11 +221,6 @@ def _given(
     return _Given(worths, shares, np.concatenate(scores) if scores else np.zeros(0), len(configurations))
 
 
-def _added(columns: Sequence[Floats]) -> Floats:
-    found: Floats = np.sum(columns, axis=0)
-    return found
-
-
 def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
     """The index, taken apart into marks."""
     parts = []
@@ -289,8 +284,8 @@ def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[
         here = [one for one in given if any(worth.dimension == name for worth in one.worths)]
         if any(one is mine for one in here):
             points = mine.configurations * fsum(worth.points for worth in mine.worths if worth.dimension == name)
-            carried = _carried(mine.had(name), _added([one.had(name) for one in here]))
-            found.append(InDimension(name, len(here), points, *carried))
+            total: Floats = np.sum([one.had(name) for one in here], axis=0)
+            found.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
     return tuple(found)
 
 

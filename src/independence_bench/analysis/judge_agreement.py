@@ -26,7 +26,7 @@ from independence_bench.analysis.judge_leniency import (
 )
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.spending import RunCost, judging_cost, judging_tries
+from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.analysis.statistics.agreement import (
     alpha_interval,
     icc_2k,
@@ -42,7 +42,7 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
 from independence_bench.protocol.scoring import mean_of
-from independence_bench.store import registry
+from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
@@ -175,7 +175,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
-        tries = judging_tries(connection)
+        tries = usage.tries(connection, "judgement")
         for results in every:
             mine = [board for board in found if board.configurations == results.configurations]
             places = _complete(results, unique_labels(subjects))

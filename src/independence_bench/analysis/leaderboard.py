@@ -26,15 +26,7 @@ from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.scoring import (
-    OWN,
-    Marks,
-    Rules,
-    RunMarks,
-    RunScore,
-    Slot,
-    SubjectScore,
-)
+from independence_bench.protocol.scoring import OWN, Marks, Rules, RunMarks, RunScore, Slot, SubjectScore
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, unique_labels

@@ -7,9 +7,10 @@ an answer came whose price nobody told; what was bought from nobody (the embedde
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
+from operator import attrgetter
 from typing import Literal
 
 from sqlalchemy import Connection
@@ -43,8 +44,8 @@ class SubjectCost:
 def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
     (results,) = results_of(connection, board.protocol, board.configurations)
-    replies = _by_key(usage.tries(connection, "reply"))
-    judgements = judging_tries(connection)
+    replies = usage.tries(connection, "reply")
+    judgements = usage.tries(connection, "judgement")
     keys = stored_results.reply_keys(connection, results.slots)
     given, bought = _judgements(connection, board, results)
     played: dict[str, list[CountedConversation]] = defaultdict(list)
@@ -56,9 +57,9 @@ def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         every = [one for key in said for one in replies.get(key, ())]
         served = Counter(one.provider for one in every if one.provider and one.outcome in CAME)
-        judging = dollars_of([judgements.get(key, ()) for key in marked if key in bought])
+        judging = in_all([judgements.get(key, ()) for key in marked if key in bought])
         found[subject] = SubjectCost(
-            dollars_of([replies.get(key, ()) for key in said]),
+            in_all([replies.get(key, ()) for key in said]),
             None if board.judge is None else judging,
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
@@ -73,11 +74,6 @@ class RunCost:
     seconds: float | None = None  # of its calls one after the other, without what they waited for
 
 
-def judging_tries(connection: Connection) -> Mapping[str, Sequence[Try]]:
-    """Key of a judgement -> its attempts that have ended, in order."""
-    return _by_key(usage.tries(connection, "judgement"))
-
-
 def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
     """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
 
@@ -87,32 +83,30 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
     if not bought:
         return RunCost(dollars=0.0)
     totals = []
-    for amount in (lambda tries: dollars_of([tries]), _seconds):
-        total = sum_of([mean_of([one for one in map(amount, given) if one is not None]) for given in by_scenario])
+    for amount in (attrgetter("cost"), attrgetter("seconds")):
+        each = [[in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
+        total = sum_of([mean_of([one for one in scenario if one is not None]) for scenario in each])
         totals.append(None if total is None or not by_scenario else configurations * total)
     return RunCost(*totals)
 
 
 def answer_dollars(connection: Connection, kind: Literal["reply", "judgement"]) -> dict[str, float]:
-    """Key of a call -> dollars of all its attempts; without those of which `dollars_of` knows none."""
-    known = {key: dollars_of([tries]) for key, tries in _by_key(usage.tries(connection, kind)).items()}
+    """Key of a call -> dollars of all its attempts; without those of which `in_all` knows none."""
+    known = {key: in_all([tries]) for key, tries in usage.tries(connection, kind).items()}
     return {key: dollars for key, dollars in known.items() if dollars is not None}
 
 
-def _seconds(tries: Sequence[Try]) -> float | None:
-    if not tries or any(one.seconds is None and one.outcome in CAME for one in tries):
-        return None
-    return fsum(one.seconds or 0.0 for one in tries)
-
-
-def dollars_of(answers: Iterable[Sequence[Try]]) -> float | None:
-    """What *answers* cost, each with all its tries; None where one has no try, or came without a price."""
-    costs = []
+def in_all(
+    answers: Iterable[Sequence[Try]], amount: Callable[[Try], float | None] = attrgetter("cost")
+) -> float | None:
+    """What *answers* cost, or took, each with all its tries; None where one has no try, or came and nobody told."""
+    amounts = []
     for tries in answers:
-        if not tries or any(one.cost is None and one.outcome in CAME for one in tries):
+        known = [(amount(one), one.outcome in CAME) for one in tries]
+        if not known or (None, True) in known:
             return None
-        costs += [one.cost or 0.0 for one in tries]
-    return fsum(costs)
+        amounts += [one or 0.0 for one, _ in known]
+    return fsum(amounts)
 
 
 def _judgements(connection: Connection, board: Board, results: Results) -> tuple[dict[Key, list[str]], set[str]]:
@@ -128,10 +122,3 @@ def _judgements(connection: Connection, board: Board, results: Results) -> tuple
             if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:
                 bought.add(one.key)
     return given, bought
-
-
-def _by_key(tries: Iterable[Try]) -> Mapping[str, Sequence[Try]]:
-    found: dict[str, list[Try]] = defaultdict(list)
-    for one in tries:
-        found[one.key].append(one)
-    return found

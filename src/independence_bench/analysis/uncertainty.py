@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -82,11 +83,13 @@ class Measure:
     unit: float  # what 1 is in the score's unit: 100 for the index, 1 for a dimension
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BoardUncertainty:
     """The scores of the complete subjects of one board, measured together: what varies in one tells of the others."""
 
     protocol: Protocol
+    configurations: Sequence[Configuration]
+    shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
 
@@ -116,12 +119,29 @@ class BoardUncertainty:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
         return score_differences(self.measures[score], [first], [second])[0]
 
-    def with_scenarios(
-        self, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
-    ) -> dict[Compared, Measure]:
-        """The scores of the board, and each dimension in each scenario, of the *subjects* who were measured."""
-        alone = measure_scenarios(self.protocol, configurations, subjects)
-        return {(None, None if name == INDEX else name): one for name, one in self.measures.items()} | alone
+    @cached_property
+    def compared(self) -> Mapping[Compared, Measure]:
+        """The measures, and each dimension in each scenario that has marks of it: of one nothing is known of another.
+
+        Worked out when it is first asked for.
+        """
+        found: dict[Compared, Measure] = {(None, n if n != INDEX else None): one for n, one in self.measures.items()}
+        scenarios = [scenario.id for _ in self.configurations for scenario in self.protocol.scenarios]
+        rows = {dimension.name: row for row, dimension in enumerate(self.protocol.dimensions)}
+        for dimension, scenario, *_ in counted_marks(self.protocol) if self.shares else ():
+            if (scenario.id, dimension.name) not in found:
+                columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
+                design = Design(np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp))
+                row = rows[dimension.name]
+                measured = measure(design, [one[:, row : row + 1, columns] for one in self.shares])
+                found[scenario.id, dimension.name] = Measure(measured, None, 1.0)
+        return found
+
+    def differences(self, first: Sequence[int], second: Sequence[int]) -> dict[Compared, list[ScoreDifference]]:
+        """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
+        degrees = {one: 0.0 if one[0] is None else SCENARIO_DEGREES for one in self.compared}
+        points = {one: replace(measure, unit=100.0) for one, measure in self.compared.items()}
+        return {one: score_differences(points[one], first, second, degrees[one]) for one in points}
 
     def unsaid(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -188,9 +208,9 @@ def measure_board(
     *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing.
     """
     measures: dict[str, Measure] = {}
+    slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
+    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
     if subjects:
-        slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
-        shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
         of_judges = [
             np.array([_shares(protocol, slots, mine[n], list(whole)) for mine in by_judge])
             for n, whole in enumerate(subjects)
@@ -201,37 +221,7 @@ def measure_board(
             measured = measure(design, counting)
             noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
             measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
-    return BoardUncertainty(protocol, measures, max(len(by_judge), 1))
-
-
-def measure_scenarios(
-    protocol: Protocol, configurations: Sequence[Configuration], subjects: Sequence[RunMarks]
-) -> dict[Compared, Measure]:
-    """(scenario's id, dimension) -> that dimension in that scenario alone, of *subjects* as in `measure_board`.
-
-    Only where the scenario has marks of the dimension. Of one scenario nothing is known about another.
-    """
-    slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
-    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
-    found: dict[Compared, Measure] = {}
-    rows = {dimension.name: row for row, dimension in enumerate(protocol.dimensions)}
-    for dimension, scenario, *_ in counted_marks(protocol) if subjects else ():
-        compared, row = (scenario.id, dimension.name), rows[dimension.name]
-        if compared not in found:
-            columns = [place for place, (_, id_) in enumerate(slots) if id_ == scenario.id]
-            design = Design(np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp))
-            measured = measure(design, [one[:, row : row + 1, columns] for one in shares])
-            found[compared] = Measure(measured, None, 1.0)
-    return found
-
-
-def all_differences(
-    measures: Mapping[Compared, Measure], first: Sequence[int], second: Sequence[int]
-) -> dict[Compared, list[ScoreDifference]]:
-    """Of pairs of subjects, by number, the first minus the second in each of *measures*, in points of 100."""
-    degrees = {one: 0.0 if one[0] is None else SCENARIO_DEGREES for one in measures}
-    points = {one: replace(measure, unit=100.0) for one, measure in measures.items()}
-    return {one: score_differences(points[one], first, second, degrees[one]) for one in measures}
+    return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
 
 
 def score_differences(

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.audit.audit import AuditReport, Finding, IndexChange
-from independence_bench.analysis.audit.catalog import SEVERITIES, Severity
+from independence_bench.analysis.audit.audit import SEVERITIES, AuditReport, Finding, IndexChange, Severity
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped

@@ -7,7 +7,8 @@ nor prices: what it holds from then has none. Functions on a connection; opens n
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,10 +107,13 @@ class Try:
     seconds: float | None  # from sending to the end; None: not told
 
 
-def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> list[Try]:
-    """Every attempt at a call of that kind that has ended, in order."""
+def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[Try]]:
+    """Key of each call of that kind -> its attempts that have ended, in order."""
+    found: dict[str, list[Try]] = defaultdict(list)
     ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    return [Try(*row) for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended))]
+    for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended)):
+        found[row.key].append(Try(*row))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.uncertainty import Compared, ScoreDifference, all_differences
+from independence_bench.analysis.uncertainty import Compared, ScoreDifference
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes, minus
@@ -135,7 +135,7 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
         },
     )
     mine = values[row.subject.hash]
-    known = _known(catalog, entry, board, compared, row)
+    known = _known(board, compared, row)
     why = boards.unsaid(board)
     others = []
     for other in (one for one in rows_of(board) if one is not row):
@@ -203,17 +203,14 @@ def _line(first: Valued, second: Valued, apart: Differences, place: int) -> tupl
 
 
 def _known(
-    catalog: Catalog, entry: BoardEntry, board: Board, compared: Sequence[Compared], row: Row
+    board: Board, compared: Sequence[Compared], row: Row
 ) -> Mapping[str, Sequence[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
-    uncertainty = board.uncertainty
-    if uncertainty is None or row.subject.hash not in ranked:
+    if board.uncertainty is None or row.subject.hash not in ranked:
         return {}
-    marks = [one.marks for one in board.ranked]
-    measures = catalog.kept(f"measures on {entry.id}", lambda: uncertainty.with_scenarios(board.configurations, marks))
     others = [place for place, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
-    found = all_differences(measures, others, [ranked.index(row.subject.hash)] * len(others))
+    found = board.uncertainty.differences(others, [ranked.index(row.subject.hash)] * len(others))
     return {ranked[place]: [found[one][n] for one in compared] for n, place in enumerate(others)}
 
 
