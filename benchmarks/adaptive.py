@@ -20,23 +20,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from results import Target, table, verdict
 
 sys.path.insert(0, str(Path(__file__).parent / "coverage"))
 from draw import Boards, draw_boards, models, whole_index
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.statistics import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.generalization import ranking_p
-from independence_bench.analysis.statistics.intervals import Floats, intervals
-from independence_bench.analysis.statistics.ranking import Bools, holm, pairs_of, standings
+from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings
 from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.cli.options import find_protocol
 from independence_bench.store.database import open_store
 
-Numbers = npt.NDArray[np.intp]
 SEED = 20
 FIXED = 5  # runs that are played without looking
 LEAST_COVERAGE = 93.0  # percent

@@ -24,8 +24,8 @@ from independence_bench.analysis.item_analysis import (
     ScenarioVerdict,
     measure_scenarios,
 )
+from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.items import (
-    Floats,
     MarkScores,
     beyond_chance,
     emptied,

@@ -21,8 +21,8 @@ from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import AIB, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.conversation import case_view, read_mark
 from independence_bench.errors import WrongUse
 from independence_bench.judging.human import Person, keep_marks, read_queued

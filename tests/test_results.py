@@ -11,9 +11,8 @@ from scripted import Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.audit.audit import audit
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.labelling_queue import labelling_queue
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.results import results_of
+from independence_bench.analysis.results import labelling_queue, results_of
 from independence_bench.engine.ask_names import names_of
 from independence_bench.engine.pending import find_pending
 from independence_bench.engine.run import RunPlan

@@ -115,6 +115,7 @@ def read_costs(connection: Connection) -> Costs:
     names = _names(connection, [item.payment for item in items])
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
     replies, judgements = ([item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement"))
+    days = _grouped(items, lambda one: f"{datetime.fromtimestamp(one.started_at, UTC):%Y-%m-%d}")
     imported_calls, imported_dollars = usage.imported(connection)
     return Costs(
         whole=_paid(items),
@@ -124,7 +125,7 @@ def read_costs(connection: Connection) -> Costs:
         subjects=_dearest(replies, lambda one: names[one.key]),
         judges=_dearest(judgements, lambda one: names[one.key]),
         providers=_dearest(items, _provider),
-        days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(_grouped(items, _day).items())),
+        days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(days.items())),
         disagreements=_disagreements(compared),
         compared=len(compared),
         imported_calls=imported_calls,
@@ -184,10 +185,6 @@ def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple
 
 def _provider(payment: Payment) -> str:
     return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
-
-
-def _day(payment: Payment) -> str:
-    return datetime.fromtimestamp(payment.started_at, UTC).strftime("%Y-%m-%d")
 
 
 def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:

@@ -25,10 +25,10 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.statistics import items
+from independence_bench.analysis.statistics import Floats, items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.analysis.statistics.items import Floats, MarkScores
+from independence_bench.analysis.statistics.items import MarkScores
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 

@@ -102,7 +102,7 @@ def self_preferences(
     family = family_of(model)
     itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
     kin = [s for s in compared if s not in itself and family is not None and family_of(subjects[s].model) == family]
-    rest = [own - others for subject, (own, others) in compared.items() if subject not in {*itself, *kin}]
+    rest = [own - others for s, (own, others) in compared.items() if s not in itself and s not in kin]
     chosen: Literal["itself", "its family"]
     for chosen, mine in (("itself", itself), ("its family", kin)):
         own, others = mean_of([compared[s][0] for s in mine]), mean_of([compared[s][1] for s in mine])

@@ -20,14 +20,9 @@ from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import Results, judgements_of, results_of
 from independence_bench.analysis.spending import NOT_BOUGHT, answer_dollars
-from independence_bench.analysis.statistics import d_study
+from independence_bench.analysis.statistics import Floats, d_study
 from independence_bench.analysis.statistics.composite_components import composite_components
-from independence_bench.analysis.statistics.variance_components import (
-    Components,
-    Floats,
-    jackknife,
-    variance_components,
-)
+from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol
 from independence_bench.protocol.scoring import mean_of, sum_of

@@ -10,8 +10,8 @@ its run counts: protocols share scenarios, so a store may hold a transcript of t
 has begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
 heard there, by the protocol's rubric for that scenario (`judgements_of`).
 
-Whoever scores, lists, counts or reads out the conversations of a protocol asks here. Knows no marks, no judges, no
-ranks: what a subject said counts whether or not it is ranked.
+Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no marks and no ranks:
+what a subject said counts whether or not it is ranked.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
+from independence_bench.hashing import content_hash
+from independence_bench.judging.human import Person, QueuedTranscript
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import groups, runs_that_count, script_hash
 from independence_bench.protocol.scoring import Slot
-from independence_bench.store import registry, results
+from independence_bench.store import registry
+from independence_bench.store import results as stored_results
+from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement, TranscriptRow
 
 Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
@@ -103,7 +107,7 @@ def results_of(
             for scenario in protocol.scenarios:
                 script = script_hash(protocol, configuration, scenario)
                 of[script] = (*of.get(script, ()), (configuration, scenario.id))
-    stored = results.transcript_rows(connection, {script for of in slots for script in of}, subject)
+    stored = stored_results.transcript_rows(connection, {script for of in slots for script in of}, subject)
     begun = registry.begun_runs(connection, protocol.name, subject)
     found = []
     for group, of in zip(chosen, slots, strict=True):
@@ -115,7 +119,7 @@ def results_of(
 def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
     keys = {key for one in every for key in one.keys}
-    stored = results.judgement_rows(connection, {rubric for _, rubric in keys})
+    stored = stored_results.judgement_rows(connection, {rubric for _, rubric in keys})
     return [judgement for judgement in stored if judgement.about in keys]
 
 
@@ -136,3 +140,35 @@ def _counted(
             here[subject].add(run)
     counted = {subject: runs_that_count(runs, scripts, here[subject]) for subject, runs in played.items()}
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
+
+
+# ---------------------------------------------------------------- what a person labels
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingQueue:
+    """What a person is given: all of it, and what of that is not marked yet, in the person's own order."""
+
+    planned: int
+    waiting: tuple[QueuedTranscript, ...]
+
+
+def labelling_queue(
+    store: Store, protocol: Protocol, configurations: Sequence[Configuration], person: Person, sample: int | None = None
+) -> LabellingQueue:
+    """The complete transcripts of *protocol* that count in *configurations*, each text once.
+
+    *sample* takes so many of them, the same ones for every person. The order is each person's own and mixes subjects,
+    scenarios and runs; both are drawn by hashes of the texts, so they stay the same as the queue gets shorter.
+    """
+    every: dict[Key, QueuedTranscript] = {}
+    with store.reading() as connection:
+        found = results_of(connection, protocol, configurations)
+        for results in found:
+            for conversation in results.conversations:
+                if conversation.row.state == "complete" and conversation.configuration in configurations:
+                    every.setdefault(conversation.key, QueuedTranscript(conversation.row.id, conversation.scenario))
+        marked = {one.about for one in judgements_of(connection, found) if one.judge_hash == person.hash}
+    taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
+    own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
+    return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))

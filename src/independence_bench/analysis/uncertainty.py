@@ -17,9 +17,10 @@ from math import sqrt
 
 import numpy as np
 
+from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
-from independence_bench.analysis.statistics.intervals import Floats, Interval, Limits
+from independence_bench.analysis.statistics.intervals import Interval, Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
@@ -268,25 +269,16 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
 
 def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
     """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked."""
-    plan = [
-        [tuple(mark for mark in protocol.scenario(slot[1]).marks if mark.name in d.marks) for slot in slots]
-        for d in protocol.dimensions
-    ]
     shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
-    for at, run in enumerate(runs):
-        of_run = marks.get(run, {})
-        for row, dimension in enumerate(protocol.dimensions):
-            for column, slot in enumerate(slots):
-                wanted = plan[row][column]
-                if not wanted:
-                    continue
-                given = of_run.get(slot, {})
+    for row, dimension in enumerate(protocol.dimensions):
+        for column, slot in enumerate(slots):
+            wanted = [mark for mark in protocol.scenario(slot[1]).marks if mark.name in dimension.marks]
+            for at, run in enumerate(runs) if wanted else ():
+                given, share = marks.get(run, {}).get(slot, {}), np.nan
                 if all(mark.name in given for mark in wanted):
                     above = sum(given[mark.name] - mark.low for mark in wanted)
                     share = above / sum(mark.high - mark.low for mark in wanted)
-                    shares[at, row, column] = 1 - share if dimension.inverted else share
-                else:
-                    shares[at, row, column] = np.nan
+                shares[at, row, column] = 1 - share if dimension.inverted else share
     return shares
 
 

@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.labelling_queue import LabellingQueue, labelling_queue
+from independence_bench.analysis.results import LabellingQueue, labelling_queue
 from independence_bench.cli.options import (
     configuration_options,
     err,

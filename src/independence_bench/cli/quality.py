@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.audit.audit import SEVERITIES, Severity
+from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices

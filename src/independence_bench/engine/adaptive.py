@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.statistics import Bools
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.planning import runs_needed
-from independence_bench.analysis.statistics.ranking import Bools, pairs_of
+from independence_bench.analysis.statistics.ranking import pairs_of
 from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.player import Engine

@@ -6,7 +6,6 @@ Knows two forms: an endpoint's completion and a file of the published layout. Pu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
@@ -23,22 +22,17 @@ def words_in(raw: str, status: int | None, delivery: Delivery, wording: ToolWord
     """The answer in the raw body of a reply, or in a few words why it holds none."""
     file = _object(raw)
     if "request_messages" in file:
-        return _words_in_file(file)
+        text, notes, ended = (file.get(name) for name in ("response", "content_thinking", "finish_reason"))
+        if ended in ("error", "content_filter"):
+            return f"it ended with {ended}"
+        if not isinstance(text, str) or not is_words(text):
+            return "no words"
+        return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
     completion = read_completion(raw.encode("utf-8", "replace"), status or 200, None)
     if not isinstance(completion, Completion):
         return completion.message
     read = said(completion, delivery, wording)
     return (read.words.text, read.words.notes) if isinstance(read, Said) else read.reason
-
-
-def _words_in_file(file: Mapping[str, Any]) -> Words | str:
-    text, ended = file.get("response"), file.get("finish_reason")
-    if ended in ("error", "content_filter"):
-        return f"it ended with {ended}"
-    if not isinstance(text, str) or not is_words(text):
-        return "no words"
-    notes = file.get("content_thinking")
-    return clean_text(text), clean_text(notes) if isinstance(notes, str) else ""
 
 
 def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | NoVerdict:
@@ -62,18 +56,12 @@ def model_lines(request: str) -> tuple[tuple[str, ...], str]:
     last = ""
     for message in messages if isinstance(messages, list) else []:
         if message.get("role") == "assistant":
-            said += _spoken(message)
+            called = [_object(str(call["function"]["arguments"])) for call in message.get("tool_calls") or ()]
+            spoken = [value for given in called for value in given.values() if isinstance(value, str)]
+            said += spoken if called else [str(message.get("content") or "")]
         elif message.get("role") != "system":
             last = str(message.get("content") or "")
     return tuple(said), last
-
-
-def _spoken(message: Mapping[str, Any]) -> Sequence[str]:
-    called = message.get("tool_calls") or ()
-    if not called:
-        return [str(message.get("content") or "")]
-    arguments = [_object(str(call["function"]["arguments"])) for call in called]
-    return [value for given in arguments for value in given.values() if isinstance(value, str)]
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from math import atanh, sqrt, tanh
 import krippendorff
 import numpy as np
 
-from independence_bench.analysis.statistics.intervals import LEVEL, Floats, Interval, t_quantile
+from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.intervals import LEVEL, Interval, t_quantile
 from independence_bench.analysis.statistics.variance_components import jackknife
 
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
@@ -160,21 +161,17 @@ def alphas_without(marks: Sequence[Sequence[float | None]], subjects: Sequence[s
     """
     table = _table(marks)
     pairable = np.count_nonzero(~np.isnan(table), axis=0) >= 2
-    table, whose = table[:, pairable], [one for one, counts_here in zip(subjects, pairable, strict=True) if counts_here]
+    table, whose = table[:, pairable], np.array(subjects)[pairable]
     steps = np.unique(table[~np.isnan(table)])
     counts = np.array([np.count_nonzero(table == step, axis=0) for step in steps], dtype=np.float64).T
-    there = set(whose)
-    numbers = {one: place for place, one in enumerate(one for one in dict.fromkeys(subjects) if one in there)}
-    of_each = np.array([numbers[one] for one in whose], dtype=np.intp)
-    found = np.array([_coincidences(counts[of_each == place]) for place in numbers.values()])
-    return [_alpha(found.sum(axis=0) - mine) for mine in found]
-
-
-def _coincidences(counts: Floats) -> Floats:
-    """[steps, steps] from how often each step was given in each conversation, [conversations, steps]."""
-    share = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    found: Floats = share.T @ counts - np.diag(share.sum(axis=0))
-    return found
+    coincidences = []  # of each subject, [steps, steps]
+    for subject in dict.fromkeys(subjects):
+        mine = counts[whose == subject]  # [conversations, steps]
+        if len(mine):
+            share = mine / (mine.sum(axis=1, keepdims=True) - 1)
+            coincidences.append(share.T @ mine - np.diag(share.sum(axis=0)))
+    whole = np.array(coincidences).sum(axis=0)
+    return [_alpha(whole - mine) for mine in coincidences]
 
 
 def _alpha(coincidences: Floats) -> float | None:

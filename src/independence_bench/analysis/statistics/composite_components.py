@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics.variance_components import ONE_JUDGE, SEVERAL_JUDGES, Floats
+from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.variance_components import ONE_JUDGE, SEVERAL_JUDGES
 
 OF_SCENARIOS = ("i", "pi", "r:pi", "ih", "pih", "residual")  # components with a scenario in them; else p, h, ph
 
@@ -64,7 +64,7 @@ def composite_components(
     return replace(_composite(shares, weights, members), left_out=tuple(left_out))
 
 
-def _composite(shares: Floats, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> Composite:
+def _composite(shares: Floats, points: Floats, members: Sequence[Numbers]) -> Composite:
     """*members*: the scenarios of each stratum."""
     names = SEVERAL_JUDGES if shares.shape[3] > 1 else ONE_JUDGE
     if len(shares) < 2:
@@ -145,7 +145,7 @@ def _over_runs(of_cell: Floats, runs: Floats) -> tuple[Floats, Floats]:
     return np.diag(usual), np.diag(of_mean)
 
 
-def _between(table: Floats, points: Floats, members: Sequence[npt.NDArray[np.intp]]) -> float:
+def _between(table: Floats, points: Floats, members: Sequence[Numbers]) -> float:
     """A component without scenarios in it: what it is across strata, and in each as its scenarios share it."""
     weighted = np.outer(points, points) * table
     np.fill_diagonal(weighted, 0.0)
@@ -156,7 +156,7 @@ def _between(table: Floats, points: Floats, members: Sequence[npt.NDArray[np.int
     return total
 
 
-def _common(table: Floats, points: Floats, own: npt.NDArray[np.intp]) -> float:
+def _common(table: Floats, points: Floats, own: Numbers) -> float:
     """The mean of *table* over two different scenarios of a stratum, weighted with their points; nan for one alone."""
     weights = np.outer(points[own], points[own])
     np.fill_diagonal(weights, 0.0)
@@ -166,9 +166,7 @@ def _common(table: Floats, points: Floats, own: npt.NDArray[np.intp]) -> float:
     return float(np.sum(weights * np.where(weights > 0, table[np.ix_(own, own)], 0.0))) / pairs
 
 
-def _within(
-    tables: Mapping[str, Floats], points: Floats, own: npt.NDArray[np.intp], names: Sequence[str]
-) -> dict[str, float]:
+def _within(tables: Mapping[str, Floats], points: Floats, own: Numbers, names: Sequence[str]) -> dict[str, float]:
     """The components with scenarios in them, of one stratum; nan: unknown."""
     squares = points[own] ** 2
     found: dict[str, float] = {}

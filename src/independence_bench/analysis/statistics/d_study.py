@@ -18,8 +18,8 @@ from itertools import product
 
 import numpy as np
 
+from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.composite_components import OF_SCENARIOS
-from independence_bench.analysis.statistics.variance_components import Floats
 
 MULTIPLES = (1, 2, 3, 4, 5, 6, 8)  # of the scenarios that there are
 RUNS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)

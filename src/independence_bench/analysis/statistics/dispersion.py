@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics.intervals import NORMAL, Floats, Scores, plain_scores
+from independence_bench.analysis.statistics import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.intervals import NORMAL, Scores, plain_scores
 from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
@@ -51,7 +51,7 @@ class Design:
     """How shares make up a score."""
 
     weights: Floats  # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
-    scenario: npt.NDArray[np.intp]  # [transcripts]: the number of its scenario, from 0; configurations share one
+    scenario: Numbers  # [transcripts]: the number of its scenario, from 0; configurations share one
 
     def __post_init__(self) -> None:
         if self.weights.shape[1:] != self.scenario.shape:
@@ -70,7 +70,7 @@ class Variations:
     variance: Floats
     room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
     degrees: Floats  # how much is behind each variance; 0: it says nothing of its subject alone
-    known: npt.NDArray[np.bool_]  # whether there is a variance at all
+    known: Bools  # whether there is a variance at all
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
 
@@ -103,7 +103,8 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     mean = np.einsum("dk,sdk->s", weights, means)
     # of what each transcript adds to its run
     said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]
-    of_each = np.array([_variances(one) for one in said])
+    spread = np.array([np.square(one - one.mean(axis=0)).sum(axis=0) / max(len(one) - 1, 1) for one in said])
+    of_each = np.where(spread > ROUNDING, spread, 0.0)  # over runs; 0 for a single one
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
     # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
@@ -111,7 +112,8 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
     again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
-    influence, whole = _influence(design, means), weights.sum(axis=0)
+    influence, another = _over_scenarios(design, mean, means)
+    whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
     binary = not any(np.any((one > EXACT) & (one < whole - EXACT)) for one in said)
     return Measured(
@@ -119,7 +121,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         runs=runs,
         again=again,
         run_effects=run_effects(said),
-        another=_over_scenarios(design, mean, influence),
+        another=another,
         influence=influence,
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
         single=np.count_nonzero(parts) == 1,
@@ -128,18 +130,12 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     )
 
 
-def _variances(said: Floats) -> Floats:
-    """[transcripts]: the variance of *said* [runs, transcripts] over runs; 0 for a single run."""
-    variances = np.square(said - said.mean(axis=0)).sum(axis=0) / max(len(said) - 1, 1)
-    return np.where(variances > ROUNDING, variances, 0.0)
+def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Floats, Variations | None]:
+    """The influence of each scenario, [subjects, scenarios], and the variance, which is the sum of their squares.
 
-
-def _influence(design: Design, shares: Floats) -> Floats:
-    """[subjects, scenarios], of *shares* [subjects, dimensions, transcripts]; their squares add up to the variance.
-
-    Each is weight x distance from the dimension's mean. A dimension is a weighted mean of its scenarios; the squares
-    are multiplied by what makes their sum unbiased for scenarios that are drawn independently (n / (n - 1) where all n
-    weigh the same).
+    Of *shares* [subjects, dimensions, transcripts]. An influence is weight x distance from the dimension's mean. A
+    dimension is a weighted mean of its scenarios; the squares are multiplied by what makes their sum unbiased for
+    scenarios that are drawn independently (n / (n - 1) where all n weigh the same).
     """
     weights = design.by_scenario()
     of_dimension = weights.sum(axis=1, keepdims=True)
@@ -149,20 +145,15 @@ def _influence(design: Design, shares: Floats) -> Floats:
     squared = np.square(relative).sum(axis=1)
     unbiased = squared - 2 * (relative**3).sum(axis=1) + squared**2
     grow = np.sqrt(np.where(unbiased > 1e-12, squared / np.where(unbiased > 1e-12, unbiased, 1.0), 0.0))
-    found: Floats = (weights * away * grow[:, None]).sum(axis=-2)
-    return found
-
-
-def _over_scenarios(design: Design, mean: Floats, influence: Floats) -> Variations | None:
-    weights = design.by_scenario()
+    influence = (weights * away * grow[:, None]).sum(axis=-2)
     number = np.count_nonzero(weights, axis=1)
     if np.any(number == 1):
-        return None
+        return influence, None
     # degrees of the sum, each dimension taken to vary as its weights say
     part = np.square(weights).sum(axis=1)
     degrees = float(part.sum() ** 2 / (part**2 / np.maximum(number - 1, 1)).sum())
-    every = np.full(len(mean), degrees)
-    return Variations(np.square(influence).sum(axis=1), mean * (1 - mean), every, np.full(len(mean), True), every)
+    every, variance = np.full(len(mean), degrees), np.square(influence).sum(axis=1)
+    return influence, Variations(variance, mean * (1 - mean), every, np.full(len(mean), True), every)
 
 
 def moderated(own: Variations, pool: Variations, believed: float, most: float) -> tuple[Floats, float]:
@@ -272,7 +263,7 @@ def _degrees_another(own: Variations, weight: float) -> Floats:
 Pair = tuple[Scores, Scores]
 
 
-def pairs_again(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+def pairs_again(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """For pairs of subjects, by number: both sides of their differences under *the same test again*.
 
     Their runs have nothing in common. None where nobody has two.
@@ -281,7 +272,7 @@ def pairs_again(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDA
     return None if scores is None else (scores.at(first), scores.at(second))
 
 
-def pairs_another(measured: Measured, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Pair | None:
+def pairs_another(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """For pairs of subjects, by number: both sides of their differences under *another test like it*.
 
     Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that

@@ -10,9 +10,9 @@ from functools import lru_cache
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from independence_bench.analysis.statistics import Floats
+
 MOST_TABLES = 2500  # of two shares together: beyond, the limits are near enough
 FEW_TABLES = 600  # up to so many, about 24 trials each, several conversations are held to what chance could do
 _HALVINGS = 50

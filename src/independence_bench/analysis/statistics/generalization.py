@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics import dispersion
+from independence_bench.analysis.statistics import Floats, Numbers, dispersion
 from independence_bench.analysis.statistics.intervals import (
-    Floats,
     Limits,
     differences,
     intervals,
@@ -25,8 +23,6 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, pairs_with_judges, with_judges
 from independence_bench.analysis.statistics.ranking import ranking_degrees
-
-Numbers = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,11 +17,10 @@ from dataclasses import KW_ONLY, dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
+from independence_bench.analysis.statistics import Floats, Numbers
 from independence_bench.analysis.statistics.exact_binomial import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
 
-Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
 NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distribution
 POWER = 0.8
@@ -90,7 +89,7 @@ class Scores:
     shared: bool = False
     exact: bool = False
 
-    def at(self, which: npt.NDArray[np.intp]) -> Scores:
+    def at(self, which: Numbers) -> Scores:
         """Those of these numbers, in their order."""
         return Scores(*(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact)
 

@@ -21,11 +21,10 @@ from math import atanh, sqrt, tanh
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
+from independence_bench.analysis.statistics import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import LEVEL, Interval, t_quantile
 
-Floats = npt.NDArray[np.float64]
 FEWEST = 3  # subjects for a correlation: two are always on a line
 FEWEST_SAMPLED = 4  # subjects for an interval
 SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another order
@@ -149,10 +148,10 @@ def emptied(parts: Sequence[MarkScores], items: Collection[int]) -> tuple[str, .
     return tuple(dict.fromkeys(part.dimension for part in parts if part.dimension not in left))
 
 
-def places(index: Floats) -> npt.NDArray[np.intp]:
+def places(index: Floats) -> Numbers:
     """The place of every subject in the ranking: 1 + how many are better; equal ones share it. [] for none."""
     better = index[np.newaxis, :] > index[:, np.newaxis] + SAME
-    found: npt.NDArray[np.intp] = 1 + np.count_nonzero(better, axis=1)
+    found: Numbers = 1 + np.count_nonzero(better, axis=1)
     return found
 
 

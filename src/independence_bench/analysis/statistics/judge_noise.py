@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics.intervals import Floats, Scores
+from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.intervals import Scores
 
 LEAST_ROOM = 0.25  # of the average: how little the mean of a subject takes away from what judges add to it
 DEGREES_OF_ONE = 1.5  # for each judge but the first: a jury's variance is worth no more degrees of freedom
 _NOTHING = 1e-9
-Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +109,7 @@ def with_judges(scores: Scores, noise: JudgeNoise | None) -> Scores:
 
 
 def pairs_with_judges(
-    first: Scores, second: Scores, noise: JudgeNoise | None, one: Places, other: Places
+    first: Scores, second: Scores, noise: JudgeNoise | None, one: Numbers, other: Numbers
 ) -> tuple[Scores, Scores]:
     """Two sides of differences, between the subjects of the numbers *one* and *other*.
 

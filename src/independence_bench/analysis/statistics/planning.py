@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics import dispersion, intervals
+from independence_bench.analysis.statistics import Bools, Floats, dispersion, intervals
 
 MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
@@ -94,7 +93,7 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     None where `MOST_RUNS` do not do it.
     """
 
-    def narrow(runs: intervals.Floats) -> npt.NDArray[np.bool_]:
+    def narrow(runs: Floats) -> Bools:
         found = width_again(expected, mean, int(runs[0]))
         return np.array([found is not None and found <= width])
 
@@ -109,7 +108,7 @@ def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]
     return _fewest_runs(lambda runs: widths(after(measured, runs)) <= width, len(measured.mean))
 
 
-def _fewest_runs(narrow: Callable[[intervals.Floats], npt.NDArray[np.bool_]], subjects: int) -> list[int | None]:
+def _fewest_runs(narrow: Callable[[Floats], Bools], subjects: int) -> list[int | None]:
     """For each subject the fewest runs that *narrow* says yes to, as it does to all larger numbers; or None."""
     few, many = np.zeros(subjects), np.full(subjects, float(MOST_RUNS))
     reached = narrow(many)
@@ -120,13 +119,13 @@ def _fewest_runs(narrow: Callable[[intervals.Floats], npt.NDArray[np.bool_]], su
     return [int(runs) if there else None for runs, there in zip(many, reached, strict=True)]
 
 
-def widths(scores: intervals.Scores) -> intervals.Floats:
+def widths(scores: intervals.Scores) -> Floats:
     """From end to end of each interval, in [0, 1]."""
     low, high = intervals.intervals(scores)
     return high - low
 
 
-def after(measured: dispersion.Measured, runs: intervals.Floats | Sequence[float]) -> intervals.Scores:
+def after(measured: dispersion.Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.again

@@ -12,11 +12,10 @@ from itertools import count
 from string import ascii_lowercase
 
 import numpy as np
-import numpy.typing as npt
 
-from independence_bench.analysis.statistics.intervals import LEVEL, Floats
+from independence_bench.analysis.statistics import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.intervals import LEVEL
 
-Bools = npt.NDArray[np.bool_]
 # A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
 # mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
 RANKING_DEGREES = 20
@@ -74,7 +73,7 @@ def standings(indices: Sequence[float], pairs: Floats) -> list[Standing]:
     return [Standing(1 + int(above[i]), number - int(below[i]), letters[i], not above[i]) for i in range(number)]
 
 
-def pairs_of(number: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def pairs_of(number: int) -> tuple[Numbers, Numbers]:
     """Every pair of *number* subjects once, as two arrays of their numbers from 0, the smaller first."""
     return np.triu_indices(number, 1)
 

@@ -15,7 +15,8 @@ from math import erfc, sqrt
 
 import numpy as np
 
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+from independence_bench.analysis.statistics import Floats
+
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 NOTABLE = 0.05

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from math import erfc, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from independence_bench.analysis.statistics import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Measured, for_ranking
-from independence_bench.analysis.statistics.intervals import Floats, joined, p_values
+from independence_bench.analysis.statistics.intervals import joined, p_values
 from independence_bench.analysis.statistics.planning import after, widths
-from independence_bench.analysis.statistics.ranking import Bools, holm, pairs_of, ranking_degrees
+from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
 
-Numbers = npt.NDArray[np.intp]
 FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
 MOST = 10  # unless somebody says otherwise
 SLACK = 1.15  # a width is given up where so many times what was asked for is to be expected in the end

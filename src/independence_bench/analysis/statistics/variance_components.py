@@ -27,9 +27,9 @@ from itertools import product
 from math import isnan, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from independence_bench.analysis.statistics import Floats
+
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 
 ONE_JUDGE = ("p", "i", "pi", "r:pi")
