@@ -202,9 +202,7 @@ def _line(first: Valued, second: Valued, apart: Differences, place: int) -> tupl
     return tuple(of[place] for of in (first.values, second.values, apart.points, apart.lows, apart.highs))
 
 
-def _known(
-    board: Board, compared: Sequence[Compared], row: Row
-) -> Mapping[str, Sequence[ScoreDifference | None]]:
+def _known(board: Board, compared: Sequence[Compared], row: Row) -> Mapping[str, Sequence[ScoreDifference | None]]:
     """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
     ranked = [one.subject.hash for one in board.ranked]
     if board.uncertainty is None or row.subject.hash not in ranked:
