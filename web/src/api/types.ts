@@ -394,6 +394,7 @@ export interface SubjectIndices {
   readonly indices: readonly (number | null)[];
   /** of the indices, by the same test again */
   readonly intervals: readonly (Interval | null)[];
+  /** By the effects of the comparison, in their order; None: not all is there. */
   readonly changes: readonly (SubjectEffect | null)[];
   /** as text */
   readonly shown: {
