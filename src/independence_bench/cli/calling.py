@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.options import (
@@ -22,6 +21,7 @@ from independence_bench.cli.options import (
     keep_exclusions,
     models_file_option,
     read_roster,
+    say,
     together,
 )
 from independence_bench.cli.pacing import spread_line
@@ -33,7 +33,6 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
 from independence_bench.store.database import Store, default_store
@@ -113,67 +112,76 @@ def endpoint_options(command: Command) -> Command:
     return together(models_file_option, trust_option, local)(gathered)
 
 
-def to_the_end(work: Coroutine[Any, Any, A], console: Console) -> A | None:
+def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
     """What *work* comes to; None where a person left it at once, by the second Ctrl-C."""
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        say(console, "left at once; calls in flight may have been paid. The same command goes on from here.")
+        say("left at once; calls in flight may have been paid. The same command goes on from here.")
         return None
 
 
-def say(console: Console, *lines: str) -> None:
-    """Each of *lines*, however long, as one line."""
-    for line in lines:
-        console.print(line, soft_wrap=True)
-
-
-def approved(preview: Preview, console: Console, ask: bool, *more: str) -> bool:
+def approved(preview: Preview, ask: bool, *more: str) -> bool:
     """Say what is about to be done, and with *ask* ask whether to; where calls are to be made, *more* is said too."""
-    say(console, *preview_lines(preview), *(more if preview.forecast.calls else ()))
-    if not ask or not preview.forecast.calls or confirmed("Go ahead?"):
+    plan, forecast, before = preview.plan, preview.forecast, preview.spent_before
+    if plan.runs:
+        who = plan.subjects[0].label if len(plan.subjects) == 1 else f"{len(plan.subjects)} subjects"
+        where = " + ".join(str(configuration) for configuration in plan.configurations)
+        only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
+        say(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}")
+    if forecast.calls:
+        dollars = forecast.dollars
+        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
+        tokens = forecast.prompt_tokens + forecast.completion_tokens
+        say(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
+    if before.attempts:
+        lost = f", {before.lost} of them lost in flight" if before.lost else ""
+        say(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
+    say(*(f"note: {label_text(remark)}" for remark in preview.remarks), *(more if forecast.calls else ()))
+    if not ask or not forecast.calls or confirmed("Go ahead?"):
         return True
-    console.print("nothing was sent")
+    say("nothing was sent")
     return False
 
 
-def carry_out(
+async def carry_out(
     options: RunOptions,
     store: Store,
     ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
     spread: Spread | None = None,
-) -> bool:
-    """Do what *options* ask for with progress on stderr, then print the ranking; whether everything was completed.
+) -> Report | None:
+    """Do what *options* ask for with progress on stderr, then say how it ended; None where a person said no.
 
     *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
     """
-    console = err()
-    display = ProgressDisplay(console)
+    display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
         check(preview)
-        return approved(preview, console, ask, *([spread_line(spread, options.runs)] if spread else []))
+        return approved(preview, ask, *([spread_line(spread, options.runs)] if spread else []))
 
-    report = to_the_end(run(options, store, approve, display, spread), console)
+    report = await run(options, store, approve, display, spread)
+    if report is not None:
+        say_end(report, store, display.line(report, over=True))
+    return report
+
+
+def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
+    """The ranking of what *report* came to, and how to read a conversation behind it; whether all was completed."""
     if report is None:
         return False
-    print_outcome(options, store, report, console, display.line(report, over=True))
-    return report.complete
-
-
-def print_outcome(options: RunOptions, store: Store, report: Report, console: Console, *before: str) -> None:
-    """*before*, what could not be completed, what it cost; the ranking; how to read on."""
-    say_end(console, report, store, *before)
     print_asked(options, store, [report.judge])
-    say_where_to_read(console, options.protocol, report, store)
-
-
-def say_end(console: Console, report: Report, store: Store, *before: str) -> None:
-    """*before*, then what could not be completed and why, what it cost, and how to go on."""
-    with store.reading() as connection:
-        spent = attempts.spending(connection)
-    say(console, *before, *closing_lines(report, spent))
+    played = next((progress for progress in report.subjects if progress.done), None)
+    if played is not None:
+        # an address is shown without its password, so it would not work as it stands
+        known = store.shown == default_store() or "://" in store.shown
+        at = "" if known else f" --store {shlex.quote(store.shown)}"
+        protocol = options.protocol
+        name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
+        scenario = protocol.scenarios[-1].id
+        say(f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at}")
+    return report.complete
 
 
 def print_asked(options: RunOptions, store: Store, judges: Collection[str | None]) -> None:
@@ -185,65 +193,26 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
         print_boards(asked)
 
 
-def preview_lines(preview: Preview) -> list[str]:
-    """What is about to be done and what it may cost."""
-    plan, forecast = preview.plan, preview.forecast
-    count = len(plan.subjects)
-    lines = []
-    if plan.runs:
-        who = label_text(plan.subjects[0].label) if count == 1 else f"{count} subjects"
-        where = " + ".join(str(configuration) for configuration in plan.configurations)
-        only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
-        lines.append(f"{plan.protocol.name} · {who} · {plural(plan.runs, 'run')} · {where}{only}")
-    if forecast.calls:
-        dollars = forecast.dollars
-        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
-        tokens = forecast.prompt_tokens + forecast.completion_tokens
-        lines.append(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
-    before = preview.spent_before
-    if before.attempts:
-        lost = f", {before.lost} of them lost in flight" if before.lost else ""
-        lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
-    lines += [f"note: {label_text(remark)}" for remark in preview.remarks]
-    return lines
-
-
-def closing_lines(report: Report, spent: attempts.Spending) -> list[str]:
-    """What could not be completed and why, what it cost, and how to go on."""
-    lines = []
+def say_end(report: Report, store: Store, *before: str) -> None:
+    """*before*, then what could not be completed and why, what it cost, and how to go on."""
+    with store.reading() as connection:
+        spent = attempts.spending(connection)
+    say(*before)
     if report.lost:
-        lines.append(
-            f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most that was paid for twice"
-        )
+        say(f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most that was paid for twice")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]
         more = f" and {count - 1} more" if count > 1 else ""
-        lines.append(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
+        say(f"not completed: {label_text(label)}: {where[0]}{more}: {label_text(why)}")
     if len(reasons) > MOST_TROUBLES:
-        lines.append(f"and {len(reasons) - MOST_TROUBLES} more reasons")
+        say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
-        lines.append(f"stopped: {report.stopped}. The same command goes on from here.")
+        say(f"stopped: {report.stopped}. The same command goes on from here.")
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
     told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
-    lines.append(
+    say(
         f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{told}, "
         f"{money(spent.total)} in the store's life "
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
-    return lines
-
-
-def say_where_to_read(console: Console, protocol: Protocol, report: Report, store: Store) -> None:
-    """How to read a conversation behind the numbers."""
-    played = next((progress for progress in report.subjects if progress.done), None)
-    if played is not None:
-        # an address is shown without its password, so it would not work as it stands
-        known = store.shown == default_store() or "://" in store.shown
-        at = "" if known else f" --store {shlex.quote(store.shown)}"
-        name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
-        scenario = protocol.scenarios[-1].id
-        console.print(
-            f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at}",
-            soft_wrap=True,
-        )

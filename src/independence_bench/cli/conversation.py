@@ -7,8 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import click
@@ -17,12 +16,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.analysis.results import LabellingQueue, labelling_queue
-from independence_bench.cli.options import (
-    configuration_options,
-    err,
-    out,
-)
+from independence_bench.analysis.results import labelling_queue
+from independence_bench.cli.options import configuration_options, err, handling, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
@@ -64,7 +59,7 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
             f"{which}{scenario} is not stored for {subject} in {', '.join(map(str, chosen))}; `aib run` plays it"
         )
     if others := [f"{one.configuration} · run {one.row.run}" for one in found[1:]]:
-        err().print(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)", soft_wrap=True)
+        say(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)")
     printed(out(), transcript_view(label, found[0], protocol))
 
 
@@ -82,40 +77,20 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     with selection.stored() as (opened, protocol, _):
-        pile = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
-        console = err()
-        say_where(console, protocol, person, pile)
-        if not pile.waiting:
+        queue = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
+        if not queue.planned:
+            say(f"nothing of {protocol.name} is stored in this configuration; `aib run` plays it")
             return
-        sitting = Sitting(opened, protocol, person, pile.waiting, out(), console)
-        with leaving_gently():
+        done = queue.planned - len(queue.waiting)
+        say(f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked")
+        if not queue.waiting:
+            return
+        sitting = Sitting(opened, protocol, person, queue.waiting, out(), err())
+        # a closed terminal or a polite kill ends the sitting like Ctrl-C: what was marked is kept
+        with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
             sitting.sit()
-        left = len(pile.waiting) - sitting.kept
-        console.print(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
-
-
-def say_where(console: Console, protocol: Protocol, person: Person, pile: LabellingQueue) -> None:
-    """How far this person is."""
-    done = pile.planned - len(pile.waiting)
-    if not pile.planned:
-        console.print(f"nothing of {protocol.name} is stored in this configuration; `aib run` plays it", soft_wrap=True)
-    else:
-        console.print(
-            f"{person.label}: {done} of {plural(pile.planned, 'conversation')} of {protocol.name} marked",
-            soft_wrap=True,
-        )
-
-
-@contextmanager
-def leaving_gently() -> Iterator[None]:
-    """A closed terminal or a polite kill ends the sitting like Ctrl-C: what was marked is kept."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        left = len(queue.waiting) - sitting.kept
+        say(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
 
 
 class Leave(Exception):
@@ -131,66 +106,62 @@ class Draft:
     marks: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class Sitting:
-    """One person at one pile, from the first conversation until they leave.
+    """One person at one queue, from the first conversation until they leave.
 
     A stored verdict is never replaced, so the last one finished is held back until the next one is finished too:
     until then `b` goes back to it. Whatever ends the sitting stores it.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        protocol: Protocol,
-        person: Person,
-        waiting: Sequence[QueuedTranscript],
-        screen: Console,
-        console: Console,
-    ) -> None:
-        self._store, self._protocol, self._person, self._waiting = store, protocol, person, waiting
-        self._screen, self._console = screen, console
-        self._finished: list[Draft] = []  # and not stored yet: the one that can be corrected
-        self.kept = 0
+    store: Store
+    protocol: Protocol
+    person: Person
+    waiting: Sequence[QueuedTranscript]
+    screen: Console  # shows conversations
+    console: Console  # asks
+    finished: list[Draft] = field(default_factory=list)  # and not stored yet: the one that can be corrected
+    kept: int = 0
 
     def sit(self) -> None:
         """Ask for conversation after conversation."""
-        self._screen.print(Text(harmless(self._protocol.judge_instructions), style="dim"))
+        self.screen.print(Text(harmless(self.protocol.judge_instructions), style="dim"))
         try:
-            for place, waiting in enumerate(self._waiting, start=1):
-                self._finish(Draft(read_queued(self._store, self._protocol, waiting)), place)
-            while self._finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
-                self._again(len(self._waiting))
+            for place, waiting in enumerate(self.waiting, start=1):
+                self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
+            while self.finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
+                self._again(len(self.waiting))
         except (Leave, KeyboardInterrupt):
-            self._console.print()
+            self.console.print()
         finally:
             self._keep(0)
 
     def _finish(self, draft: Draft, place: int) -> None:
         """Mark one conversation to its end, or skip it; on the way the one before may be marked again."""
         while True:
-            came_to = self._mark(draft, f"{place} of {len(self._waiting)}")
-            if came_to == "back" and not self._finished:
-                self._console.print("There is nothing before this that could still be changed.")
+            came_to = self._mark(draft, f"{place} of {len(self.waiting)}")
+            if came_to == "back" and not self.finished:
+                self.console.print("There is nothing before this that could still be changed.")
             elif came_to == "back":
                 self._again(place - 1)
             else:
                 break
         if came_to == "done":
-            self._finished.append(draft)
+            self.finished.append(draft)
             self._keep(1)
 
     def _again(self, place: int) -> None:
         """Mark the conversation that was held back once more; leaving in the middle keeps it as it was."""
-        changed = Draft(self._finished[-1].case)
-        if self._mark(changed, f"{place} of {len(self._waiting)}, again") == "done":
-            self._finished[-1] = changed
+        changed = Draft(self.finished[-1].case)
+        if self._mark(changed, f"{place} of {len(self.waiting)}, again") == "done":
+            self.finished[-1] = changed
 
     def _keep(self, all_but: int) -> None:
         """Store what is finished, but for the last *all_but*. Interrupted, it can be done again: nothing is lost."""
-        while len(self._finished) > all_but:
-            draft = self._finished[0]
-            keep_marks(self._store, self._person, draft.case, draft.marks, draft.note, time.time())
-            self._finished.pop(0)
+        while len(self.finished) > all_but:
+            draft = self.finished[0]
+            keep_marks(self.store, self.person, draft.case, draft.marks, draft.note, time.time())
+            self.finished.pop(0)
             self.kept += 1
 
     def _mark(self, draft: Draft, where: str) -> str:
@@ -215,7 +186,7 @@ class Sitting:
                     mark = marks[asked - 1]
                     number = read_mark(typed, mark)
                     if number is None:
-                        self._console.print(_wanted(mark))
+                        self.console.print(_wanted(mark))
                     else:
                         draft.marks[mark.name] = number
                         asked += 1
@@ -223,15 +194,15 @@ class Sitting:
 
     def _read(self, prompt: str) -> str:
         """One line of what is typed, without its ends. Raises Leave at `q` and where the input ends."""
-        self._console.print(prompt, end="", soft_wrap=True)
+        self.console.print(prompt, end="", soft_wrap=True)
         line = sys.stdin.readline()
         if not line or line.strip().lower() == "q":
             raise Leave
         return line.strip()
 
     def _show(self, case: JudgingInput, where: str) -> None:
-        self._screen.print(Rule(where))
-        self._screen.print(case_view(case, self._screen.width))
+        self.screen.print(Rule(where))
+        self.screen.print(case_view(case, self.screen.width))
 
 
 def _question(marks: Sequence[Mark], asked: int) -> str:

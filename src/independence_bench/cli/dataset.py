@@ -15,7 +15,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from independence_bench.cli.options import err, open_results, out, store_option
+from independence_bench.cli.options import err, open_results, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published
@@ -154,4 +154,4 @@ def export_(folder: Path, form: Form, raw: bool, licence: str, store: str) -> No
     counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)
     if exported.in_flight:
-        err().print(f"left out: {plural(exported.in_flight, 'attempt')} that had not ended", soft_wrap=True)
+        say(f"left out: {plural(exported.in_flight, 'attempt')} that had not ended")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import MILLION, err, models_file_option, out, read_roster
+from independence_bench.cli.options import MILLION, models_file_option, out, read_roster, say
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
@@ -53,7 +53,7 @@ def models(word: str | None, name: str, models_file: Path | None, local_url: str
     elif offered:
         printed(out(), _view(offered, providers))
     else:
-        err().print(f"{name} lists no model{f' with {word} in its id' if word else ''}", soft_wrap=True)
+        say(f"{name} lists no model{f' with {word} in its id' if word else ''}")
 
 
 async def _ask(endpoint: Endpoint, key: str | None, word: str) -> tuple[list[ModelInfo], Providers]:

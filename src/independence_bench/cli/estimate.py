@@ -12,7 +12,7 @@ import click
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.calling import price_option
-from independence_bench.cli.options import Number, err, out, split, store_option
+from independence_bench.cli.options import Number, out, say, split, store_option
 from independence_bench.cli.run import plan_options, read_options
 from independence_bench.engine.cost import Estimate
 from independence_bench.engine.session import Limits, Preview, RunOptions, preview_of, resolved
@@ -70,7 +70,7 @@ def command(
     with open_store(store) as opened:
         preview, found = asyncio.run(_foresee(options, opened, resolving, width))
     for remark in preview.remarks:
-        err().print(f"note: {label_text(remark)}", soft_wrap=True)
+        say(f"note: {label_text(remark)}")
     if as_json:
         more = {} if found is None else {"resolve": resolution_values(found)}
         click.echo(json.dumps({**_values(preview), **more}, indent=2))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import click
-from rich.console import Console
 
 from independence_bench.cli.calling import (
     approved,
@@ -17,25 +16,18 @@ from independence_bench.cli.calling import (
     limit_options,
     one_subject_limit_options,
     print_asked,
-    say,
+    print_outcome,
     say_end,
     to_the_end,
 )
-from independence_bench.cli.options import (
-    command_line,
-    configuration_options,
-    err,
-    out,
-    weights_option,
-)
+from independence_bench.cli.options import command_line, configuration_options, err, out, say, weights_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.ask_names import NamesRead, name_asker, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, Preview, RunOptions, judge_of, open_judge
+from independence_bench.engine.session import Limits, Preview, RunOptions, judge_of, resolved
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
@@ -125,15 +117,15 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
     """
     if len(judges) == 1:
-        return carry_out(replace(options, judge=judges[0]), store, ask=False)
+        one = replace(options, judge=judges[0])
+        return print_outcome(one, store, to_the_end(carry_out(one, store, ask=False)))
     asyncio.run(_look_up(options, judges, store))
-    console = err()
     labels: list[str | None] = []
-    complete = to_the_end(_take_turns(options, judges, store, console, labels.append), console)
+    complete = to_the_end(_take_turns(options, judges, store, labels))
     if complete is None:
         return False
     print_asked(options, store, labels)
-    say(console, "compare the judges: aib judges")
+    say("compare the judges: aib judges")
     return complete
 
 
@@ -144,46 +136,36 @@ async def _look_up(options: RunOptions, judges: Sequence[str], store: Store) -> 
             one = replace(options, judge=name)
             read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
-                async with open_judge(one, store):
+                async with resolved(one, store):
                     pass
 
 
-async def _take_turns(
-    options: RunOptions, judges: Sequence[str], store: Store, console: Console, tell: Callable[[str | None], None]
-) -> bool:
+async def _take_turns(options: RunOptions, judges: Sequence[str], store: Store, labels: list[str | None]) -> bool:
     """Each judge's turn, on what is left of the budget; whether all of them judged everything.
 
-    *tell* is given the label of each that was asked.
+    The label of each that was asked is added to *labels*.
     """
     complete, spent, limits = True, 0.0, options.limits
     for number, name in enumerate(judges, start=1):
         left = None if limits.budget is None else limits.budget - spent
         of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
-        say(console, f"judge {number} of {len(judges)}: {name}{of_budget}")
+        say(f"judge {number} of {len(judges)}: {name}{of_budget}")
         if left is not None and left <= 0:
-            say(console, "stopped: the budget is used up. The same command goes on from here.")
+            say("stopped: the budget is used up. The same command goes on from here.")
             return False
-        report = await _take_turn(replace(options, judge=name, limits=replace(limits, budget=left)), store, console)
+        report = None
+        try:
+            one = replace(options, judge=name, limits=replace(limits, budget=left))
+            report = await carry_out(one, store, ask=False)
+        except (EndpointUnusable, SubjectError) as error:
+            say(f"not judged: {error}")
         complete = complete and report is not None and report.complete
         if report is not None:
-            tell(report.judge)
+            labels.append(report.judge)
             spent += report.budget.spent
             if isinstance(report.stopped, Interrupted):
                 return False
     return complete
-
-
-async def _take_turn(options: RunOptions, store: Store, console: Console) -> Report | None:
-    """One judge's turn, with progress on *console*; None where that judge could not be asked at all."""
-    display = ProgressDisplay(console)
-    try:
-        report = await run(options, store, lambda preview: approved(preview, console, ask=False), display)
-    except (EndpointUnusable, SubjectError) as error:
-        say(console, f"not judged: {error}")
-        return None
-    if report is not None:
-        say_end(console, report, store, display.line(report, over=True))
-    return report
 
 
 def carry_out_probe(
@@ -208,17 +190,16 @@ def carry_out_probe(
         limits=limits,
         allow=permissions(),
     )
-    console = err()
-    display = ProgressDisplay(console)
+    display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
-        return approved(preview, console, ask and preview.forecast.dollars != 0)
+        return approved(preview, ask and preview.forecast.dollars != 0)
 
-    probed = to_the_end(probe(options, store, approve, display.in_one_line), console)
+    probed = to_the_end(probe(options, store, approve, display.in_one_line))
     if probed is None:
         return False
     report = probed.report
-    say_end(console, report, store, *([display.line(report, over=True)] if report.subjects else []))
+    say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
     if as_json:
         click.echo(probe_json(probed))
     else:
@@ -251,7 +232,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     elif readings:
         printed(out(), names_view(protocol, readings))
     else:
-        err().print(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
+        say(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
     if not complete:
         raise SystemExit(1)
 
@@ -260,19 +241,17 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
     if options.judge == TABLE_JUDGE:
         raise WrongUse("the embedded judge knows no names; -j takes a model")
-    console = err()
-    display = ProgressDisplay(console)
-    say(console, f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    report = to_the_end(_ask(options, left, store, display), console)
+    display = ProgressDisplay(err())
+    say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
+    report = to_the_end(_ask(options, left, store, display))
     if report is None:
         return False
-    say_end(console, report, store, display.line(report, over=True))
+    say_end(report, store, display.line(report, over=True))
     return report.complete
 
 
 async def _ask(options: RunOptions, left: list[NamesRead], store: Store, display: ProgressDisplay) -> Report:
-    async with open_judge(options, store) as (judge, session):
-        if not isinstance(judge, ModelJudge):
-            raise WrongUse(f"{judge.label} cannot be asked for names; -j takes a model")
-        asker = name_asker(left, judge, session, options.limits.calls_at_once)
+    async with resolved(options, store) as (plan, session):
+        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        asker = name_asker(left, plan.judge, session, options.limits.calls_at_once)
         return await asker.run_watched(display.in_one_line(asker))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
@@ -62,14 +63,6 @@ store_option = click.option(
     metavar="PATH",
     help="Where everything is kept: a file, or a database URL.  [default: $AIB_STORE, else aib.db]",
 )
-protocol_option = click.option(
-    "--protocol",
-    "protocol_name",
-    default="v2",
-    show_default=True,
-    metavar="NAME|PATH",
-    help="A shipped protocol, or the folder of your own.",
-)
 stored_protocol_option = click.option(
     "--protocol",
     "protocol_name",
@@ -80,13 +73,9 @@ configuration_options = together(
     click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]"),
     click.option("--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"),
 )
-experiments_option = click.option(
-    "--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"
-)
 runs_option = click.option(
     "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
 )
-again_option = click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
 models_file_option = click.option(
     "--models-file",
     type=click.Path(path_type=Path),
@@ -241,23 +230,35 @@ def confirmed(question: str, flag: str = "--yes") -> bool:
     """
     if not sys.stdin.isatty():
         raise WrongUse(f"{question} Nobody can answer, for there is no terminal here; {flag} does")
-    # asyncio's own handler would have Ctrl-C wait for the answer
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        while True:
-            click.echo(f"{question} [y/N]: ", nl=False, err=True)
-            # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
-            answer = sys.stdin.readline()
-            if not answer:
-                raise click.Abort
-            if answer.strip().lower() in ("y", "yes"):
-                return True
-            if answer.strip().lower() in ("", "n", "no"):
-                return False
+        with handling(signal.default_int_handler, "SIGINT"):  # asyncio's own would have Ctrl-C wait for the answer
+            while True:
+                click.echo(f"{question} [y/N]: ", nl=False, err=True)
+                # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
+                answer = sys.stdin.readline()
+                if not answer:
+                    raise click.Abort
+                if answer.strip().lower() in ("y", "yes"):
+                    return True
+                if answer.strip().lower() in ("", "n", "no"):
+                    return False
     except KeyboardInterrupt:
         raise click.Abort from None
+
+
+@contextmanager
+def handling(handler: Callable[[int, FrameType | None], object], *names: str) -> Iterator[None]:
+    """Have *handler* handle the signals of those names while a block runs; those that this system lacks are left out.
+
+    Not the event loop's own handlers: those do not exist on Windows.
+    """
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handled in before.items():
+            signal.signal(number, handled)
 
 
 class Plain(Console):
@@ -289,3 +290,9 @@ def out() -> Console:
 def err() -> Console:
     """Where progress and remarks go: stderr."""
     return Plain(stderr=True)
+
+
+def say(*lines: str) -> None:
+    """Each of *lines* on stderr, however long, as one line."""
+    for line in lines:
+        err().print(line, soft_wrap=True)

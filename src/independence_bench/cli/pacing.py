@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 
 import click
-from rich.console import Console
 
 from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
-from independence_bench.cli.options import F, Number
+from independence_bench.cli.options import F, Number, say
 from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (
     ALL_RUNS,
@@ -41,13 +40,13 @@ def spread_option(command: F) -> F:
     )(command)
 
 
-def spread_of(hours: float | None, runs: int, console: Console) -> Spread | None:
+def spread_of(hours: float | None, runs: int) -> Spread | None:
     """What was asked for; None: one run after the other. Raises WrongUse for a single run."""
     if hours is None:
         return None
 
     def tell(wait: Wait) -> None:
-        console.print(pause_line(wait, time.time()), soft_wrap=True)
+        say(pause_line(wait, time.time()))
 
     return Spread(gap_of(hours, runs), tell)
 

@@ -11,7 +11,7 @@ from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
-from independence_bench.cli.options import Number, configuration_options, err, out, weights_option
+from independence_bench.cli.options import Number, configuration_options, out, say, weights_option
 from independence_bench.cli.selection import (
     Selection,
     json_option,
@@ -46,7 +46,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     elif found:
         printed(out(), *(validation_view(one) for one in found))
     else:
-        err().print(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
+        say(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
 
 
 @click.command(name="reliability")

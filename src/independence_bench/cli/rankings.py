@@ -12,7 +12,7 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
-from independence_bench.cli.options import configuration_options, err, out
+from independence_bench.cli.options import configuration_options, out, say
 from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
@@ -51,7 +51,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
-        err().print(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
+        say(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
 
 
 def print_boards(found: list[Board], detailed: bool = False) -> None:
@@ -113,14 +113,11 @@ def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
 def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
     """By whom the answer is where others could have given one, or where the main judge could not."""
     if board.main_judge not in (None, board.judge):
-        err().print(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}", soft_wrap=True)
+        say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
     if others:
         names = ", ".join(other.judge or "none" for other in others)
         said = "the main judge" if board.judge == board.main_judge else "the first that fits"
-        err().print(
-            f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)",
-            soft_wrap=True,
-        )
+        say(f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)")
 
 
 def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import err, out
+from independence_bench.cli.options import out, say
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
 from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
@@ -51,7 +51,7 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     for name in files:
         out().print(str(folder / name), soft_wrap=True)
     if keep and contents.updated is None:
-        err().print("no copy was kept: no record in the store has a time to name it after")
+        say("no copy was kept: no record in the store has a time to name it after")
 
 
 def report_files(contents: Contents, stem: str) -> dict[str, str]:

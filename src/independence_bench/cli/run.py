@@ -17,23 +17,21 @@ from independence_bench.cli.calling import (
     endpoint_options,
     limit_options,
     print_outcome,
-    say,
+    say_end,
     to_the_end,
 )
 from independence_bench.cli.options import (
     Number,
-    again_option,
     command_line,
     configuration_options,
     configurations,
     err,
     experiments_of,
-    experiments_option,
     models_file_option,
     out,
-    protocol_option,
     read_roster,
     runs_option,
+    say,
     split,
     store_option,
     stored_subjects,
@@ -86,8 +84,15 @@ plan_options = together(
         "--local-url", metavar="URL", help="A server on this machine or near it, e.g. http://localhost:8080/v1"
     ),
     click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated."),
-    protocol_option,
-    experiments_option,
+    click.option(
+        "--protocol",
+        "protocol_name",
+        default="v2",
+        show_default=True,
+        metavar="NAME|PATH",
+        help="A shipped protocol, or the folder of your own.",
+    ),
+    click.option("--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"),
     configuration_options,
     runs_option,
     click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]"),
@@ -104,7 +109,7 @@ plan_options = together(
     click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter)."),
     click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
     click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
-    again_option,
+    click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged."),
 )
 
 
@@ -147,10 +152,10 @@ def run(
     options = replace(read_options(**typed), limits=limits)
     options = replace(options, protocol=weighed(options.protocol, weights))
     ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
-    spread = spread_of(hours, target.most if target else options.runs, err())
+    spread = spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            complete = carry_out(options, opened, ask, spread=spread)
+            complete = print_outcome(options, opened, to_the_end(carry_out(options, opened, ask, spread=spread)))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:
@@ -223,23 +228,23 @@ def _specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:
     """Play in rounds, as many as *target* takes, with a table of what was settled at the end; whether all was done."""
-    console = err()
-    display, started = ProgressDisplay(console), time.monotonic()
+    display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
-        say(console, target_line(target))
-        return approved(preview, console, ask, *([spread_line(spread, target.most)] if spread else []))
+        say(target_line(target))
+        return approved(preview, ask, *([spread_line(spread, target.most)] if spread else []))
 
     def tell(adaptive: AdaptiveRun) -> None:
-        say(console, round_line(adaptive))
+        say(round_line(adaptive))
 
-    adaptive = to_the_end(run_adaptive(options, target, store, approve, display, tell, spread), console)
+    adaptive = to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
     if adaptive is None:
         return False
-    console.print(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
-    print_outcome(options, store, adaptive.report, console)
+    say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
+    say_end(adaptive.report, store)
+    complete = print_outcome(options, store, adaptive.report)
     printed(out(), outcome_view(adaptive))
-    return adaptive.report.complete
+    return complete
 
 
 @click.command(name="rerun")
@@ -284,7 +289,8 @@ def rerun(
             allow=permissions(),
             unnamed=not subjects,
         )
-        complete = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
+        work = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
+        complete = print_outcome(options, opened, to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
@@ -316,7 +322,7 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
         return protocol.judge.model
     if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
         others = label_text(", ".join(beside))
-        say(err(), f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
+        say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import Number
+from independence_bench.cli.options import Number, handling
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.latency import Latency
@@ -108,19 +107,11 @@ async def serve(settings: Settings, ledger: Path | None) -> Simulation:
     """Serve until Ctrl-C (or SIGTERM); what was served."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
-    def on_signal(_number: int, _frame: object) -> None:
-        loop.call_soon_threadsafe(stopped.set)
-
-    # not the loop's own handlers: those do not exist on Windows
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set), "SIGINT", "SIGTERM"):
         async with simulate(settings, ledger) as simulation:
             click.echo(READY.format(url=simulation.url))
             await stopped.wait()
         return simulation
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def read_latency(text: str, scale: float) -> Latency:

@@ -9,10 +9,10 @@ import click
 from independence_bench.analysis.costs import read_costs
 from independence_bench.cli.options import (
     confirmed,
-    err,
     find_protocol,
     open_results,
     out,
+    say,
     store_option,
     stored_subjects,
 )
@@ -85,7 +85,7 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                     registry.decide(connection, subject.hash, decision, time.time())
     done = "is as if nothing had been said" if undo else "is kept" if keep else "is off every ranking"
     for subject in chosen:
-        err().print(f"{label_text(labels[subject.hash])} {done}", soft_wrap=True)
+        say(f"{label_text(labels[subject.hash])} {done}")
 
 
 def _labels(store: Store) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _list(store: Store) -> None:
         where = " (models.yaml)" if one.origin == MODELS_FILE else ""
         printed(out(), label_text(f"{labels[subject]}: {said}{where}: {one.reason}"))
     if not known:
-        err().print("nobody has decided anything about a subject here; --reason excludes one", soft_wrap=True)
+        say("nobody has decided anything about a subject here; --reason excludes one")
 
 
 @click.command(name="clear")
@@ -127,20 +127,20 @@ def clear(
     with open_store(store, create=False) as opened:
         doomed = _find(opened, what, subjects, protocol_name, judge)
         if not doomed:
-            err().print("nothing like that is stored")
+            say("nothing like that is stored")
             return
         with opened.reading() as connection:
             busy = deletion.held(connection, doomed, time.time())
             spent = attempts.spending(connection)
         if busy:
             raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
-        err().print(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}", soft_wrap=True)
-        err().print(f"what they cost stays on record: {money(spent.total)} in all, before and after", soft_wrap=True)
+        say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
+        say(f"what they cost stays on record: {money(spent.total)} in all, before and after")
         if not yes and not confirmed("Delete them?"):
             raise click.Abort
         with opened.writing() as connection:
             deletion.clear(connection, doomed, time.time())
-    err().print(f"deleted {_amount(doomed)}", soft_wrap=True)
+    say(f"deleted {_amount(doomed)}")
 
 
 def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None) -> Doomed:

@@ -10,7 +10,15 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from independence_bench.cli.options import err, find_protocol, open_results, out, store_option, stored_protocol_option
+from independence_bench.cli.options import (
+    err,
+    find_protocol,
+    open_results,
+    out,
+    say,
+    store_option,
+    stored_protocol_option,
+)
 from independence_bench.errors import WrongUse
 from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.app import make_app
@@ -42,7 +50,7 @@ def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> Non
     page = read_page()
     with open_results(store) as opened, listen(port) as listening:
         protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
-        err().print(f"reading {opened.shown}")
+        say(f"reading {opened.shown}")
         live = Live(opened, protocols)
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
@@ -55,7 +63,7 @@ def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> Non
         try:
             Server(make_app(live, page, port, access), ready).run(sockets=[listening])
         except KeyboardInterrupt:
-            err().print("stopped")
+            say("stopped")
 
 
 def has_screen() -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask, JudgeAsker
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
 from independence_bench.engine.run import Report, RunPlan, Session
-from independence_bench.engine.session import Preview, RunOptions, open_judge, preview_of
+from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
 from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.prompt import judge_request
@@ -84,20 +84,19 @@ async def probe(
     *watch* runs beside it. Ctrl-C as with `Asker.run_watched`. Raises EndpointUnusable or StoreError.
     """
     pairs = all_pairs()
-    async with open_judge(options, store) as (judge, session):
-        asker = InjectionAsker(judge, pairs, session, options.limits.calls_at_once)
-        if not approve(await _preview(options, asker, session)):
+    async with resolved(options, store) as (plan, session):
+        assert plan.judge is not None  # noqa: S101 - a probe is of a judge
+        asker = InjectionAsker(plan.judge, pairs, session, options.limits.calls_at_once)
+        if not approve(await _preview(plan, asker, session)):
             return None
         report = await asker.run_watched(watch(asker))
-        found = findings(judge.label, judge.hash, pairs, asker.judgements)
+        found = findings(asker.judge.label, asker.judge.hash, pairs, asker.judgements)
         return Probed(found, report, cost_of(store, asker.cases))
 
 
-async def _preview(options: RunOptions, asker: InjectionAsker, session: Session) -> Preview:
+async def _preview(plan: RunPlan, asker: InjectionAsker, session: Session) -> Preview:
     """What is still to be asked: a plan without subjects, and the forecast of the judgements that are missing."""
-    judge = asker.judge
-    plan = RunPlan(options.protocol, options.files, options.configurations, (), 0, judge)
-    preview = await preview_of(plan, session)
+    judge, preview = asker.judge, await preview_of(plan, session)
     if not isinstance(judge, ModelJudge):
         return preview
     client = session.clients[judge.model.endpoint]

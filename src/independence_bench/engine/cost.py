@@ -8,7 +8,7 @@ taken come in as values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from independence_bench.judging.prompt import JudgingInput, judge_request, rubric_hash
@@ -92,12 +92,11 @@ def estimate(
     judge: ChatModel | None,
     usual: UsualReplies,
     verdicts: Mapping[str, float],
-    infos: Mapping[ChatModel, ModelInfo],
-    free: Collection[str],
+    prices: Mapping[ChatModel, ModelInfo],
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
-    *infos* has the prices, *free* the endpoints that cost nothing; *judge* None: no model is asked for judging.
+    *judge* None: no model is asked for judging.
     *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
     played, judged = Forecast(), Forecast()
@@ -117,15 +116,15 @@ def estimate(
             took = known[turn] if known else expected
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
-                played += _call(prompt, took.completion, _prices(subject, infos, free)).times(number)
+                played += _call(prompt, took.completion, prices[subject]).times(number)
             talk = talk.answered(Words("x" * int(took.said * CHARACTERS_A_TOKEN)))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
-            judged += _call(_tokens(asked.record), written, _prices(judge, infos, free)).times(number)
+            judged += _call(_tokens(asked.record), written, prices[judge]).times(number)
     spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
     low, high = (
-        added(_moved(played, share, subject, infos, free), _moved(judged, of_verdict, judge, infos, free))
+        added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
     return Estimate(subject.label, played, judged, low, high, usual)
@@ -149,25 +148,17 @@ def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Us
     return Used(0, min(typical.completion * completion, most), min(typical.said * said, most))
 
 
-def _prices(model: ChatModel, infos: Mapping[ChatModel, ModelInfo], free: Collection[str]) -> ModelInfo:
-    return ModelInfo(model.model, 0.0, 0.0) if model.endpoint in free else infos[model]
-
-
 def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
     return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
 
 
 def _moved(
-    forecast: Forecast,
-    share: float,
-    model: ChatModel | None,
-    infos: Mapping[ChatModel, ModelInfo],
-    free: Collection[str],
+    forecast: Forecast, share: float, model: ChatModel | None, prices: Mapping[ChatModel, ModelInfo]
 ) -> float | None:
     """Dollars, if completions took that share of what is expected; who is not asked has no price to be known."""
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
-    price = _prices(model, infos, free).completion_price or 0.0
+    price = prices[model].completion_price or 0.0
     return forecast.dollars + (share - 1) * forecast.completion_tokens * price
 
 

@@ -85,9 +85,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         try:
             clients = await stack.enter_async_context(_clients(needed, options))
         except MissingKey as error:
-            if judge_spec is None or error.endpoint != judge_spec.endpoint:
-                raise
-            if judge_spec.endpoint in {spec.endpoint for spec in options.specs}:
+            if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects, left_out = await _resolve_all(options, clients)
@@ -110,21 +108,6 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
             left_out=tuple(left_out),
         )
         yield plan, Session(store, clients, Budget(options.limits.budget))
-
-
-@asynccontextmanager
-async def open_judge(options: RunOptions, store: Store) -> AsyncIterator[tuple[Judge, Session]]:
-    """The judge of *options* and what it needs, for a command that plays nothing.
-
-    Raises EndpointUnusable where a key is missing or nothing answers.
-    """
-    if options.judge == TABLE_JUDGE:
-        yield TableJudge(WeightTable.load()), Session(store, {})
-        return
-    spec = judge_of(options)
-    async with _clients({spec.endpoint}, options) as clients:
-        session = Session(store, clients, Budget(options.limits.budget))
-        yield await _model_judge(spec, options, clients), session
 
 
 async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
@@ -195,7 +178,8 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         models.append(judge)
     clients, bounded = session.clients, session.budget.limit is not None
     infos = {model: await clients[model.endpoint].info(model.model) for model in models}
-    free = {name for name, client in clients.items() if client.endpoint.free}
+    free = {model for model in infos if clients[model.endpoint].endpoint.free}
+    prices = infos | {model: ModelInfo(model.model, 0.0, 0.0) for model in free}
     estimates = []
     with session.store.reading() as connection:
         spent = attempts.spending(connection)
@@ -204,11 +188,11 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
             pending = find_pending(connection, plan, subject)
             usual = usual_replies(connection, subject, pending)
             estimates.append(
-                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, infos, free)
+                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
             )
     remarks = [*plan.left_out]
     for model, info in infos.items():
-        remarks += _remarks(plan, model, info, model.endpoint in free, bounded)
+        remarks += _remarks(plan, model, info, model in free, bounded)
     whole = sum((one.whole for one in estimates), Forecast())
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates))
 
