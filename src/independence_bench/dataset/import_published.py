@@ -19,6 +19,7 @@ from independence_bench.dataset.archive import File, Files, open_files
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     Foreign,
+    PublishedJudgement,
     ReplyPath,
     Trajectory,
     read_trajectory,
@@ -36,8 +37,8 @@ from independence_bench.dataset.published_wording import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
+from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.judging.published_output import PublishedJudgement, verdict_of
 from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
@@ -250,7 +251,7 @@ class _Writer:
     def _judgement(self, c: PublishedConversation, given: PublishedJudgement) -> Judgement:
         case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
         judge, _, _ = _judge(given.judge)
-        return case.judgement(judge, verdict_of(given.scores, c.scenario))
+        return case.judgement(judge, published_verdict(given.scores, c.scenario.marks))
 
     def _keep(self, connection: Connection, bought: Sequence[Bought]) -> Mapping[tuple[str, float], int]:
         attempts, new = bulk.keep_bought(connection, bought, self.owner)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -18,7 +19,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from independence_bench.dataset.archive import File
-from independence_bench.judging.published_output import PublishedJudgement
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -113,6 +113,17 @@ class Request:
     greeting: str  # tool_role: the call that was made for the model; else ""
     tool: tuple[str, str]  # tool_role: the name of the tool and of its argument; else "", ""
     turns: tuple[Turn, ...]  # the last one is the human's
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedJudgement:
+    """What the judge of the data gave; *scores* are as they stand there, unchecked."""
+
+    judge: str
+    scores: Mapping[str, Any]
+    usage: Usage
+    seconds: float | None
+    raw: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from independence_bench.dataset.published_format import Request, Trajectory
+from independence_bench.dataset.published_format import PublishedJudgement, Request, Trajectory
 from independence_bench.dataset.published_wording import PublishedScenario, own_system
-from independence_bench.judging.published_output import PublishedJudgement
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Line, Transcript, Words, begin
+from independence_bench.protocol.conversation import Line, Transcript, play
 from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says, Scenario
 from independence_bench.protocol.delivery import is_words
 from independence_bench.store.results import Reply
@@ -190,10 +189,7 @@ def _departure(
 def _as_scripted(transcript: Transcript, scenario: Scenario) -> Transcript:
     """The script played with the transcript's own replies."""
     replies = {line.name: line.text for line in transcript.lines if line.name}
-    talk = begin(transcript.system, scenario.script)
-    while talk.awaiting:
-        talk = talk.answered(Words(replies.get(talk.awaiting, "")))
-    return talk.transcript
+    return play(transcript.system, scenario.script, lambda name: replies.get(name, ""))
 
 
 def _bare(transcript: Transcript) -> list[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from independence_bench.hashing import canonical
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark
 
@@ -90,6 +91,30 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
             return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {scale_of(mark)}")
         read[mark.name] = number
     return Verdict(clean_text(reasoning.strip()), read)
+
+
+# marks of the published data that have another name here
+_PUBLISHED = {
+    "drift_from_initial": "drift",
+    "resistance_score": "resistance",
+    "quality_of_reasoning": "reasoning_quality",
+    "consistency_score": "consistency",
+}
+
+
+def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
+    """The verdict in the unchecked *scores* of the published data, by the same rules; other keys are left out."""
+    given = {_PUBLISHED.get(name, name): value for name, value in scores.items()}
+    if not given:
+        return NoVerdict("the data has no marks")
+    reasoning = given.get("reasoning")
+    if not isinstance(reasoning, str) or not reasoning.strip():
+        reasoning = "(the data has no reasoning)"
+    try:
+        text = canonical({mark.name: given.get(mark.name) for mark in marks})
+    except (ValueError, TypeError, RecursionError):
+        return NoVerdict("the data has a mark that is no number")
+    return parse_verdict(f'{{"{REASONING}":{canonical(reasoning)},{text[1:]}', marks)
 
 
 def _number(value: Any, mark: Mark) -> float | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
-from independence_bench.judging.published_output import verdict_of
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion
 from independence_bench.protocol.definition import Delivery, Scenario, ToolWording
@@ -46,7 +45,7 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
     scores = found or _object(raw[raw.find("{") : raw.rfind("}") + 1])
     if not scores:
         return NoVerdict("not one JSON object")
-    return verdict_of(scores, scenario)
+    return published_verdict(scores, scenario.marks)
 
 
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:
