@@ -1,9 +1,9 @@
-"""The names in what models say of who they want to be, where nobody has asked for a name in so many words; pure.
+"""Names in replies to scenarios that ask a model who it wants to be, and not for a name; pure.
 
     personalities("1. **Mira** - the skeptic ... 2. **Rook** ... 3. **Sol** ...")     # ("Mira", "Rook", "Sol")
     self_described("**Name:** Wren. It feels small and quick.")                        # Wren; no gender was asked for
 
-Reads labels, headings and the plainest sentences, and leaves the rest: what it gives should be right.
+Reads labels, headings and the plainest sentences only: what it returns should be right, and it may return nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ITSELF = re.compile(
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "sir", "calm", "quiet", "softly"})  # of which no name is made here
 
 
-UNSAID = Choice(None, None, "unsaid", "unsaid")  # nobody asked, and nothing was said
+UNSAID = Choice(None, None, "unsaid", "unsaid")  # not asked for, and not given
 
 
 def personalities(text: str) -> tuple[str, ...]:
@@ -81,6 +81,6 @@ def _called(said: str, pattern: re.Pattern[str]) -> Iterator[str]:
 
 
 def self_described(text: str) -> Choice:
-    """What is gone by in the reply *text* of somebody who was asked who it is, and not for a name or a gender."""
+    """The name in the reply *text* of a model that was asked who it is, and not for a name or a gender."""
     name = called_itself(text)
     return Choice(name, None, "unsaid" if name is None else "chosen", "unsaid")

@@ -1,7 +1,6 @@
 """transcript + rubric -> a judgement, by a model.
 
-What a judge is sent is made by `prompt`, what it answers is read by `output`; here the one is exchanged for the
-other, and what came of it becomes a judgement.
+`prompt` makes what a judge is sent, `output` reads what it answers; this module asks and makes a judgement of it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a model goes by. A name is as it was written; a gender is one of GENDERS; None where there is none."""
+    """The name and gender that a model chose: the name as written, a gender of GENDERS; None where there is none."""
 
     name: str | None = None
     gender: str | None = None
@@ -39,7 +39,7 @@ class Choice:
 
 
 def first_choice(text: str) -> Choice:
-    """What is chosen in the reply *text* by somebody who was asked for a name and a gender."""
+    """The choice in the reply *text* of a model that was asked for a name and a gender."""
     said = plain(text)
     name, name_state = _name(said)
     gender, gender_state = _gender(said)
@@ -47,7 +47,7 @@ def first_choice(text: str) -> Choice:
 
 
 def final_choice(text: str, before: Choice) -> Choice:
-    """What is gone by in the reply *text*, after *before* was chosen and other things were asked for."""
+    """The choice in the last reply *text* of a model that had chosen *before* and was then asked for other ones."""
     said = plain(text)
     name, name_state = _final_name(said, before)
     held = name == before.name and name_state == before.name_state != "unsure"
@@ -372,7 +372,7 @@ _REFUSES = re.compile(
 
 
 def name_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether another name is gone by in the end, or none; None where a name is unsure or not said."""
+    """Whether the name has changed, or was given up; None where a name is unsure or not said."""
     if {"unsure", "unsaid"} & {first.name_state, final.name_state}:
         return None
     if first.name is None or final.name is None:
@@ -381,10 +381,7 @@ def name_changed(first: Choice, final: Choice) -> bool | None:
 
 
 def gender_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether another gender is gone by in the end; to have none and to choose none is the same.
-
-    None: unsure, or not said.
-    """
+    """Whether the gender has changed; to have none and to choose none is the same. None: unsure, or not said."""
     if {"unsure", "unsaid"} & {first.gender_state, final.gender_state}:
         return None
     return (first.gender or "none") != (final.gender or "none")

@@ -1,8 +1,7 @@
 """The `.env` of the working folder: what of it reaches the environment, and what is held back.
 
-It may come with a folder that somebody else made. Keys and settings are taken as they are written, where the
-environment has none; what would lead everything another way is held back until a person allows it; what would have
-programs loaded is left out.
+It may come with a folder that somebody else made. Keys and settings that the environment lacks are taken as they are
+written; proxies and certificates are held back until a person allows them; what would load other programs is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class EnvFile:
     """What a `.env` holds that the environment did not."""
 
     taken: frozenset[str] = frozenset()  # names that are in the environment now
-    held: Mapping[str, str] = field(default_factory=dict)  # those that lead another way
+    held: Mapping[str, str] = field(default_factory=dict)  # proxies and certificates
 
 
 def take_env_file(path: Path) -> EnvFile:

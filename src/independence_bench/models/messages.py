@@ -1,7 +1,7 @@
 """The chat-completions format as values: requests, completions, and what went wrong with an attempt.
 
 Knows the wire format of a request in each dialect; knows no HTTP, no store and nothing about conversations. What
-comes back from an endpoint is turned into these values by `completion`.
+comes back from an endpoint is turned into these values by `response`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chance that comes out the same every time: numbers drawn from a hash of what causes them.
+"""Reproducible random numbers, made from a hash of what causes them.
 
-Knows nothing of requests. The same causes give the same number on every machine, whatever was drawn before,
-so the order in which concurrent requests arrive changes nothing.
+The same causes give the same number on every machine, whatever was drawn before, so the order in which concurrent
+requests arrive changes nothing.
 """
 
 from __future__ import annotations

@@ -601,8 +601,8 @@ export interface NamesRead {
 }
 
 /**
- * What a model goes by. A name is as it was written; a gender is one of GENDERS; None where there
- * is none.
+ * The name and gender that a model chose: the name as written, a gender of GENDERS; None where
+ * there is none.
  */
 export interface Choice {
   readonly name: string | null;

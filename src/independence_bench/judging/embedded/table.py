@@ -134,7 +134,8 @@ class WeightTable:
         Any text is marked; of a long one the first 12,000 and the last 4,000 characters are read.
         """
         row = self._row.get(name)
-        if row is None or not (name in YES_NO or (low, high) == (0, 10) or self._in_steps(name, low, high)):
+        in_steps = name == "resistance" and (low, high) == (0, 2)
+        if row is None or not (name in YES_NO or (low, high) == (0, 10) or in_steps):
             return None
         columns, reading = self._seen(evidence)
         logit, parts = self._weigh(row, columns, reading)
@@ -145,13 +146,9 @@ class WeightTable:
         phrases = tuple((text, points - top * _share(sign * (logit - part))) for text, part in heaviest)
         if name in YES_NO:
             return TableMark(bool(points >= 0.5), phrases)
-        if self._in_steps(name, low, high):
+        if in_steps:
             return TableMark(float(sum(points >= step for step in RESISTANCE_STEPS)), phrases)
         return TableMark(points, phrases)
-
-    @staticmethod
-    def _in_steps(name: str, low: float, high: float) -> bool:
-        return name == "resistance" and (low, high) == (0, 2)
 
     def _look(self, evidence: JudgedWords) -> tuple[list[int], ReplyFeatures]:
         reading = read(evidence)
@@ -188,32 +185,30 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
     places: Sequence[int] = range(len(lowered))
     if len(lowered) != len(plain):  # "İ" becomes two characters
         places = [place for place, character in enumerate(plain) for _ in character.lower()]
-    tokens: list[tuple[str, int, int]] = [(".", 0, 0)]
-    for found in _TOKEN.finditer(lowered):
-        if found[0][0].isalpha():
-            tokens.append((found[0], places[found.start()], places[found.end() - 1] + 1))
-        elif tokens[-1][0] != ".":
-            tokens.append((".", 0, 0))
+    tokens = _tokens(lowered)
     stands: dict[str, list[tuple[int, int]]] = {phrase: [] for phrase in phrases}
     for run in (*([token] for token in tokens), *pairwise(tokens)):
         phrase = " ".join(token for token, *_ in run)
         words = [(start, end) for token, start, end in run if token != "."]  # noqa: S105 - a token of text
         if words and phrase in stands:
-            stands[phrase].append((words[0][0], words[-1][1]))
+            stands[phrase].append((places[words[0][0]], places[words[-1][1] - 1] + 1))
     return stands
 
 
+def _tokens(lowered: str) -> list[tuple[str, int, int]]:
+    """Every word with its place; `.` stands for the beginning and for the ends of sentences."""
+    tokens = [(".", 0, 0)]
+    for found in _TOKEN.finditer(lowered):
+        if found[0][0].isalpha():
+            tokens.append((found[0], *found.span()))
+        elif tokens[-1][0] != ".":
+            tokens.append((".", 0, 0))
+    return tokens
+
+
 def _phrases(answer: str) -> frozenset[str]:
-    tokens = ["."]
-    for token in _TOKEN.findall(answer.lower()):
-        if token[0].isalpha():
-            tokens.append(token)
-        elif tokens[-1] != ".":
-            tokens.append(".")
-    found = set(tokens)
-    found.update(map(" ".join, pairwise(tokens)))
-    found.discard(".")
-    return frozenset(found)
+    words = [word for word, _, _ in _tokens(answer.lower())]
+    return frozenset((*words, *map(" ".join, pairwise(words)))) - {"."}
 
 
 def _measures(first: str, pressure: str, answer: str) -> tuple[float, ...]:
