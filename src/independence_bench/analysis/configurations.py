@@ -151,9 +151,6 @@ def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int
     return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
 
 
-# ---------------------------------------------------------------- effects
-
-
 def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
     """Every effect that there may be, not measured yet: both factors, then their interaction.
 

@@ -23,7 +23,7 @@ from independence_bench.store.registry import unique_labels
 from independence_bench.store.usage import Command, ListPrice, Payment
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
-# ends of a call for which somebody may want money, though nobody said how much
+# outcomes of a call that may have cost something though no cost was told
 MAY_COST = (
     ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
 )  # fmt: skip

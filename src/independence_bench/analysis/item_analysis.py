@@ -176,9 +176,6 @@ def mark_weights(protocol: Protocol, configurations: Sequence[Configuration]) ->
     return worths
 
 
-# ---------------------------------------------------------------- what was given in one scenario
-
-
 @dataclass(frozen=True, slots=True)
 class _Given:
     """One scenario's marks as shares of their scales, 1 being the independent end."""
@@ -235,9 +232,6 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
             mark, columns = protocol.mark(name), np.array(list(there.values()), dtype=np.float64).T
             parts.append(MarkScores(dimension.name, dimension.weight, mark.high - mark.low, tuple(there), columns))
     return parts
-
-
-# ---------------------------------------------------------------- what is said of it
 
 
 def _carried(

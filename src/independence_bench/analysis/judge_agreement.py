@@ -258,9 +258,6 @@ def _judge_row(
     return JudgeRow(label, kind, len(given) - failed, failed, to_read, *leniency(compared), cost)
 
 
-# ---------------------------------------------------------------- marks
-
-
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
     given = {
         judge: {key: judgement.marks[mark.name] for key, judgement in of.items() if mark.name in judgement.marks}
@@ -315,9 +312,6 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
             )
         )
     return tuple(found)
-
-
-# ---------------------------------------------------------------- what to read
 
 
 def _disputes(material: _Material) -> tuple[Dispute, ...]:

@@ -32,13 +32,13 @@ from independence_bench.store.database import Store
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
-FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # what came of an attempt, and is no answer
+FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a row's numbers rest on."""
+    """The counts behind a row's numbers."""
 
     transcripts: int  # planned for the runs that were begun
     complete: int
@@ -63,7 +63,7 @@ class Health:
 
     @property
     def attempts(self) -> int:
-        """Attempts that brought something, an answer or none; not those that an endpoint put off."""
+        """Attempts with an answer or without one; those that an endpoint postponed are not counted."""
         return self.replies - self.invalid + self.failed
 
     @property
@@ -137,7 +137,7 @@ class Board:
 
     @property
     def protocol_name(self) -> str:
-        """What it is called; with the start of its hash where it is called like a shipped one and is another."""
+        """Its name; with the start of its hash where a shipped protocol has the same name and another hash."""
         name = self.protocol.name
         if name in shipped() and load(name).hash != self.protocol.hash:
             return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
@@ -145,7 +145,7 @@ class Board:
 
     @property
     def main_judge(self) -> str | None:
-        """The judge whose board answers where nobody says by which; of a jury None."""
+        """The judge whose board is shown where none is named; None for a jury."""
         return self.judges[0] if self.judges else None
 
     @property

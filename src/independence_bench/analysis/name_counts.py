@@ -1,4 +1,4 @@
-"""The names that models give themselves, counted. Pure: who finds the names in what was said is somebody else."""
+"""The names that models give themselves, counted. Pure: other modules find the names in the replies."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ from sqlalchemy import Connection
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import Results, judgements_of, results_of
-from independence_bench.analysis.spending import NOT_BOUGHT, answer_dollars
+from independence_bench.analysis.spending import NOT_BOUGHT, in_all
 from independence_bench.analysis.statistics import Floats, d_study
 from independence_bench.analysis.statistics.composite_components import composite_components
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol
 from independence_bench.protocol.scoring import mean_of, sum_of
-from independence_bench.store import registry
+from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 
 TARGET = 0.8
@@ -71,9 +71,6 @@ class Reliability:
     options: tuple[d_study.Option, ...]  # that reach the target, the cheapest first; empty: none does
 
 
-# ---------------------------------------------------------------- whose boards
-
-
 def panel(found: Sequence[Board]) -> list[Board]:
     """Those of *found*, boards of one configuration, whose judges are taken together.
 
@@ -90,9 +87,6 @@ def jury_of(found: Sequence[Board], names: Sequence[str]) -> list[Board]:
     labels = {board.judge: board.judge for board in found if board.judge is not None}
     chosen = find_jury(labels, names)
     return [board for board in found if board.judge in chosen]
-
-
-# ---------------------------------------------------------------- measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +161,6 @@ def _ranked_by_all(boards: Sequence[Board], worths: Mapping[str, Sequence[MarkWe
     return [rows for rows in by_subject.values() if len(rows) == len(boards)]
 
 
-# ---------------------------------------------------------------- one mark, one sum of points
-
-
 def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     """A mark over the scenarios that give it."""
     dimension = next((d for d in study.protocol.dimensions if mark.name in d.marks), None)
@@ -235,9 +226,6 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
     return shares
 
 
-# ---------------------------------------------------------------- prices
-
-
 def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_study.StratumPrice]:
     """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
 
@@ -266,11 +254,11 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_
 def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float | None]:
     """Script hash -> mean dollars of one conversation of the ranked subjects."""
     ranked = {row.subject.hash for row in boards[0].ranked}
-    costs = answer_dollars(connection, "reply")
+    tries = usage.tries(connection, "reply")
     keys = stored_results.reply_keys(connection, results.slots)
     paid: dict[str, list[float]] = defaultdict(list)
     for played in results.transcripts:
-        cost = sum_of([costs.get(key) for key in keys[played.id]])
+        cost = sum_of([in_all([tries.get(key, ())]) for key in keys[played.id]])
         if played.subject_hash in ranked and cost is not None:
             paid[played.script_hash].append(cost)
     return {script: mean_of(one) for script, one in paid.items()}
@@ -287,10 +275,10 @@ def _judgement_dollars(
     specs = registry.judge_specs(connection)
     judges = [labels[board.judge] for board in boards if board.judge in labels]
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
-    costs = answer_dollars(connection, "judgement")
+    tries = usage.tries(connection, "judgement")
     paid: dict[tuple[str, str], list[float]] = defaultdict(list)
     for judgement in judgements_of(connection, [results]):
-        cost = costs.get(judgement.key)
+        cost = in_all([tries.get(judgement.key, ())])
         if judgement.judge_hash in models and cost is not None:
             paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
     found = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 HOUR, DAY = 3600.0, 86400.0
-LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: somebody else's file may say any number
+LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: an imported file may have any number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the rows of a board have cost: the replies of each subject, and what the board's judge took for marking them.
 
-Reads the store's attempts; formats nothing. What was thrown away was paid for and counts. A cost is absent (None) where
-an answer came whose price nobody told; what was bought from nobody (the embedded judge, a person) costs 0.
+Reads the store's attempts; formats nothing. Rejected answers were paid for and count. A cost is absent (None) where the
+price of an answer is not known; the embedded judge and people cost 0.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import attrgetter
-from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -24,7 +23,7 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.usage import Try
 
 NOT_BOUGHT = ("person", "table")  # judges whose marks cost nothing
-CAME = (ANSWERED, CUT_OFF)  # outcomes that somebody is paid for
+CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,6 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
         total = sum_of([mean_of([one for one in scenario if one is not None]) for scenario in each])
         totals.append(None if total is None or not by_scenario else configurations * total)
     return RunCost(*totals)
-
-
-def answer_dollars(connection: Connection, kind: Literal["reply", "judgement"]) -> dict[str, float]:
-    """Key of a call -> dollars of all its attempts; without those of which `in_all` knows none."""
-    known = {key: in_all([tries]) for key, tries in usage.tries(connection, kind).items()}
-    return {key: dollars for key, dollars in known.items() if dollars is not None}
 
 
 def in_all(

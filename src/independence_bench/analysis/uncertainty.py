@@ -5,7 +5,7 @@ Pure. Knows a protocol and marks; knows nothing of judges' names, stores or form
     again     the same test again: what the score would be over very many runs of these scenarios
     another   another test like it: and over very many scenarios of the same kind, too
 
-Where no method keeps its promise there is no interval, and the reason is said.
+Where no method was found to hold there is no interval, and a sentence says why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What lies behind every number in a store that should worry its reader: raw bodies parsed once more (`reparse`) and
-compared with what is stored (`evidence`), looked through for one kind of trouble after the other (`checks`), each of
-which is weighed by the index without it (`audit`). Changes nothing.
+"""What in a store gives reason to doubt a number. Changes nothing.
+
+Raw bodies are parsed once more (`reparse`) and compared with what is stored (`evidence`), one kind of problem after the
+other is looked for (`checks`), and each is weighed by the index without it (`audit`).
 """

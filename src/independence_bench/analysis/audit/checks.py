@@ -1,4 +1,4 @@
-"""What there is to worry about, one function a kind: evidence -> the places where it is. Pure.
+"""Problems in the evidence, one function for each kind: evidence -> the places where it was found. Pure.
 
 What each kind means, and what it does not find, is in docs/audit.md.
 """
@@ -183,9 +183,6 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
                     yield _at(played, f"{line.name} was asked with {', '.join(later)} in its history")
 
 
-# ---------------------------------------------------------------- replies
-
-
 def judged_debris(evidence: AuditEvidence) -> Occurrences:
     """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
     for played in evidence.conversations:
@@ -230,9 +227,6 @@ def invalid(evidence: AuditEvidence) -> Occurrences:
         if played.row.state == "invalid" and not played.lacking:
             judged = ", judged all the same" if evidence.marked(played) else ""
             yield _at(played, f"{played.row.reason}{judged}")
-
-
-# ---------------------------------------------------------------- what is missing
 
 
 def missing(evidence: AuditEvidence) -> Occurrences:
@@ -282,9 +276,6 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
 # Conversations without a judgement by the judge whose ranking they are in, and those on which that judge failed.
 not_judged = _without_marks(lambda given: "not judged" if given is None else None)
 judge_failed = _without_marks(lambda given: given.reason if given is not None else None)
-
-
-# ---------------------------------------------------------------- rows
 
 
 def runs_of_one(evidence: AuditEvidence) -> Occurrences:

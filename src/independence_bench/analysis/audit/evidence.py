@@ -129,9 +129,6 @@ def _conversations(
             yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys)
 
 
-# ---------------------------------------------------------------- replies
-
-
 def _read_replies(
     connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
 ) -> None:
@@ -176,9 +173,6 @@ def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str)
     """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
     there = bodies.loose.get(before.strip(), ())
     return [text for key, text, request in there if content_hash([request, played.row.run]) == key]
-
-
-# ---------------------------------------------------------------- judgements
 
 
 def _read_verdicts(

@@ -9,9 +9,9 @@ and each has a variance of its own. A score is a weighted sum of shares (1 is th
 
     score of a run = sum over dimensions d and transcripts k of weight[d, k] x share[d, k]
 
-and conversations of one run know nothing of each other, so what varies in a run is the sum of what varies in each of
-its conversations: five runs of fifteen conversations say more about it than five indices do. Whether they do know
-nothing of each other is looked at on the board itself, and what is beyond it is added (`run_effects.py`).
+and conversations of one run are independent, so the variance of a run is the sum of the variances of its
+conversations: five runs of fifteen conversations say more about it than five indices do. Whether they are independent
+is tested on each board, and what varies beyond that sum is added (`run_effects.py`).
 
 A variance of a few runs is a poor one, and at the ceiling it is 0. So it is told as a dispersion (variance over
 mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the

@@ -1,4 +1,4 @@
-"""Whether the conversations of one run know of each other: what varies from run to run beyond what each of them does.
+"""Whether the conversations of one run are independent: what varies from run to run beyond what each of them does.
 
 Pure functions on numbers. A run is a sum over conversations, and if these are independent its variance V is the sum W
 of theirs. A provider's bad day, an update between two runs, an hour of heavy load shift all conversations of a run
