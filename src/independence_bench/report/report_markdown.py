@@ -20,18 +20,7 @@ from independence_bench.report.markdown import markdown
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
 from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
-from independence_bench.report.table import (
-    Block,
-    Bullets,
-    Cells,
-    Name,
-    Note,
-    Prose,
-    Strong,
-    Text,
-    Title,
-    listed,
-)
+from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
 
 MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name

@@ -8,18 +8,7 @@ from independence_bench.analysis.compare_settings import SettingComparison, Vari
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import from_to, number, paid, signed
-from independence_bench.report.table import (
-    Block,
-    Cells,
-    Column,
-    Name,
-    Note,
-    Prose,
-    Strong,
-    Table,
-    Text,
-    listed,
-)
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Strong, Table, Text, listed
 
 
 def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
