@@ -291,23 +291,23 @@ def _row(
 ) -> Row:
     """*attempts*: transcript's id -> how many at its replies have failed."""
     protocol, group = results.protocol, results.configurations
-    transcripts = results.by_subject[subject.hash]
+    mine = results.by_subject[subject.hash]
+    transcripts = list({one.row.id: one.row for one in mine}.values())
     marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     failed = 0
-    for row in transcripts:
-        for slot in results.slots[row.script_hash]:
-            judgement = given.get((row.heard_hash, results.rubrics[slot[1]]))
-            if row.state == "invalid" and not (rules.partial and judgement and judgement.reason is None):
-                states[row.run][slot] = f"invalid ({row.reason})"
-            elif judgement is None:
-                states[row.run][slot] = "not judged"
-            elif judgement.reason is not None:
-                states[row.run][slot] = f"the judge failed ({judgement.reason})"
-                failed += 1
-            else:
-                states[row.run][slot] = "judged"
-                marks[row.run][slot] = judgement.marks
+    for one in mine:
+        row, slot, judgement = one.row, (one.configuration, one.scenario.id), given.get(one.key)
+        if row.state == "invalid" and not (rules.partial and judgement and judgement.reason is None):
+            states[row.run][slot] = f"invalid ({row.reason})"
+        elif judgement is None:
+            states[row.run][slot] = "not judged"
+        elif judgement.reason is not None:
+            states[row.run][slot] = f"the judge failed ({judgement.reason})"
+            failed += 1
+        else:
+            states[row.run][slot] = "judged"
+            marks[row.run][slot] = judgement.marks
     runs, whole = rules.score(protocol, group, {run: marks[run] for run in sorted(states)})
     # a run without marks in one configuration of a pool counts as missing there
     pool = group if len(group) > 1 else ()
@@ -335,7 +335,7 @@ def _row(
             failed=sum(attempts.get(row.id, 0) for row in transcripts),
         ),
         missing=tuple(missing),
-        by_configuration={one: rules.score(protocol, (one,), {run: marks[run] for run in runs})[1] for one in pool},
+        by_configuration={c: rules.score(protocol, (c,), {run: marks[run] for run in runs})[1] for c in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
     )

@@ -74,17 +74,17 @@ class Results:
         return frozenset(one.key for one in self.conversations)
 
     @cached_property
-    def by_subject(self) -> Mapping[str, Sequence[TranscriptRow]]:
-        """Subject's hash -> its transcripts; without subjects that have none."""
-        found: dict[str, list[TranscriptRow]] = defaultdict(list)
-        for row in self.transcripts:
-            found[row.subject_hash].append(row)
+    def by_subject(self) -> Mapping[str, Sequence[CountedConversation]]:
+        """Subject's hash -> its conversations; without subjects that have none."""
+        found: dict[str, list[CountedConversation]] = defaultdict(list)
+        for one in self.conversations:
+            found[one.row.subject_hash].append(one)
         return found
 
     @property
     def runs(self) -> Mapping[str, tuple[int, ...]]:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
-        return {subject: tuple(sorted({row.run for row in rows})) for subject, rows in self.by_subject.items()}
+        return {subject: tuple(sorted({one.row.run for one in mine})) for subject, mine in self.by_subject.items()}
 
 
 def results_of(

@@ -15,7 +15,7 @@ from operator import attrgetter
 from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
@@ -47,11 +47,8 @@ def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost
     judgements = usage.tries(connection, "judgement")
     keys = stored_results.reply_keys(connection, results.slots)
     given, bought = _judgements(connection, board, results)
-    played: dict[str, list[CountedConversation]] = defaultdict(list)
-    for one in results.conversations:
-        played[one.row.subject_hash].append(one)
     found = {}
-    for subject, mine in played.items():
+    for subject, mine in results.by_subject.items():
         said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         every = [one for key in said for one in replies.get(key, ())]
