@@ -87,7 +87,7 @@ def _compare(
             against = setting(base.subject) if base else None
             found.append(SettingComparison(group[0].subject.name, against, variants))
     found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
-    # which stand among all of them: who looks at forty differences sees two that are none
+    # which are significant among all of them: of forty true zeros two seem to be none
     aparts = [variant.apart for one in found for variant in one.variants]
     stands = iter(standing_out([apart.p_again if apart else None for apart in aparts]))
     return [
@@ -119,7 +119,7 @@ class IndexPrice:
 
     @property
     def free(self) -> bool:
-        """Whether neither its replies nor its judge cost anything: no number of points is bought with nothing."""
+        """Whether neither its replies nor its judge cost anything; points for a dollar are not defined then."""
         return self.dollars_per_run == 0
 
 

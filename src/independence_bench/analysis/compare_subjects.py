@@ -113,7 +113,7 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
 
 
 def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Which of several differences are told from 0 with a chance of at most 5 % that any of them is wrongly so.
+    """Which of several differences are significant, with a chance of at most 5 % that any of these is truly 0.
 
     By Holm's procedure over those that have a p-value; None for the others.
     """
@@ -122,7 +122,7 @@ def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
 
 
 def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
-    """With those that stand among all of the table, by each question: of nine that are none one often seems to be."""
+    """With what is significant among all of the table, by each question: nine true zeros would often include one."""
     again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
     another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
     return tuple(

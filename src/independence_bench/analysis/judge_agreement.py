@@ -1,4 +1,4 @@
-"""Judges beside each other, as values: what each gives whom, how far they agree, and what a person should read.
+"""Judges compared, as values: what each gives, how far they agree, and which verdicts a person should read.
 
 Knows the store's judgements and the boards' indices; formats nothing. Every figure is absent (None) where what it needs
 is not there. What each one means: docs/judges.md.
@@ -161,7 +161,7 @@ class _Material:
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
-    """The judges of *protocol* beside each other, for every configuration that somebody has judged.
+    """The judges of *protocol* compared, for every configuration that somebody has judged.
 
     *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a name that fits none.
     """

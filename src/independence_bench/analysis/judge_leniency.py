@@ -62,7 +62,7 @@ class SelfPreference:
 
 
 def judging_half(counts: Mapping[str, int], of: int) -> list[str]:
-    """The judges that have at least half of what there is; a judge that has just begun would empty every comparison."""
+    """The judges that have at least half of all; one that has just begun would leave little that all have judged."""
     return [judge for judge, count in counts.items() if count and 2 * count >= of]
 
 

@@ -119,7 +119,7 @@ class Board:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
-    by_table: bool  # the judge is the embedded one, or a jury that it sits on
+    by_table: bool  # the judge is the embedded one, or a jury that includes it
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]
     rules: str = OWN.name  # by which marks became indices
@@ -235,7 +235,7 @@ def _in_order(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """The row, without its scores where it is excluded. A person's word comes before the rule.
+    """The row, without its scores where it is excluded. A person's decision overrides the rule.
 
     The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
     """

@@ -74,8 +74,8 @@ class Reliability:
 def panel(found: Sequence[Board]) -> list[Board]:
     """Those of *found*, boards of one configuration, whose judges are taken together.
 
-    The embedded judge only where there is no other; a judge that ranks fewer than half of the subjects that somebody
-    ranks would empty the comparison, and stays out. *found* must not be empty.
+    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that somebody
+    ranks is left out, because only subjects that all judges rank are compared. *found* must not be empty.
     """
     judged = [board for board in found if board.judge is not None and not board.by_table] or list(found)
     every = {row.subject.hash for board in judged for row in board.ranked}
