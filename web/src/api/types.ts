@@ -266,7 +266,7 @@ export interface RunIndex {
   };
 }
 
-/** What a row's numbers rest on. */
+/** The counts behind a row's numbers. */
 export interface Health {
   /** planned for the runs that were begun */
   readonly transcripts: number;
@@ -316,8 +316,8 @@ export interface IndexPrice {
   /** of the points for a dollar: the index's, what it cost being known */
   readonly uncertainty: Uncertainty;
   /**
-   * Whether neither its replies nor its judge cost anything: no number of points is bought with
-   * nothing.
+   * Whether neither its replies nor its judge cost anything; points for a dollar are not defined
+   * then.
    */
   readonly free: boolean;
   /** as text */
