@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from postgres import Server
 from scripted import Bench, steady
-from sqlalchemy import Connection, event, insert, select, text, update
+from sqlalchemy import BigInteger, Connection, Float, Integer, event, func, insert, select, text, update
 
 from independence_bench.errors import StoreError
 from independence_bench.models.messages import Kind, Usage
@@ -673,3 +673,18 @@ def test_what_another_process_makes_meanwhile_is_read(either: str) -> None:
 
         with waiting.reading() as connection:
             assert attempts.spending(connection).total == 0.5
+
+
+def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
+    """SQLite keeps a text in a column of numbers; whoever reads it says so in one line, whatever column it is."""
+    prices = schema.prices
+    for table in schema.metadata.tables.values():
+        assert not any(type(column.type) in (Float, Integer, BigInteger) for column in table.columns), table
+    with open_store(tmp_path / "aib.db") as store:
+        with store.writing() as connection:
+            connection.exec_driver_sql("insert into prices values ('owner', 'endpoint', 'model', 'null', 1, 1)")
+        with store.reading() as connection:
+            for read in (prices.c.prompt, func.max(prices.c.prompt)):
+                with pytest.raises(StoreError, match="damaged record"):
+                    connection.execute(select(read)).all()
+            assert connection.execute(select(prices.c.completion)).scalar() == 1

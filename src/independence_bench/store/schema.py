@@ -22,6 +22,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
@@ -29,6 +30,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -38,6 +40,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
 )
 
 from independence_bench.errors import StoreError
@@ -48,6 +51,35 @@ CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
 metadata = MetaData()
 
+
+class _Checked(TypeDecorator[float]):
+    """A number, or NULL. SQLite keeps whatever is written into a column: what is no number raises StoreError."""
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        """*value*, which the database has in the column."""
+        if value is not None and not isinstance(value, int | float | Decimal):
+            raise Damaged(TypeError(f"{value!r:.40} is no number"))
+        return value
+
+
+class Number(_Checked):
+    """Seconds, dollars: any number."""
+
+    impl, cache_ok = Float, True
+
+
+class Whole(_Checked):
+    """A count or an id."""
+
+    impl, cache_ok = Integer, True
+
+
+class LargeWhole(_Checked):
+    """A whole number that somebody else told: it may be any."""
+
+    impl, cache_ok = BigInteger, True
+
+
 meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
 
 protocols = Table(
@@ -56,7 +88,7 @@ protocols = Table(
     Column("hash", String(64), primary_key=True),
     Column("name", String, nullable=False),
     Column("files", LargeBinary, nullable=False),  # JSON: path -> text
-    Column("played_at", Float, nullable=False),  # last
+    Column("played_at", Number, nullable=False),  # last
 )
 
 subjects = Table(
@@ -84,7 +116,7 @@ calls = Table(
     Column("model", String, nullable=False),
     Column("request", LargeBinary, nullable=False),
     Column("owner", String),  # who is at it now; NULL: nobody
-    Column("lease_until", Float),
+    Column("lease_until", Number),
 )
 # of what is at work alone: an index of all that ever was would be written to twice with every call
 _claimed = calls.c.owner.is_not(None)
@@ -93,22 +125,22 @@ Index("calls_by_owner", calls.c.owner, sqlite_where=_claimed, postgresql_where=_
 attempts = Table(
     "attempts",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("id", Whole, primary_key=True, autoincrement=False),
     Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
     Column("owner", String, nullable=False),  # the process that made it; IMPORTED and where it is from
-    Column("started_at", Float, nullable=False),
-    Column("max_tokens", BigInteger, nullable=False),
-    Column("finished_at", Float),
+    Column("started_at", Number, nullable=False),
+    Column("max_tokens", LargeWhole, nullable=False),
+    Column("finished_at", Number),
     Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a chat.Kind
     Column("message", Text),
-    Column("status", BigInteger),
+    Column("status", LargeWhole),
     Column("finish_reason", String),
-    Column("prompt_tokens", BigInteger),  # a server may say any number
-    Column("completion_tokens", BigInteger),
-    Column("reasoning_tokens", BigInteger),
-    Column("cached_tokens", BigInteger),
-    Column("cost", Float),
-    Column("seconds", Float),
+    Column("prompt_tokens", LargeWhole),  # a server may say any number
+    Column("completion_tokens", LargeWhole),
+    Column("reasoning_tokens", LargeWhole),
+    Column("cached_tokens", LargeWhole),
+    Column("cost", Number),
+    Column("seconds", Number),
     Column("served_model", String),
     Column("served_provider", String),
     Column("response_id", String),
@@ -121,7 +153,7 @@ replies = Table(
     "replies",
     metadata,
     Column("key", String(64), ForeignKey("calls.key"), primary_key=True),
-    Column("attempt_id", Integer, ForeignKey("attempts.id"), nullable=False),
+    Column("attempt_id", Whole, ForeignKey("attempts.id"), nullable=False),
     Column("state", String, nullable=False),  # valid | invalid
     Column("reason", Text),  # why it is invalid
     Column("text", Text, nullable=False),
@@ -130,7 +162,7 @@ replies = Table(
     Column("cut_off", Boolean, nullable=False),
     Column("plain_text", Boolean, nullable=False),
     Column("reasoned", Boolean, nullable=False),
-    Column("stored_at", Float, nullable=False),
+    Column("stored_at", Number, nullable=False),
 )
 
 transcripts = Table(
@@ -140,7 +172,7 @@ transcripts = Table(
     Column("script_hash", String(64), nullable=False, index=True),
     Column("subject_hash", String(64), ForeignKey("subjects.hash"), nullable=False, index=True),
     Column("protocol_hash", String(64), ForeignKey("protocols.hash"), nullable=False),
-    Column("run", Integer, nullable=False),
+    Column("run", Whole, nullable=False),
     Column("system", String, nullable=False),
     Column("delivery", String, nullable=False),
     Column("experiment", String, nullable=False),
@@ -150,11 +182,11 @@ transcripts = Table(
     Column("heard_hash", String(64), nullable=False, index=True),
     Column("lines", LargeBinary, nullable=False),  # JSON
     Column("reply_keys", Text, nullable=False),  # JSON, in order
-    Column("replies", Integer, nullable=False),  # asked for, the invalid one included
-    Column("cut_off", Integer, nullable=False),  # of those
-    Column("plain_text", Integer, nullable=False),
-    Column("reasoned", Integer, nullable=False),
-    Column("finished_at", Float, nullable=False),
+    Column("replies", Whole, nullable=False),  # asked for, the invalid one included
+    Column("cut_off", Whole, nullable=False),  # of those
+    Column("plain_text", Whole, nullable=False),
+    Column("reasoned", Whole, nullable=False),
+    Column("finished_at", Number, nullable=False),
 )
 
 judgements = Table(
@@ -168,8 +200,8 @@ judgements = Table(
     Column("reason", Text),
     Column("marks", Text, nullable=False),  # JSON: mark -> number
     Column("reasoning", Text, nullable=False),
-    Column("attempt_id", Integer, ForeignKey("attempts.id")),  # NULL: nothing was bought for it
-    Column("stored_at", Float, nullable=False),
+    Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: nothing was bought for it
+    Column("stored_at", Number, nullable=False),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
 
@@ -178,7 +210,7 @@ begun = Table(
     metadata,
     Column("protocol_hash", String(64), ForeignKey("protocols.hash"), primary_key=True),
     Column("subject_hash", String(64), ForeignKey("subjects.hash"), primary_key=True),
-    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("run", Whole, primary_key=True, autoincrement=False),
     Column("system", String, primary_key=True),
     Column("delivery", String, primary_key=True),
 )
@@ -188,7 +220,7 @@ commands = Table(
     metadata,
     Column("owner", String, primary_key=True),  # as in attempts
     Column("session", String, nullable=False),  # one command may have several owners, one after the other
-    Column("began_at", Float, nullable=False),
+    Column("began_at", Number, nullable=False),
     Column("typed", Text, nullable=False),  # without secrets; "": by a program that uses the library
 )
 
@@ -198,9 +230,9 @@ prices = Table(
     Column("owner", String, primary_key=True),
     Column("endpoint", String, primary_key=True),
     Column("model", String, primary_key=True),
-    Column("prompt", Float, nullable=False),  # dollars a token
-    Column("completion", Float, nullable=False),
-    Column("request", Float, nullable=False),  # dollars a call
+    Column("prompt", Number, nullable=False),  # dollars a token
+    Column("completion", Number, nullable=False),
+    Column("request", Number, nullable=False),  # dollars a call
 )
 
 decisions = Table(
@@ -210,7 +242,7 @@ decisions = Table(
     Column("verdict", String, nullable=False),  # exclude | keep
     Column("reason", Text, nullable=False),
     Column("origin", String, nullable=False),  # command | models.yaml
-    Column("decided_at", Float, nullable=False),
+    Column("decided_at", Number, nullable=False),
 )
 
 
