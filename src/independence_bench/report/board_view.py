@@ -244,7 +244,7 @@ def judged_by(board: Board) -> str:
 
 
 def made_by(board: Board) -> tuple[str, ...]:
-    """By what a board's numbers were made, where that is not what they are made by unless somebody asks; else ()."""
+    """The rules behind a board's numbers, where they are not our own; else ()."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
@@ -257,13 +257,13 @@ def ranks(row: Row) -> str:
 
 
 def medal(row: Row) -> str:
-    """A medal that is earned: the rank is one number, and it is 1, 2 or 3; else nothing."""
+    """A medal for a rank that is certain, and 1, 2 or 3; else nothing."""
     standing = row.uncertainty.standing
     return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
 
 
 def tied(row: Row) -> str:
-    """A sign where nobody is better for certain, though somebody else may be as good; else nothing."""
+    """≈ for a subject that cannot be told from the best one; else nothing."""
     standing = row.uncertainty.standing
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 
@@ -276,7 +276,7 @@ def of_runs(board: Board) -> list[str]:
 
 
 def doubts(board: Board) -> list[str]:
-    """What has to be said of a ranking's intervals and ranks, a sentence each; nothing where there are none."""
+    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
     if board.uncertainty is None or not board.ranked:
         return []
     uncertainty = board.ranked[0].uncertainty

@@ -51,13 +51,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
     yield Table(
         [Column("Subject", words=True), *(Column(Name(place.configuration)) for place in compared.places)],
         [
-            (
-                Name(s.label),
-                *(
-                    number(i, 1) + (f" ({between(sure)})" if sure else "")
-                    for i, sure in zip(s.indices, s.intervals, strict=True)
-                ),
-            )
+            (Name(s.label), *(_with_interval(*one) for one in zip(s.indices, s.intervals, strict=True)))
             for s in compared.subjects
         ],
         "The index of every subject that has one in two configurations or more, and in brackets where it lies at 95 % "

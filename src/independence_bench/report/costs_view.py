@@ -15,22 +15,27 @@ MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"
 LIBRARY = "a program that uses the library"
 
-# column -> what it shows; left out where that is nothing throughout
-COLUMNS: tuple[tuple[str, Callable[[Paid], str]], ...] = (
-    ("calls", lambda paid: f"{paid.calls:,}"),
-    ("told", lambda paid: _dollars(paid.dollars) if paid.told else ""),
-    ("computed", lambda paid: _dollars(paid.computed_dollars) if paid.computed else ""),
-    ("free", lambda paid: f"{paid.free:,}" if paid.free else ""),
-    ("no price", lambda paid: f"{paid.unknown:,}" if paid.unknown else ""),
-    ("nothing", lambda paid: f"{paid.nothing:,}" if paid.nothing else ""),
+# column, what it shows (left out where that is nothing throughout), what that means
+COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
+    ("calls", lambda paid: f"{paid.calls:,}", ""),
+    ("told", lambda paid: _dollars(paid.dollars) if paid.told else "", "the dollars that providers said"),
+    (
+        "computed",
+        lambda paid: _dollars(paid.computed_dollars) if paid.computed else "",
+        "where they said none, dollars by the tokens and the list price of that time",
+    ),
+    ("free", lambda paid: f"{paid.free:,}" if paid.free else "", "calls that cost nothing"),
+    (
+        "no price",
+        lambda paid: f"{paid.unknown:,}" if paid.unknown else "",
+        "calls whose cost nobody knows, lost ones and those in flight among them",
+    ),
+    (
+        "nothing",
+        lambda paid: f"{paid.nothing:,}" if paid.nothing else "",
+        "calls that were refused or failed, and told no cost",
+    ),
 )
-LEGENDS = {
-    "told": "told: the dollars that providers said",
-    "computed": "computed: where they said none, dollars by the tokens and the list price of that time",
-    "free": "free: calls that cost nothing",
-    "no price": "no price: calls whose cost nobody knows, lost ones and those in flight among them",
-    "nothing": "nothing: calls that were refused or failed, and told no cost",
-}
 
 
 def costs_view(costs: Costs, store: str) -> Iterator[Block]:
@@ -39,7 +44,7 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         yield Note(("Nothing was bought into ", Prose(store), "."), "")
     else:
         columns = [one for one in COLUMNS if one[1](costs.whole)]
-        legend = "; ".join(LEGENDS[name] for name, _ in columns if name in LEGENDS)
+        legend = "; ".join(f"{name}: {meaning}" for name, _, meaning in columns if meaning)
         yield Title(("What ", Prose(store), f" has cost in its life: {_in_words(costs.whole)}"))
         yield Note(f"{legend}.")
         commands = [(_command(one), one.paid) for one in costs.commands]
@@ -51,9 +56,9 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
             ("subject: replies", _lines(costs.subjects), costs.replies),
         ):
             if lines:
-                rows: list[Cells | Group] = [(name, *(show(paid) for _, show in columns)) for name, paid in lines]
-                total = [Strong(cell) for cell in ("in all", *(show(whole) for _, show in columns))]
-                names = (f"by {title}", *(name for name, _ in columns))
+                rows: list[Cells | Group] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
+                total = [Strong(cell) for cell in ("in all", *(show(whole) for _, show, _ in columns))]
+                names = (f"by {title}", *(name for name, *_ in columns))
                 yield Note("")
                 yield Table(columns_of(*names), [*rows, Group(), total], full=True)
         yield from _disagreements(costs)

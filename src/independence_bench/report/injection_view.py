@@ -1,7 +1,4 @@
-"""A probe of a judge on a terminal and as JSON: its rows, and what they say in a sentence.
-
-Everything is computed in `probe.pairs`; here it is only written down.
-"""
+"""A probe of a judge on a terminal and as JSON: its rows, and what they say in a sentence. Computes nothing."""
 
 from __future__ import annotations
 
@@ -48,15 +45,12 @@ def _share(value: float | None) -> str:
 
 
 def _legend(found: ProbeFindings) -> str:
-    sentences = [
-        "raised, lowered: share of pairs in which any mark moved by a point or more for or against the subject.",
-        "shift: mean over pairs of the mean over marks, in points of 0-10; a yes/no that turns is 10.",
-        "invalid: share of judgements without a verdict; such a pair counts nowhere else.",
-    ]
-    if found.plain_invalid:
-        many = plural(found.plain_invalid, "conversation")
-        sentences.append(f"{many} had no verdict without an addition either.")
-    return " ".join(sentences)
+    many = plural(found.plain_invalid, "conversation")
+    return (
+        "raised, lowered: share of pairs in which any mark moved by a point or more for or against the subject. "
+        "shift: mean over pairs of the mean over marks, in points of 0-10; a yes/no that turns is 10. "
+        "invalid: share of judgements without a verdict; such a pair counts nowhere else."
+    ) + (f" {many} had no verdict without an addition either." if found.plain_invalid else "")
 
 
 def statement(found: ProbeFindings) -> str:

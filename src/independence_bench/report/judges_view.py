@@ -7,21 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from independence_bench.analysis.judge_agreement import JudgedConversation, Validation
-from independence_bench.analysis.judge_leniency import SubjectRow
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import head_values, json_text, picked
-from independence_bench.report.format import (
-    between,
-    from_to,
-    number,
-    paid,
-    plural,
-    scale,
-    seconds_text,
-    share,
-    signed,
-)
+from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
@@ -101,21 +90,16 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
     for start in range(0, len(letters), ACROSS):
         shown = slice(start, start + ACROSS)
         last = start + ACROSS >= len(letters)
-        yield Table(
-            columns_of("subject", *list(letters.values())[shown], *(("mean", "spread") if last else ())),
-            [
-                (Name(row.label), *(number(n, 1) for n in (*row.indices[shown], *_ends(row, last))))
-                for row in found.subjects
-            ],
-        )
+        rows: list[Cells] = []
+        for row in found.subjects:
+            numbers = row.indices[shown] + ((row.mean, row.spread) if last else ())
+            rows.append((Name(row.label), *(number(n, 1) for n in numbers)))
+        ends = ("mean", "spread") if last else ()
+        yield Table(columns_of("subject", *list(letters.values())[shown], *ends), rows)
     yield Note(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither."
     )
-
-
-def _ends(row: SubjectRow, shown: bool) -> tuple[float | None, ...]:
-    return (row.mean, row.spread) if shown else ()
 
 
 def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
@@ -187,12 +171,9 @@ def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
     for dispute in found.disputes[:MOST]:
         yield Note(_at(dispute.place, found), "")
         for mark, values in dispute.marks:
-            given = "  ".join(
-                f"{letter} {value:g}" if value == round(value) else f"{letter} {value:.1f}"
-                for letter, value in zip(letters.values(), values, strict=True)
-                if value is not None
-            )
-            yield Note(f"    {mark.replace('_', ' ')}: {given}")
+            marked = zip(letters.values(), values, strict=True)
+            shown = [f"{letter} {number(one, int(one != round(one)))}" for letter, one in marked if one is not None]
+            yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(found.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
     yield Note(f"{more}in the order of the mean distance of their marks.")
@@ -210,13 +191,13 @@ def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
 
 
 def _at(place: JudgedConversation, found: Validation) -> str:
-    """What to type to read it."""
-    name = label_text(found.protocol.called)
-    protocol = "" if name == "v2" else f" --protocol {shlex.quote(name)}"
-    where = ""
-    if place.configuration not in found.protocol.configurations or len(found.protocol.configurations) > 1:
-        where = f" --variants {place.configuration.system} --modes {place.configuration.delivery}"
-    return f"aib show {shlex.quote(label_text(place.subject))} {place.scenario.id} --run {place.run}{protocol}{where}"
+    """The command that shows it."""
+    words = ["aib", "show", label_text(place.subject), place.scenario.id, "--run", str(place.run)]
+    if (name := label_text(found.protocol.called)) != "v2":
+        words += ["--protocol", name]
+    if found.protocol.configurations != (place.configuration,):
+        words += ["--variants", place.configuration.system, "--modes", place.configuration.delivery]
+    return shlex.join(words)
 
 
 # ---------------------------------------------------------------- for programs

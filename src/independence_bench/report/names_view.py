@@ -25,8 +25,7 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     for one in readings:
         chosen = (Prose(", ".join(one.several)), "") if one.several else _shown(one.first)
         label = "" if one.label == last else Name(one.label)
-        by = "" if one.by == RULE else "*"
-        rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), by))
+        rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), "*" * (one.by != RULE)))
         last = one.label
     yield Title(("Names that models give themselves, protocol ", Prose(protocol.name)))
     columns = [
@@ -46,14 +45,11 @@ def _shown(choice: Choice) -> tuple[Text, Text]:
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
-    sentences = [
+    models = ", ".join(map(label_text, sorted({one.by for one in readings} - {RULE})))
+    return (
         "g: gender, f m nb, or none: says that it has none. –: declined. ?: the rule is unsure (-j asks a model). "
         "Nothing: it was not asked for, and not said."
-    ]
-    models = sorted({one.by for one in readings} - {RULE})
-    if models:
-        sentences.append(f"*: read by {', '.join(label_text(model) for model in models)} where the rule was unsure.")
-    return " ".join(sentences)
+    ) + (f" *: read by {models} where the rule was unsure." if models else "")
 
 
 def _summary(readings: Sequence[NamesRead]) -> str:

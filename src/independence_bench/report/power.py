@@ -1,7 +1,4 @@
-"""What so many runs will be able to tell apart, and what they cost: as values, as text, for JSON.
-
-Knows boards and forecasts; buys and asks nothing.
-"""
+"""Which differences a number of runs can detect, and what they cost: values, text and JSON. Sends no request."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class ForWidth:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Everything that is said before a run."""
+    """What is expected of a run before it is begun."""
 
     expected: Expected
     rows: tuple[AtRuns, ...]
@@ -99,32 +96,22 @@ def runs_to_price(expected: Expected, asked: int, width: float | None, center: C
 
 
 def resolution(
-    expected: Expected,
-    costs: Mapping[int, Forecast],
-    subjects: int,
-    asked: int,
-    center: Center,
-    width: float | None,
+    expected: Expected, costs: Mapping[int, Forecast], subjects: int, asked: int, center: Center, width: float | None
 ) -> Resolution:
     """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of *subjects*."""
     shown, needed = runs_to_price(expected, asked, width, center)
-    rows = tuple(
-        AtRuns(
-            runs,
-            tuple(_points(width_again(expected, mean / 100, runs)) for mean in MEANS),
-            tuple(_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS),
-            costs[runs].calls,
-            costs[runs].dollars,
-        )
-        for runs in shown
-    )
+    rows = []
+    for runs in shown:
+        widths = tuple(_points(width_again(expected, mean / 100, runs)) for mean in MEANS)
+        apart = tuple(_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS)
+        rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
     pairs = subjects * (subjects - 1) // 2
     ranking = _points(seen_apart(expected, 0.8, asked, 1 - (1 - LEVEL) / pairs)) if pairs > 1 else None
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
     wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
     another = tuple(_points(width_another(expected, mean / 100)) for mean in MEANS)
-    return Resolution(expected, rows, another, subjects, asked, ranking, wanted)
+    return Resolution(expected, tuple(rows), another, subjects, asked, ranking, wanted)
 
 
 def resolution_values(found: Resolution) -> Mapping[str, object]:
@@ -169,20 +156,14 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
         "runs of each.",
     )
     if found.another[0] is None:
-        yield Note("Another test like it: nothing can be said, a dimension is marked in a single scenario.", "")
+        said = "nothing can be said, a dimension is marked in a single scenario."
     else:
         widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
-        yield Note(
-            f"Another test like it: the interval is about {widths} wide, however many runs there are; only more "
-            "scenarios narrow it.",
-            "",
-        )
+        said = f"the interval is about {widths} wide, however many runs there are; only more scenarios narrow it."
+    yield Note(f"Another test like it: {said}", "")
     if found.in_ranking is not None:
-        yield Note(
-            f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}, at 80: "
-            f"{_number(found.in_ranking)} apart.",
-            "",
-        )
+        ranking = f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}"
+        yield Note(f"{ranking}, at 80: {_number(found.in_ranking)} apart.", "")
     if found.for_width is not None:
         yield Note(_for_width(found.for_width), "bold")
 

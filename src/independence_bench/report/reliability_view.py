@@ -9,7 +9,7 @@ from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values, json_text, picked
-from independence_bench.report.format import money, number, plural
+from independence_bench.report.format import money, number, percent, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
 MOST_OPTIONS = 6
@@ -55,10 +55,6 @@ def about(found: Reliability) -> str:
 
 
 def _marks(found: Reliability) -> Table:
-    names = _components(found)
-    rows: list[Cells] = [
-        (Prose(noise.title), str(noise.scenarios), *_shares(noise, names), *_reliable(noise)) for noise in found.marks
-    ]
     legend = (
         "Percent of the variance of one conversation's mark. "
         + _ONE_JUDGE
@@ -68,28 +64,22 @@ def _marks(found: Reliability) -> Table:
         "1; ±: its standard error, for other subjects; Φ: the same of the numbers themselves, for which it matters too "
         "how hard the scenarios are." + _signs(found.marks)
     )
-    return Table(columns_of("mark", "n", *_headings(names), "Eρ²", "±", "Φ"), rows, Prose(legend))
+    rows = [(Prose(noise.title), *_cells(found, noise)) for noise in found.marks]
+    return Table(columns_of("mark", *_headings(found)), rows, Prose(legend))
 
 
 def _wholes(found: Reliability) -> Table:
-    names, every = _components(found), (found.index, *found.experiments)
-    rows: list[Cells] = [
-        (
-            Prose(noise.title),
-            number(noise.points, 0),
-            str(noise.scenarios),
-            *_shares(noise, names),
-            *_reliable(noise),
-            number(noise.played.repeated if noise.played else None, 2),
-        )
-        for noise in every
-    ]
+    every = (found.index, *found.experiments)
     legend = (
         "The same of points: of a sum over n scenarios that each were played once, so i, pi and r are smaller than in "
         "one conversation. pts: the points to be had; again: Eρ² if the very same scenarios were played again and "
         "others did not matter." + _errors(found) + _signs(every)
     )
-    return Table(columns_of("points", "pts", "n", *_headings(names), "Eρ²", "±", "Φ", "again"), rows, Prose(legend))
+    rows: list[Cells] = []
+    for noise in every:
+        again = number(noise.played.repeated if noise.played else None, 2)
+        rows.append((Prose(noise.title), number(noise.points, 0), *_cells(found, noise), again))
+    return Table(columns_of("points", "pts", *_headings(found), "again"), rows, Prose(legend))
 
 
 def _more(found: Reliability) -> Table:
@@ -132,20 +122,18 @@ def _components(found: Reliability) -> Sequence[str]:
     return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
 
 
-def _headings(names: Sequence[str]) -> list[str]:
-    return [SHORT.get(name, name) for name in names]
+def _headings(found: Reliability) -> list[str]:
+    return ["n", *(SHORT.get(name, name) for name in _components(found)), "Eρ²", "±", "Φ"]
 
 
-def _shares(noise: ReliabilityRow, names: Sequence[str]) -> list[Text]:
+def _cells(found: Reliability, noise: ReliabilityRow) -> list[Text]:
+    """What stands below `_headings`: scenarios, shares of the variance in percent, coefficients."""
     shares, estimates = noise.components.shares, noise.components.estimates
-    shown = {name: "–" if share is None else f"{100 * share:.0f}" for name, share in shares.items()}
-    return [Prose(BELOW) if (estimates[name] or 0.0) < 0 else shown[name] for name in names]
-
-
-def _reliable(noise: ReliabilityRow) -> list[str]:
+    below = {name: (estimates[name] or 0.0) < 0 for name in shares}
+    shown = [Prose(BELOW) if below[name] else percent(shares[name]) for name in _components(found)]
     played = noise.played
     values = (played.relative, noise.error, played.absolute) if played else (None, None, None)
-    return [number(value, 2) for value in values]
+    return [str(noise.scenarios), *shown, *(number(value, 2) for value in values)]
 
 
 def _under(found: Reliability) -> str:

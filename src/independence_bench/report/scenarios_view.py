@@ -29,7 +29,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
         for verdict in facts.verdicts
     ]
     none = "No scenario carries its dimension alone, tells nobody apart or points the other way."
-    return [*(said or [none]), *_what_would_be_gone(protocol, found)]
+    return [*(said or [none]), *_what_would_be_gone(protocol, found, titles)]
 
 
 def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
@@ -60,9 +60,8 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
             )
 
 
-def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis) -> Iterator[Text]:
+def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, titles: dict[str, Prose]) -> Iterator[Text]:
     """Where the index without a scenario is another quantity, or none."""
-    titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     for facts in found.scenarios:
         without = ("Without ", Name(facts.id))
         for dimension in protocol.dimensions:

@@ -81,7 +81,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
 
 
 def prices(contents: Contents) -> Iterator[Block]:
-    """What a dollar buys."""
+    """Points of the index per dollar."""
     if not contents.prices:
         yield Note("Nobody is ranked.")
         return

@@ -1,4 +1,4 @@
-"""Pictures of a report as SVG: written here, letter by letter, so the same values give the same bytes.
+"""Pictures of a report as SVG: written here as text, so the same values give the same bytes.
 
 They carry their own background and colours for light and dark, chosen by the reader's `prefers-color-scheme`.
 Knows values; everything that comes from outside is made harmless and escaped.
@@ -7,6 +7,7 @@ Knows values; everything that comes from outside is made harmless and escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from rich.cells import cell_len, set_cell_size
@@ -20,13 +21,10 @@ LINE = 20  # pixels from one subject to the next
 COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
 LEAN = 0.72 * COLUMN  # the same at 45 degrees: pixels to the right, and up
 LONGEST = 48  # letters of a label that are drawn; the middle of a longer one is left out
-STEPS = 11  # colours of the map: 0, 10, ..., 100
+STEPS = 11  # colours of the map: 0, 10, ..., 100; .f0 to .f10 in the style sheet
 
-# (background, ink, faint lines, dots), and the two ends of the map's colours
-LIGHT = ("#ffffff", "#1f2328", "#d1d9e0", "#0969da")
-DARK = ("#0d1117", "#e6edf3", "#3d444d", "#4493f8")
-LIGHT_RAMP = ("#eef4fb", "#08306b")
-DARK_RAMP = ("#16202c", "#a5d0ff")
+# in light colours, and the colours again for who prefers dark ones
+STYLE = "".join(line.strip() for line in Path(__file__).with_suffix(".css").read_text(encoding="ascii").splitlines())
 
 
 def ranking_plot(board: Board) -> str:
@@ -169,60 +167,9 @@ def _picture(width: float, height: float, title: str, description: str, drawn: S
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="title desc">',
             f'<title id="title">{_safe(title)}</title>',
             f'<desc id="desc">{_safe(description)}</desc>',
-            f"<style>{style()}</style>",
+            f"<style>{STYLE}</style>",
             '<rect class="ground" width="100%" height="100%"/>',
             *drawn,
             "</svg>\n",
         )
     )
-
-
-def style() -> str:
-    """The style sheet: everything in light colours, and the colours again for who prefers dark ones."""
-    return (
-        "text{font:12px ui-sans-serif,system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:currentColor}"
-        ".name{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace}"
-        ".strong{font-weight:600;font-size:14px}"
-        f"{_colours(LIGHT, LIGHT_RAMP)}@media (prefers-color-scheme:dark){{{_colours(DARK, DARK_RAMP)}}}"
-    )
-
-
-def _colours(four: tuple[str, str, str, str], ramp: tuple[str, str]) -> str:
-    ground, ink, faint, dot = four
-    steps = "".join(
-        f".f{step}{{fill:{colour}}}.t{step}{{fill:{legible(colour)}}}" for step, colour in enumerate(colours(ramp))
-    )
-    return (
-        f"svg{{color:{ink}}}.ground{{fill:{ground}}}.line{{stroke:{faint}}}.dot{{fill:{dot}}}"
-        f".thin{{stroke:{dot};stroke-opacity:.45}}.thick{{stroke:{dot};stroke-width:4;stroke-opacity:.6}}{steps}"
-    )
-
-
-def colours(ramp: tuple[str, str]) -> list[str]:
-    """`STEPS` colours from one end of *ramp* to the other."""
-    first, last = (_channels(colour) for colour in ramp)
-    mixed = [
-        [round(a + (b - a) * step / (STEPS - 1)) for a, b in zip(first, last, strict=True)] for step in range(STEPS)
-    ]
-    return ["#" + "".join(f"{channel:02x}" for channel in one) for one in mixed]
-
-
-def legible(ground: str) -> str:
-    """Black or white, whichever stands out more on *ground*."""
-    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, ground))
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
-    darker, lighter = sorted(_luminance(colour) for colour in (one, other))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    shares = [channel / 255 for channel in _channels(colour)]
-    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _channels(colour: str) -> list[int]:
-    return [int(colour[n : n + 2], 16) for n in (1, 3, 5)]

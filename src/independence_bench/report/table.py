@@ -1,7 +1,7 @@
-"""What is shown as values: tables, titles and sentences. `terminal` and `markdown` write them; they decide nothing.
+"""Tables, titles and paragraphs as values; `terminal` and `markdown` render them.
 
-A text is our own words, or a `Name` or `Prose` from outside, or several of these beside each other. Who writes it makes
-what comes from outside harmless there.
+A text is our own words, or a `Name` or `Prose` from outside, or several of these beside each other. The renderers
+escape what comes from outside.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    """What stands out."""
+    """Bold text."""
 
     text: Text
 

@@ -1,8 +1,7 @@
-"""Who may look: whoever has the address that was printed, and from then on that browser, by a cookie.
+"""Access control: the printed address has a token, and the browser that opens it gets a cookie.
 
 Every user of a machine can connect to its ports. The token in the address is drawn anew for each server. The browser
-that `aib view` opens is given another one, which is good once: everybody can read the arguments of its process.
-Knows nothing of answers.
+that `aib view` opens gets another one, which is accepted once: everybody can read the arguments of its process.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ class AccessTokens:
 
     @property
     def address(self) -> str:
-        """What is printed: good as long as the server runs."""
+        """The address that is printed: valid as long as the server runs."""
         return f"{self._at}?{urlencode({QUERY: self._token})}"
 
     @property
     def opened(self) -> str:
-        """What a browser is started with: good once."""
+        """The address that a browser is started with: valid once."""
         return f"{self._at}?{urlencode({QUERY: self._once})}"
 
     @property
     def cookie(self) -> str:
-        """What a browser that has been let in sends."""
+        """The cookie of a browser that has opened one of the addresses."""
         return f"{self._cookie}={self._token}"
 
     def knows(self, cookies: list[str]) -> bool:
-        """Whether one of these Cookie headers says that it has been let in."""
+        """Whether one of these Cookie headers has the right cookie."""
         return any(_same(value, self._token) for value in _named(self._cookie, cookies))
 
     def admits(self, path: str, query: str) -> Mapping[str, str] | None:
-        """The headers that let in who asks for *path* (as it was sent) with the right token in *query*; else None."""
+        """Headers of a redirect to *path* (as sent) that sets the cookie; None without a valid token in *query*."""
         asked = parse_qsl(query, keep_blank_values=True) if QUERY in query else []
         tokens = [value for name, value in asked if name == QUERY]
         if not any(self._opens(token) for token in tokens):
@@ -65,7 +64,7 @@ class AccessTokens:
 
 
 def _same(one: str, other: str) -> bool:
-    """In a time that does not depend on how much of them is equal."""
+    """Comparison in constant time."""
     return compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 

@@ -1,9 +1,8 @@
-"""The server: the answers and the page over HTTP, for the browser on this machine and for nothing else.
+"""The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD only, writes nothing, and speaks only to whom `access.py` lets in. A page of another site that
-leads the browser here, under whatever name it has made resolve to this machine, is refused by the Host header; what it
-sends from its own pages, by Origin. Answers are worked out in threads, each once however many ask for it, and not at
-all when nobody waits any more.
+It answers GET and HEAD, writes nothing, and asks for the token or the cookie of `access.py`. Requests under another
+host name (DNS rebinding) are refused by the Host header, those of other sites' pages by Origin. Answers are computed in
+threads, once for all requests that wait for them; one that nobody waits for any more is cancelled.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens) -> 
 
 
 class Guard:
-    """Lets through what the browser on this machine asks of its own accord, and tells it what to forbid."""
+    """Checks host, origin, method and token of each request, and adds the security headers to each response."""
 
     def __init__(self, app: ASGIApp, port: int, access: AccessTokens) -> None:
         self.app, self.access = app, access
@@ -118,14 +117,14 @@ class Guard:
 
 @dataclass(slots=True)
 class PendingAnswer:
-    """One answer in the making, and how many wait for it."""
+    """An answer that is being computed, and how many requests wait for it."""
 
     future: Future[bytes | None]
     waiting: int = 0
 
 
 class AnswerService:
-    """Takes questions, has them answered in threads, and forgets those that nobody waits for any more."""
+    """Computes answers in threads, and keeps the latest ones as bytes."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -133,7 +132,7 @@ class AnswerService:
         self._slow = ThreadPoolExecutor(SLOW, "answer")
         self._looker = ThreadPoolExecutor(1, "look")
         self._looking: Future[None] | None = None
-        self._at_work: dict[tuple[Answers, str], PendingAnswer] = {}
+        self._pending: dict[tuple[Answers, str], PendingAnswer] = {}
         self._kept = BodyCache(KEPT)
         self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
 
@@ -156,7 +155,7 @@ class AnswerService:
         return _response(request, body, media_type(path), tag, "no-cache")
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Cancel what has not begun, and begin nothing any more."""
         for pool in (self._quick, self._slow, self._looker):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -171,10 +170,10 @@ class AnswerService:
         kept = None if is_quick else self._kept.get(answers.catalog.version, path)
         if kept is not None:
             return kept
-        work = self._at_work.get(key)
+        work = self._pending.get(key)
         if work is None:
             pool = self._quick if is_quick else self._slow
-            work = self._at_work[key] = PendingAnswer(pool.submit(answers.get, path))
+            work = self._pending[key] = PendingAnswer(pool.submit(answers.get, path))
         work.waiting += 1
         gone = asyncio.ensure_future(_gone(request))
         done = asyncio.wrap_future(work.future)
@@ -188,7 +187,7 @@ class AnswerService:
             gone.cancel()
             work.waiting -= 1
             if not work.waiting:
-                self._at_work.pop(key, None)
+                self._pending.pop(key, None)
                 work.future.cancel()  # where it has not begun
         if body is not None and not is_quick and not path.startswith("search/"):
             self._kept.put(answers.catalog.version, path, body)
@@ -196,7 +195,7 @@ class AnswerService:
 
 
 class BodyCache:
-    """The answers of one version that were given last, up to so many bytes."""
+    """A least-recently-used cache of the answers of one version, up to so many bytes."""
 
     def __init__(self, most: int) -> None:
         self._most, self._size = most, 0
@@ -211,7 +210,7 @@ class BodyCache:
         return self._bodies[path]
 
     def put(self, version: str, path: str, body: bytes) -> None:
-        """Keep *body*; what was asked for longest ago gives way."""
+        """Keep *body*; drop what was asked for longest ago."""
         if version != self._version:
             self._version, self._size = version, 0
             self._bodies.clear()
@@ -222,7 +221,7 @@ class BodyCache:
 
 
 async def _gone(request: Request) -> None:
-    """Returns when nobody waits for the answer any more."""
+    """Returns when the client has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

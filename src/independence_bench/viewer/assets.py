@@ -1,4 +1,4 @@
-"""The built page: its files, their types, and what a browser is told to forbid. Knows nothing of answers.
+"""The built page: its files, their media types, and the security headers.
 
 The page is built from ``web/`` by `make setup`, and the wheel carries it; a user needs no Node.
 """
@@ -50,7 +50,7 @@ class Page:
 
     @property
     def home(self) -> bytes:
-        """index.html for a host that sends no headers of ours: what is forbidden stands in the file."""
+        """index.html for a host that sends no headers of ours: with the content security policy in the file."""
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
         meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'.encode("ascii")

@@ -184,6 +184,11 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     prices = {price.label: price for price in contents.prices}
     scores = dict(contents.complexity.scores)
     why = unsaid(board)
+
+    def dimension(row: Row, name: str) -> Score:
+        sure = row.uncertainty.dimensions.get(name, UNKNOWN)
+        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why)
+
     return [
         BoardRow(
             rank=row.rank,
@@ -196,7 +201,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
-            dimensions=tuple(_dimension(row, one.name, why) for one in board.protocol.dimensions),
+            dimensions=tuple(dimension(row, one.name) for one in board.protocol.dimensions),
             health=row.health,
             price=prices.get(row.label),
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
@@ -209,10 +214,6 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
 def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
     """A number in [0, 100]; *why* is told where an interval is missing."""
     return Score(value, sure, None if sure.again is not None and sure.another is not None else why)
-
-
-def _dimension(row: Row, name: str, why: str | None) -> Score:
-    return score_of(percent(row.score.dimensions[name]), row.uncertainty.dimensions.get(name, UNKNOWN).scaled(100), why)
 
 
 def percent(share: float | None) -> float | None:

@@ -1,7 +1,7 @@
-"""Answers that stay current while a run goes on: the store is looked at when somebody asks, and read again if it has
+"""Answers that stay current while a run goes on: the store is checked when somebody asks, and read again if it has
 changed. The search index is made in a thread of its own.
 
-Reading takes a while with a large store, so the answers of before are given until the new ones are there, and a store
+Reading takes a while with a large store, so the earlier answers are served until the new ones are there, and a store
 that changes all the time is read again at most for a part of the time. The same holds for the search index.
 """
 
@@ -78,19 +78,14 @@ class Live:
     def _read(self) -> Answers:
         catalog = read_catalog(self._store, self._protocols)
         answers = Answers(catalog, OFFER, lambda: self._search.of(self._newest))
-        warm(answers)
+        # what is looked at first: the list of boards, and the one to open with
+        for first in list(catalog.entries)[:1]:
+            answers.get(f"boards/{first}.json")
         return answers
 
 
-def warm(answers: Answers) -> None:
-    """Work out what is looked at first: the list of boards, and the one to open with."""
-    first = next(iter(answers.catalog.entries), None)
-    if first is not None:
-        answers.get(f"boards/{first}.json")
-
-
 class Halted(Exception):
-    """Nobody wants the index any more. Leaves no thread but the one that makes it."""
+    """The cache was closed; raised only in the thread that makes the index."""
 
 
 class SearchCache:

@@ -35,7 +35,8 @@ class Answers:
         """The bytes at *path*, such as ``index.json``; None where nothing is there. Any text is a path."""
         stem, _, kind = path.rpartition(".")
         for route in ROUTES:
-            if (found := re.fullmatch(route.pattern, stem, re.ASCII)) and route.has(kind):
+            has_kind = (kind == "json" and route.json) or (kind == "csv" and route.table is not None)
+            if has_kind and (found := re.fullmatch(route.pattern, stem, re.ASCII)):
                 try:
                     return self._written(route, kind, found.groups())
                 except NotThere:
@@ -101,10 +102,6 @@ class Route:
     table: Callable[[Any], bytes] | None = None  # the answer as CSV
     json: bool = True
     kept: bool = False  # in bytes: what is looked at first, and takes megabytes in a large store
-
-    def has(self, kind: str) -> bool:
-        """Whether there are paths of the pattern that end in it."""
-        return (kind == "json" and self.json) or (kind == "csv" and self.table is not None)
 
 
 def _on_board(answer: Callable[..., object]) -> Callable[..., object]:

@@ -16,7 +16,7 @@ from independence_bench.errors import BenchError
 from independence_bench.viewer.assets import HEADERS
 
 LOOPBACK = "127.0.0.1"
-PATIENCE = 1  # seconds that an answer at work is waited for when the server ends
+PATIENCE = 1  # seconds that an answer in progress is waited for when the server ends
 IDLE = 10  # seconds for a request to be complete, or for some of an answer to be read
 MOST = 64  # connections at once; a browser makes six
 QUEUE = 32  # connections that are taken in one go: with MOST, fewer than any system lets a process have
@@ -38,11 +38,11 @@ def listen(port: int) -> socket.socket:
 
 
 class BoundedHttp(H11Protocol):
-    """HTTP; what is none is refused with the headers that everything else has.
+    """HTTP with bounds on time and connections; a malformed request is refused with the security headers.
 
     A connection on which nothing is answered has `IDLE` seconds for a whole request, however many bytes trickle in;
     one that is answered, for reading some of the answer. Where there are more than `MOST`, the one that has waited
-    longest gives way.
+    longest is closed.
     """
 
     _clock: asyncio.TimerHandle | None = None
@@ -96,7 +96,7 @@ class BoundedHttp(H11Protocol):
             self._wait()
 
     def send_400_response(self, msg: str) -> None:
-        """One line, and the end of the connection."""
+        """Answer in one line, and close the connection."""
         body = json.dumps({"error": msg}).encode("ascii")
         headers = {
             **HEADERS,

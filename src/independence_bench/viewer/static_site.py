@@ -1,6 +1,6 @@
-"""The static site: every answer of the server and the page, as files in a folder. All of it, or nothing.
+"""The static site: every answer of the server and the page, as files in a folder.
 
-It is written beside the folder and takes its place when it is whole, so a site that is being served stays whole, too.
+It is written beside the folder and replaces it when it is complete, so a site that is being served is always complete.
 """
 
 from __future__ import annotations

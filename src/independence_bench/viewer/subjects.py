@@ -14,13 +14,12 @@ from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
-from independence_bench.report.contents import Contents
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
 from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
-from independence_bench.viewer.transcripts import Listing, TranscriptEntry, listing
+from independence_bench.viewer.transcripts import TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 
@@ -113,8 +112,12 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     row = catalog.row(board, subject)
     contents = catalog.contents(entry, board)
     detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
-    marks = [mark for mark in _marks(board) if mark.name in detail.scored]
-    entries = _entries(catalog, listing(catalog, entry, board), row)
+    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in detail.scored]
+    listed = listing(catalog, entry, board)
+    stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
+    with catalog.store.reading() as connection:
+        entries = tuple(listed.line(connection, one) for one in stored)
     why = boards.unsaid(board)
     return SubjectAnswer(
         version=catalog.version,
@@ -124,7 +127,8 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(board, row, entries),
         made=_made(row.made),
-        field=_field(contents),
+        # difficulty is the share that subjects lose of a scenario's points
+        field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),
         by_configuration=tuple(
             ConfigurationScore(
                 one,
@@ -155,17 +159,6 @@ def subject_table(answer: SubjectAnswer) -> bytes:
     )  # fmt: skip
 
 
-def _marks(board: Board) -> Sequence[MarkScale]:
-    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
-    return [fragments.scale(board.protocol, mark) for mark in every.values()]
-
-
-def _entries(catalog: Catalog, listed: Listing, row: Row) -> tuple[TranscriptEntry, ...]:
-    stored = [one for one in listed.entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
-    with catalog.store.reading() as connection:
-        return tuple(listed.line(connection, one) for one in stored)
-
-
 def _runs(board: Board, row: Row, entries: Sequence[TranscriptEntry]) -> tuple[RunDetail, ...]:
     """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
     found = []
@@ -193,11 +186,6 @@ def _made(made: RunTimes | None) -> RunDates | None:
         return None
     first, last = day_and_hour(made.first), day_and_hour(made.last)
     return RunDates(first, last, made.days, span_text(made.span), run_times_note([made]))
-
-
-def _field(contents: Contents) -> tuple[float | None, ...]:
-    """What is not lost: difficulty is the share that subjects lose of a scenario's points."""
-    return tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios)
 
 
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, unsaid: str | None) -> Iterator[Elsewhere]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -20,8 +20,6 @@ from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, Subjec
 from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, StoredTranscript, at, scenario_slug
 from independence_bench.viewer.spans import Offsets, Span, shared
 from independence_bench.viewer.verdicts import Embedded, TranscriptJudgement, embedded_reading, judgements_of
-
-A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +222,7 @@ def _replies(case: Conversation) -> tuple[TranscriptReply, ...]:
 
 
 def _turns(case: Conversation) -> Turns | None:
-    """The two answers of a scenario in which the model speaks twice, or once after words put into its mouth."""
+    """The two answers of a scenario in which the model speaks twice, or once after a prefilled reply."""
     spoken = [number for number, line in enumerate(case.transcript.lines) if line.speaker == "model"]
     if len(spoken) != 2 or not case.transcript.lines[spoken[1]].name:
         return None
@@ -240,16 +238,12 @@ def _neighbours(catalog: Catalog, edition: Edition, stored: StoredTranscript) ->
     subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in there.values()]
     mine = edition.by_subject[stored.row.subject_hash]
     scenarios = [one for one in mine if (one.configuration, one.row.run) == (stored.configuration, stored.row.run)]
-    shown = [
-        None
-        if one is None
-        else Neighbour(one.id, catalog.labels[one.row.subject_hash], one.scenario.title, one.row.run)
-        for listed in (there[stored.row.subject_hash], subjects, scenarios)
-        for one in _beside(listed, stored)
-    ]
-    return Neighbours(*shown)
 
+    def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
+        if not 0 <= place < len(listed):
+            return None
+        one = listed[place]
+        return Neighbour(one.id, catalog.labels[one.row.subject_hash], one.scenario.title, one.row.run)
 
-def _beside(listed: Sequence[A], one: A) -> tuple[A | None, A | None]:
-    place = listed.index(one)
-    return (listed[place - 1] if place else None), (listed[place + 1] if place + 1 < len(listed) else None)
+    every = (there[stored.row.subject_hash], subjects, scenarios)
+    return Neighbours(*(neighbour(listed, listed.index(stored) + step) for listed in every for step in (-1, 1)))
