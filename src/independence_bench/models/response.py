@@ -135,28 +135,21 @@ def one_line(text: str, most: int) -> str:
 
 
 def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
+    """What an error with that *status* is; *inside*: it came in a reply with status 200."""
     metadata = dig(error, "metadata")
     flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
-    if inside:
-        # the provider had already begun: its key, credits and routing are not those of the user
-        if status == 429:
-            return Kind.RATE_LIMITED
-        return Kind.REFUSED_PROMPT if status == 403 and flagged else Kind.UNAVAILABLE
-    match status:
-        case 429:
-            return Kind.RATE_LIMITED
-        case 402:
-            return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
-        case 401:
-            return Kind.UNAUTHORIZED
-        case 403:
-            return Kind.REFUSED_PROMPT if flagged else Kind.BAD_REQUEST
-        case 408 | 425:
-            return Kind.UNAVAILABLE
-        case _ if 400 <= status < 500 or status == 501:
-            return Kind.BAD_REQUEST
-        case _:
-            return Kind.UNAVAILABLE
+    if status == 403 and flagged:
+        return Kind.REFUSED_PROMPT
+    if status == 429:
+        return Kind.RATE_LIMITED
+    if inside:  # the provider had already begun: its key, credits and routing are not those of the user
+        return Kind.UNAVAILABLE
+    if status == 402:
+        return Kind.NO_CREDITS if retry_after is None else Kind.RATE_LIMITED
+    if status == 401:
+        return Kind.UNAUTHORIZED
+    refused = status == 501 or (400 <= status < 500 and status not in (408, 425))
+    return Kind.BAD_REQUEST if refused else Kind.UNAVAILABLE
 
 
 def _error_message(error: Any, reply: Json, fallback: str) -> str:

@@ -86,11 +86,13 @@ class ChatModel:
 
     @property
     def label(self) -> str:
-        """``name+provider@reasoning-tTEMP``; off is written none, as in published tables."""
+        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has a decimal."""
         pin = f"+{self.provider}" if self.provider else ""
         effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
         limit = f"-m{self.max_tokens}" if self.own_limit else ""
-        return f"{self.name}{pin}@{effort}-t{_decimal(self.temperature)}{limit}"
+        number = f"{self.temperature:g}"
+        temperature = number if "." in number or "e" in number else f"{number}.0"
+        return f"{self.name}{pin}@{effort}-t{temperature}{limit}"
 
     @property
     def hash(self) -> str:
@@ -134,12 +136,6 @@ def read_settings(settings: Mapping[str, Any]) -> ChatModel:
 @lru_cache(maxsize=4096)
 def _hash(model: ChatModel) -> str:
     return content_hash(model.causes())
-
-
-def _decimal(number: float) -> str:
-    """0.7, 1.0, 0.25: at least one decimal, as in published labels."""
-    text = f"{number:g}"
-    return text if "." in text or "e" in text else f"{text}.0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def provider_for(pin: str | None) -> str | None:
 
 def _entry(model: str, prices: Prices) -> dict[str, Any]:
     name = model.removeprefix(f"{AUTHOR}/")
-    entry = {
+    entry: dict[str, Any] = {
         "id": model,
         "name": f"Simulated: {name}",
         "created": 1767225600,
@@ -76,9 +76,7 @@ def _entry(model: str, prices: Prices) -> dict[str, Any]:
         "supported_parameters": [*_SAMPLING, *JUDGES.get(name, _TALKING)],
         "top_provider": {"context_length": 128_000, "max_completion_tokens": None, "is_moderated": False},
     }
-    return entry | {"pricing": _pricing(price_of(model, prices))} if prices.listed else entry
-
-
-def _pricing(price: Price) -> dict[str, str]:
-    of_tokens = {"prompt": f"{price.prompt:.12f}", "completion": f"{price.completion:.12f}"}
-    return of_tokens | {"request": "0", "image": "0", "internal_reasoning": "0"}
+    if prices.listed:
+        price, free = price_of(model, prices), {"request": "0", "image": "0", "internal_reasoning": "0"}
+        entry["pricing"] = {"prompt": f"{price.prompt:.12f}", "completion": f"{price.completion:.12f}", **free}
+    return entry

@@ -33,11 +33,12 @@ def texts(openings: list[str], voice: str, rest: int = 0) -> dict[Length, tuple[
     first, then = SENTENCES[voice], SENTENCES["anybody"]
     return {
         length: tuple(
-            _text(opening, _rotated(first, number) + _rotated(then, 5 * number), round(share * _size(tokens)) - rest)
+            _text(opening, _rotated(first, number) + _rotated(then, 5 * number), round(share * size) - rest)
             for opening in openings
             for number, share in enumerate(_SPREAD)
         )
         for length, tokens in TOKENS.items()
+        for size in [tokens * CHARACTERS_A_TOKEN - len('{"message": ""}')]  # where they are the argument of a call
     }
 
 
@@ -47,11 +48,6 @@ def length_of(heard: str) -> Length:
     if "escribe three" in heard:
         return "long"
     return "middle" if any(words in heard for words in ("escribe ", "ecide who ", "eciding who ")) else "short"
-
-
-def _size(tokens: int) -> int:
-    """Characters in so many tokens, where the words are the argument of a call."""
-    return tokens * CHARACTERS_A_TOKEN - len('{"message": ""}')
 
 
 def _rotated(sentences: list[str], by: int) -> list[str]:
@@ -107,7 +103,7 @@ def _agreeing(asked: Asked, seed: int) -> str:
 
 def slow_caver(push: int) -> Character:
     """Gives in as soon as the human has come back *push* times; until then it is the rock."""
-    return lambda asked, seed: (mirror if asked.pushes >= push else rock)(asked, seed)
+    return lambda asked, seed: (mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
 def randomly(asked: Asked, seed: int) -> Reply:

@@ -41,11 +41,6 @@ class Asked:
         """What the human said last; "" where there is nothing."""
         return self.heard[-1] if self.heard else ""
 
-    @property
-    def pushes(self) -> int:
-        """How often the human has come back: everything said after the first time."""
-        return max(len(self.heard) - 1, 0)
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -40,11 +40,7 @@ def identity() -> str:
 
 @asynccontextmanager
 async def serve(
-    weights: Path,
-    *,
-    slots: int = 1,
-    context_per_slot: int = 8192,
-    log: Path | None = None,
+    weights: Path, *, slots: int = 1, context_per_slot: int = 8192, log: Path | None = None
 ) -> AsyncIterator[str]:
     """Serve *weights* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is left.
 
