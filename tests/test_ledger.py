@@ -53,7 +53,7 @@ def case(key: str = "k1") -> CallState[Reply]:
     question = Call(
         info=CallInfo(key, "reply", "scripted", "acme/one", "{}"),
         request=ChatRequest(MODEL, (Message("user", "Who are you?"),)),
-        shelf=results.REPLIES,
+        table=results.REPLIES,
         final=lambda reply: reply.reason is None,
         read=lambda _: Rejected("not read here"),
         none=lambda reason: Reply("", reason=reason),

@@ -183,7 +183,7 @@ def test_a_file_that_another_machine_works_on_is_left_to_it(small: Path, tmp_pat
         ((code, _, said),) = ended([child])
 
     assert (first.returncode, code) == (0, 1)
-    assert f"another machine ({socket.gethostname()}) is at work on the store" in said
+    assert f"another machine ({socket.gethostname()}) uses the store" in said
     assert "use a PostgreSQL database" in said
     assert bought(tmp_path).requests == CALLS
 

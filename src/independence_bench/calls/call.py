@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.store.attempts import CallInfo
-from independence_bench.store.results import Shelf
+from independence_bench.store.results import AnswerTable
 
 A = TypeVar("A")
 
@@ -38,7 +38,7 @@ class Call(Generic[A]):
 
     info: CallInfo
     request: ChatRequest
-    shelf: Shelf[A]  # where the answer is kept
+    table: AnswerTable[A]  # where the answer is kept
     final: Callable[[A], bool]  # False: a stored answer like that is asked for again
     read: Callable[[Completion], Accepted[A] | Rejected]
     none: Callable[[str], A]  # the answer that there is none, and why

@@ -1,4 +1,4 @@
-"""Batched ledger writes for calls in flight: looked up, claimed and begun, ended. Many of them in one commit.
+"""Batched ledger writes for calls in flight: looked up, claimed and begun, ended; many in one commit.
 
 Each operation takes everything that waits for it at once (`store.group_commit`), on a connection whose transaction
 nobody else writes in. Sends nothing and waits for nothing.
@@ -19,7 +19,7 @@ from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, Tried
 from independence_bench.store.owners import LeaseWatch
-from independence_bench.store.results import Shelf
+from independence_bench.store.results import AnswerTable
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Tally:
-    """What the calls of a command have come to so far; read while it is being written to."""
+    """Counts of a subject's calls, updated while they are made."""
 
     calls: int = 0  # attempts that ended
     in_flight: int = 0
@@ -35,7 +35,7 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars
-    unpriced: int = 0  # attempts that a reply came of, readable or not, whose cost nobody told
+    unpriced: int = 0  # attempts with a reply, readable or not, whose cost is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,17 @@ class StoredAnswer(Generic[A]):
 
 @dataclass(slots=True)
 class CallState(Generic[A]):
-    """A call at work, and what has been tried for it."""
+    """A call that is being made, and its attempts so far."""
 
     call: Call[A]
     tally: Tally
     tries: Tries = field(default_factory=Tries)
-    spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, should the longer one never come
+    spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, used if the longer one fails
     ours: bool = False  # the call is claimed
 
     @property
     def key(self) -> str:
-        """What its answer is stored under."""
+        """The key of its answer in the store."""
         return self.call.info.key
 
     @property
@@ -67,12 +67,12 @@ class CallState(Generic[A]):
 
     @property
     def who(self) -> tuple[str, str]:
-        """The model and what it is wanted for: what a refusal is remembered by."""
+        """The model and what it is asked for (a reply, a judgement): refusals are counted by this."""
         return self.call.request.model.hash, self.call.info.kind
 
     def recall(self, before: Tried, answered: bool) -> None:
         """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""
-        # what is asked for again after a final no starts from the beginning
+        # a call that is repeated after an invalid answer starts its tries anew
         self.tries = Tries(broken=0 if answered else before.broken, cut_off=before.cut_off)
         if before.spare is not None:
             attempt, raw = before.spare
@@ -96,10 +96,10 @@ EndedAttempt = tuple[CallState[Any], int, stored_attempts.Ended, NextStep[Any]]
 """A call, its attempt, how that ended, and what it leads to."""
 
 
-def _by_shelf(items: Iterable[T], shelf_of: Callable[[T], Shelf[Any]]) -> list[tuple[Shelf[Any], list[T]]]:
-    groups: dict[Shelf[Any], list[T]] = {}
+def _by_table(items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]) -> list[tuple[AnswerTable[Any], list[T]]]:
+    groups: dict[AnswerTable[Any], list[T]] = {}
     for item in items:
-        groups.setdefault(shelf_of(item), []).append(item)
+        groups.setdefault(table_of(item), []).append(item)
     return list(groups.items())
 
 
@@ -115,8 +115,8 @@ class CallLedger:
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[StoredAnswer[Any] | None]:
         """The stored answers that are final; for the others, what was tried before is taken into account."""
         found: dict[str, Any] = {}
-        for shelf, group in _by_shelf(states, lambda state: state.call.shelf):
-            found |= shelf.find(connection, [state.key for state in group])
+        for table, group in _by_table(states, lambda state: state.call.table):
+            found |= table.find(connection, [state.key for state in group])
         results = [self._final(state, found.get(state.key)) for state in states]
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         before = stored_attempts.tried(connection, [state.key for state in left]) if left else {}
@@ -134,7 +134,7 @@ class CallLedger:
         held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another
         ours = {id(state) for state in states if state.ours and held[state.key].owner == self.owner}
-        # what was never asked is stored nowhere
+        # a call without a holder was never asked
         known = [state for state in states if id(state) not in ours and state.key in held]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
         # two tasks can need the same call: one asks it, the other waits
@@ -157,12 +157,12 @@ class CallLedger:
         now = self.now()
         stored_attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
         kept = [
-            (state.call.shelf, (state.key, *step.answer, now))
+            (state.call.table, (state.key, *step.answer, now))
             for state, _, _, step in finished
             if step.answer is not None and step.outcome != CUT_OFF
         ]
-        for shelf, group in _by_shelf(kept, lambda one: one[0]):
-            shelf.keep(connection, [row for _, row in group])
+        for table, group in _by_table(kept, lambda one: one[0]):
+            table.keep(connection, [row for _, row in group])
         if keys := [key for _, (key, *_) in kept]:
             stored_attempts.release(connection, keys, self.owner)
             self.fresh.update(keys)  # here, before another task's write can find the claims free

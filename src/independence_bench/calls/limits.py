@@ -18,7 +18,7 @@ PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
 class _Gate:
-    """Lets so many through at once; among those who wait the highest priority goes first, then who came first."""
+    """Lets a number of calls through at once; of those waiting, by highest priority, then by order of arrival."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -37,7 +37,7 @@ class _Gate:
         raise NotImplementedError
 
     def release(self) -> None:
-        """Give a slot back, and let who waits go on."""
+        """Give a slot back, and let waiting calls go on."""
         raise NotImplementedError
 
     async def _turn(self, priority: int) -> None:
@@ -56,7 +56,7 @@ class _Gate:
         raise NotImplementedError
 
     def _call_up(self) -> bool:
-        """Let the next one go on; False where nobody waits."""
+        """Let the next waiting call go on; False where none waits."""
         while self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
@@ -85,7 +85,7 @@ class Hold:
 
 
 class Slots(_Gate):
-    """*limit* slots, each handed from who releases it to who is next."""
+    """*limit* slots; a released one goes straight to the next waiting call."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -99,11 +99,11 @@ class Slots(_Gate):
         return False
 
     async def acquire(self, priority: int) -> None:
-        """Wait for a slot; who is called up has it."""
+        """Wait for a slot to be handed over."""
         await self._turn(priority)
 
     def release(self) -> None:
-        """Give a slot to who waits, or back."""
+        """Hand the slot to the next waiting call, or free it."""
         if not self._call_up():
             self._free += 1
 
@@ -128,7 +128,7 @@ class RateLimiter(_Gate):
 
     def __init__(self, most: int, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
         super().__init__()
-        self.limit = float(most)  # calls in flight that the endpoint seems to bear
+        self.limit = float(most)  # calls in flight that the endpoint seems to accept
         self.in_flight = 0
         self._most, self._clock, self._sleep = most, clock, sleep
         self._open_at = 0.0
@@ -157,7 +157,7 @@ class RateLimiter(_Gate):
         self.in_flight += 1
 
     def release(self) -> None:
-        """Leave, and let who waits go on."""
+        """Leave, and let waiting calls go on."""
         self.in_flight -= 1
         self._wake()
 

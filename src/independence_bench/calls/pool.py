@@ -27,8 +27,8 @@ from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
 from independence_bench.store.usage import Command, keep_command
 
-LOOK = 1.0  # seconds between two looks at whether the store is still there
-LOOKS_ELSEWHERE = 5  # of those, until the next at who else works on it
+LOOK = 1.0  # seconds between two checks that the store is still there
+LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
 REPLACED = "was deleted or replaced while it was in use"
 
 
@@ -81,7 +81,7 @@ class _Upkeep:
         self.watch: LeaseWatch | None = None
         self._store, self._commits, self._stopping, self._clocks = store, commits, stopping, clocks
         self._behind = 0.0  # seconds that the store's clock is before ours
-        self._elsewhere: dict[str, float] = {}  # who was at work here with another clock when we came
+        self._elsewhere: dict[str, float] = {}  # owners with another clock who had leases when we began
         self._trouble: str | None = None
 
     def now(self) -> float:
@@ -89,7 +89,7 @@ class _Upkeep:
         return self._clocks.now() + self._behind
 
     async def begin(self) -> int:
-        """Learn what clock there is, and write down who begins to call.
+        """Set the clock, and store who begins to call.
 
         Returns how many calls earlier processes left in flight.
         """
@@ -106,15 +106,15 @@ class _Upkeep:
         return told
 
     async def renew(self) -> None:
-        """Keep our claims, for as long as this runs."""
+        """Renew our claims until cancelled."""
         while True:
             await asyncio.sleep(attempts.LEASE / 4)
-            with contextlib.suppress(StoreError):  # whoever needs the store next will say it
+            with contextlib.suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
                 await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
 
     async def look(self) -> None:
-        """Stop everything as soon as the store is not ours alone, or not there."""
+        """Stop everything as soon as another machine uses the store, or it is gone."""
         for second in itertools.count():
             await asyncio.sleep(LOOK)
             if self._store.backend.is_replaced():
@@ -131,7 +131,7 @@ class _Upkeep:
         for owner, until in self._elsewhere.items():
             if now.get(owner, until) != until:
                 self._trouble = (
-                    f"another machine ({host_of(owner)}) is at work on the store {self._store.shown}; a file is "
+                    f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
                     "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"
                 )
 

@@ -1,4 +1,4 @@
-"""What the commands that call models share: their options, the question before, the progress, the lines at the end."""
+"""Shared by commands that call models: options, the confirmation before, the progress, the summary at the end."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def endpoint_options(command: Command) -> Command:
 
 
 def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
-    """What *work* comes to; None where a person left it at once, by the second Ctrl-C."""
+    """The result of *work*; None where a second Ctrl-C ended it at once."""
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -168,7 +168,7 @@ async def carry_out(
 
 
 def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
-    """The ranking of what *report* came to, and how to read a conversation behind it; whether all was completed."""
+    """Print the ranking after *report*, and how to read a conversation behind it; whether all was completed."""
     if report is None:
         return False
     print_asked(options, store, [report.judge])

@@ -86,7 +86,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         if not queue.waiting:
             return
         sitting = Sitting(opened, protocol, person, queue.waiting, out(), err())
-        # a closed terminal or a polite kill ends the sitting like Ctrl-C: what was marked is kept
+        # a closed terminal or SIGTERM ends the sitting like Ctrl-C: what was marked is kept
         with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
             sitting.sit()
         left = len(queue.waiting) - sitting.kept
@@ -231,7 +231,7 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
-    """What a judge is told of *case*, but for the form of the answer; the rubric beside it where there is room."""
+    """What a judge is told of *case* but the form of the answer; with the rubric beside it on a wide terminal."""
     fence = fence_of(case)
     told = judge_messages(case, fence)[1].content or ""
     told, _, _ = told.rpartition("\n\n# Your answer\n\n")

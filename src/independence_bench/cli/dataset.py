@@ -30,7 +30,7 @@ FEW = 3  # of each kind, unless all are asked for
 @click.argument("path", type=click.Path(path_type=Path))
 @store_option
 @click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not a few of each.")
-@click.option("--json", "as_json", is_flag=True, help="What it came to as JSON, with everything listed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, with everything listed.")
 def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     """Read results from somewhere else into the store.
 
@@ -76,7 +76,7 @@ def _print(console: Console, *, outcome: Outcome, every: bool) -> None:
 
 
 def _list(console: Console, title: str, found: list[tuple[str, str]], every: bool) -> None:
-    """A heading with the number of all, then each kind with its number and the first of it."""
+    """A heading with the total, then each kind with its number and its first few."""
     if not found:
         return
     console.print(f"\n{title}: {len(found):,}")

@@ -20,7 +20,7 @@ from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
 
-MOST_ASKED = 3  # models whose providers are looked up: a question each
+MOST_ASKED = 3  # models whose providers are looked up, one request each
 PARAMETERS = ("reasoning", "tools", "structured_outputs", "temperature")
 
 Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name

@@ -37,7 +37,7 @@ from independence_bench.store.database import Store, open_store
 @click.command(name="estimate-cost")
 @plan_options
 @price_option
-@click.option("--resolve", is_flag=True, help="Say also what so many runs will be able to tell apart.")
+@click.option("--resolve", is_flag=True, help="Say also which differences so many runs can detect.")
 @click.option(
     "--width",
     type=Number(0, 100, min_open=True),
@@ -47,12 +47,7 @@ from independence_bench.store.database import Store, open_store
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @store_option
 def command(
-    price: tuple[float, float] | None,
-    resolve: bool,
-    width: float | None,
-    as_json: bool,
-    store: str,
-    **typed: Any,
+    price: tuple[float, float] | None, resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any
 ) -> None:
     """Say what `aib run` would take: calls, tokens, dollars. Nothing is sent but a question for prices.
 
@@ -81,7 +76,7 @@ def command(
 async def _foresee(
     options: RunOptions, store: Store, resolving: bool, width: float | None
 ) -> tuple[Preview, Resolution | None]:
-    """What the plan takes; and what it and other numbers of runs will be able to tell apart, each with its price."""
+    """The forecast of the plan; and which differences it and other numbers of runs can detect, with their prices."""
     async with resolved(options, store) as (plan, session):
         preview = await preview_of(plan, session)
         if not resolving:
@@ -127,7 +122,7 @@ def _values(preview: Preview) -> Mapping[str, object]:
 
 
 def _basis(one: Estimate) -> str:
-    """What the length of replies is taken from, in a word."""
+    """Whose stored replies the estimate is based on."""
     if not one.whole.calls:
         return "nothing left"
     if one.usual.own:

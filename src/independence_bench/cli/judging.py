@@ -135,7 +135,7 @@ async def _look_up(options: RunOptions, judges: Sequence[str], store: Store) -> 
         if name != TABLE_JUDGE:
             one = replace(options, judge=name)
             read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
-            with contextlib.suppress(EndpointUnusable):  # nothing answers there just now: its own turn will say so
+            with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
                 async with resolved(one, store):
                     pass
 
@@ -168,15 +168,8 @@ async def _take_turns(options: RunOptions, judges: Sequence[str], store: Store, 
     return complete
 
 
-def carry_out_probe(
-    judge: str | None,
-    roster: Roster,
-    store: Store,
-    limits: Limits,
-    ask: bool,
-    as_json: bool,
-) -> bool:
-    """Probe *judge* with progress on stderr, then print what it came to; whether every pair was judged.
+def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Limits, ask: bool, as_json: bool) -> bool:
+    """Probe *judge* with progress on stderr, then print the result; whether every pair was judged.
 
     *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
     """

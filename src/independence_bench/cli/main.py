@@ -29,14 +29,14 @@ COMMANDS = {
     "leaderboard": ("rankings", "Show the ranking of everything that is stored."),
     "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
     "compare": ("rankings", "Two subjects side by side, scenario by scenario."),
-    "scenarios": ("quality", "How hard each scenario is, and what the ranking owes to it."),
+    "scenarios": ("quality", "How hard each scenario is, and how the ranking depends on it."),
     "reliability": ("quality", "Where the noise comes from, and the cheapest test that is reliable."),
     "view": ("viewer", "Read every conversation and every number in the browser, live."),
     "site": ("viewer", "Write what `aib view` shows as a static site."),
     "show": ("conversation", "Print one conversation with its marks."),
     "exclude": ("stored", "Take a subject off the rankings, with a reason that is shown."),
-    "costs": ("stored", "What each command has spent, on whom, and what list prices say."),
-    "audit": ("quality", "Make every number again, and list what should worry its reader."),
+    "costs": ("stored", "What each command has spent, on which models, and what list prices say."),
+    "audit": ("quality", "Recompute every number, and list what a reader should know about it."),
     "export": ("dataset", "Write everything that is stored as a data set: JSON Lines or Parquet."),
     "extract-names": ("judging", "Which name and gender each model chose for itself."),
     "clear": ("stored", "Delete stored responses or judgements; what they cost stays on record."),
@@ -45,7 +45,7 @@ COMMANDS = {
     "protocols": ("protocol", "List the protocols, or print what one of them asks."),
     "check": ("protocol", "Check a protocol of your own."),
     "embedded": ("endpoints", "Install the small local model that needs no key."),
-    "simulate": ("simulate", "Serve models of known character, with faults to order, for nothing."),
+    "simulate": ("simulate", "Serve simulated models of known behaviour, with chosen faults, at no cost."),
 }
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
         return context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, in the order in which one would meet them."""
+        """All commands, in the order of `aib --help`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -129,7 +129,7 @@ def main() -> None:
     """Run `aib`. Known failures are one line on stderr: exit code 1, or 2 for wrong use."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no word for a character shows a question mark
+            stream.reconfigure(errors="replace")  # a character that the terminal's encoding lacks is a question mark
     KNOWN.learn_proxies(os.environ)
     sys.stdout, sys.stderr = cast(TextIO, _Redacted(sys.stdout)), cast(TextIO, _Redacted(sys.stderr))
     stdout = sys.stdout

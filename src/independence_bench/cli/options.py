@@ -1,4 +1,4 @@
-"""Options that several commands share, and the reading of what was typed into them."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 class Number(click.FloatRange):
-    """A number in a range. NaN is in none, though no comparison says so."""
+    """A number in a range. NaN is refused, which no comparison does."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """*value* as a number; click's usage error where it is none."""
@@ -88,7 +88,7 @@ weights_option = click.option(
 
 
 def command_line() -> str:
-    """The command line that is being carried out, for the ledger; without the store, which is where the ledger is."""
+    """The command line that is being carried out, for the ledger, without --store."""
     words = iter(click.get_current_context().meta.get("aib.typed", ()))
     kept = []
     for word in words:
@@ -166,7 +166,7 @@ def open_results(store: str) -> Iterator[Store]:
 
 
 def keep_exclusions(store: Store, roster: Roster) -> None:
-    """Write down in the store whom models.yaml excludes, and take back what it said before and says no more.
+    """Store which subjects models.yaml excludes, and remove exclusions that it had before and has no more.
 
     What `aib exclude` said stays. Where the store cannot be written, that is said and no more.
     """

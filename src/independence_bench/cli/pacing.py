@@ -1,4 +1,4 @@
-"""`--spread-over`, `--until-width` and `--until-ranked` of `aib run`: what they ask for, and how it went in words."""
+"""`--spread-over`, `--until-width` and `--until-ranked` of `aib run`: what was asked for, and the outcome as text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spread_option(command: F) -> F:
 
 
 def spread_of(hours: float | None, runs: int) -> Spread | None:
-    """What was asked for; None: one run after the other. Raises WrongUse for a single run."""
+    """The spread over *hours*; None: one run after the other. Raises WrongUse for a single run."""
     if hours is None:
         return None
 
@@ -52,7 +52,7 @@ def spread_of(hours: float | None, runs: int) -> Spread | None:
 
 
 def spread_line(spread: Spread, runs: int) -> str:
-    """What is about to be done, before what it takes."""
+    """One line about the spread, shown before the forecast."""
     return (
         f"a run begins {duration(spread.gap)} after the one before it, {runs} of them in "
         f"{duration(spread.gap * (runs - 1))}; leave this running, or stop it and give the same command later"
@@ -60,7 +60,7 @@ def spread_line(spread: Spread, runs: int) -> str:
 
 
 def pause_line(wait: Wait, now: float) -> str:
-    """What waits, and until when, by the clock of this place."""
+    """One line about a wait, in local time."""
     at = time.strftime("%a %d %b %H:%M", time.localtime(wait.until))
     return (
         f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
@@ -84,7 +84,7 @@ def until_options(command: F) -> F:
 
 
 def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | None:
-    """What is played for; None where the number of runs is fixed. Raises WrongUse for both, or too few runs."""
+    """The target; None where the number of runs is fixed. Raises WrongUse for both, or too few runs."""
     if width is None and not ranked:
         return None
     if width is not None and ranked:
@@ -96,13 +96,13 @@ def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | N
 
 
 def target_line(target: Target) -> str:
-    """What is about to be done, before what it takes at most."""
+    """One line about the target, shown before the forecast of the most it takes."""
     what = "the ranking stands" if target.width is None else f"each interval is at most {target.width:g} wide"
     return f"until {what}: {FEWEST} to {plural(target.most, 'run')} of each; if all of them were played:"
 
 
 def round_line(adaptive: AdaptiveRun) -> str:
-    """How far it is, in one line."""
+    """The state after a round, in one line."""
     now, budget = adaptive.assessment, adaptive.report.budget
     parts = [f"round {adaptive.round}"]
     if now is not None:
@@ -117,7 +117,7 @@ def round_line(adaptive: AdaptiveRun) -> str:
 
 
 def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
-    """What was settled of what was played for, and what was not and why: a line for each subject."""
+    """Which subjects are settled, and why others are not: one row for each."""
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
     width = target.width
     goal = "the ranking stands" if width is None else f"intervals of the same test again at most {width:g} wide"
@@ -149,7 +149,7 @@ def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
 
 
 def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
-    """What is missing and why it was left at that; for a settled one, what it is."""
+    """Why a subject is settled or not."""
     target = adaptive.target
     if one.state == INCOMPLETE:
         missing = one.row.missing if one.row else ()

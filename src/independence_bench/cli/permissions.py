@@ -1,4 +1,4 @@
-"""--trust, and the question whether a key may go where it would: asked once, and remembered outside of the folder."""
+"""--trust, and the confirmation before a key is sent to another address: asked once, stored outside the folder."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def permissions() -> Permissions:
     """The permissions of the command that is being carried out."""
     meta = click.get_current_context().meta
     env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
-    # a .env that could say where this is remembered could bring what it wants to be allowed
+    # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
     return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file)
 
 
 @dataclass
 class Permissions:
-    """Lets an endpoint have its key, once a person has allowed what is in question about it."""
+    """Lets an endpoint have its key, after asking a person where the address is not the provider's own."""
 
     file: Path  # what was allowed
     typed: Collection[str]  # with --trust

@@ -18,12 +18,12 @@ from independence_bench.escape import label_text
 from independence_bench.report.format import money
 
 REFRESH = 0.25  # seconds, on a terminal
-SAY_AGAIN = 10.0  # seconds between two plain lines
+LINE_EVERY = 10.0  # seconds between two plain lines
 MOST_ROWS = 20  # more subjects than that are summed up
 
 
 class ProgressDisplay:
-    """Shows how far something is, until it is cancelled."""
+    """Shows the progress of an asker until it is cancelled."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -49,7 +49,7 @@ class ProgressDisplay:
     async def _lines(self, work: Asker) -> NoReturn:
         last = ""
         while True:
-            await asyncio.sleep(SAY_AGAIN)
+            await asyncio.sleep(LINE_EVERY)
             line = self.line(work.report)
             if line != last:
                 self.console.print(line, soft_wrap=True)
@@ -111,7 +111,7 @@ class ProgressDisplay:
 
 
 def duration(seconds: float) -> str:
-    """7 s, 3 min 20 s, 48 min, 2 h 05 min: as exact as anybody needs."""
+    """A duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 600:

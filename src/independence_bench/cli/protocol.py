@@ -46,7 +46,7 @@ def show(name: str, store: str) -> None:
 @click.command(name="check")
 @click.argument("path")
 def check(path: str) -> None:
-    """Check a protocol of your own: the first mistake, with file, key and mend, or what it amounts to.
+    """Check a protocol of your own: print the first mistake (file, key, how to fix it), or a summary.
 
     Run it with `aib run --protocol PATH` then.
     """
@@ -73,8 +73,8 @@ def _foreign(protocol: Protocol) -> list[str]:
     foreign = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:
-            given = table.mark(mark.name, nothing, mark.low, mark.high)
-            if given is None or isinstance(given.value, bool) != (mark.kind == "yes_no"):
+            found = table.mark(mark.name, nothing, mark.low, mark.high)
+            if found is None or isinstance(found.value, bool) != (mark.kind == "yes_no"):
                 foreign[mark.name] = f"{mark.name} ({scale(mark)})"
     weighed = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
     needed = [shown for name, shown in sorted(foreign.items()) if name in weighed]

@@ -1,4 +1,4 @@
-"""`aib judges`, `aib reliability`, `aib audit`, `aib scenarios`: what the numbers rest on, and how far."""
+"""`aib judges`, `aib reliability`, `aib audit`, `aib scenarios`: how reliable the numbers are."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
 )
 @selecting(rules_option, weights_option, json_option)
 def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
-    """Make every number again from its records, and list what lies behind it that should worry its reader.
+    """Recompute every number from its records, and list findings that a reader should know about.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
     where nothing of severity error was found, whatever is shown, else 1.

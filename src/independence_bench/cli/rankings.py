@@ -29,7 +29,7 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 
 @click.command(name="leaderboard")
-@click.option("--detailed", is_flag=True, help="Every mark, run by run, and what the numbers rest on.")
+@click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
 @selecting(judged_options, rules_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
@@ -111,7 +111,7 @@ def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
 
 
 def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
-    """By whom the answer is where others could have given one, or where the main judge could not."""
+    """Name the judge that is shown, where it is not the main one or where others have judged the same."""
     if board.main_judge not in (None, board.judge):
         say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
     if others:

@@ -65,18 +65,15 @@ from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
-NO_EFFORT = "none"  # what published labels call off
+NO_EFFORT = "none"  # the published labels' word for off
 EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 
-# everything that says what is to be played and judged: of `aib run`, and of what tells its cost beforehand
+# what is to be played and judged, for `aib run` and `aib estimate-cost`
 plan_options = together(
     click.argument("models", nargs=-1, metavar="[MODEL]..."),
     click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas."),
     click.option(
-        "--all",
-        "every",
-        is_flag=True,
-        help="All active subjects of models.yaml; without one, of the list that ships.",
+        "--all", "every", is_flag=True, help="All active subjects of models.yaml; without one, of the list that ships."
     ),
     models_file_option,
     trust_option,
@@ -99,7 +96,7 @@ plan_options = together(
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 1_000_000),
-        help="Limit of one reply; twice that, once, where it cut one off.",
+        help="Limit of one reply; a reply that is cut off is asked for once more with twice that.",
     ),
     click.option(
         "--reasoning-effort",
@@ -296,7 +293,7 @@ def rerun(
 
 
 def _spec(subject: ChatModel) -> ModelSpec:
-    """What leads to *subject* again, as long as its endpoint has the same weights behind its name."""
+    """The spec that resolves to *subject*, as long as its endpoint serves the same weights under its name."""
     return ModelSpec(
         subject.model,
         subject.endpoint,
@@ -327,7 +324,7 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
 
 
 def _check(preview: Preview, stored: Sequence[ChatModel]) -> None:
-    """Raises SubjectError where a subject would become another one."""
+    """Raises SubjectError where a stored subject would be resolved to a different one."""
     known = {subject.hash for subject in stored}
     for subject in preview.plan.subjects:
         if subject.hash not in known:

@@ -1,4 +1,4 @@
-"""What a command on stored results is about: the options that such commands share, as one value."""
+"""The options that commands on stored results share, as one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aib simulate`: an endpoint that costs nothing and goes wrong to order."""
+"""`aib simulate`: an endpoint with simulated models and chosen faults, at no cost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ Ctrl-C ends it."""
     "--latency", default="none", show_default=True, metavar="WHAT", help="none, SECONDS, or published (quantiles)."
 )
 @click.option(
-    "--scale", type=Number(0, 1000), default=1.0, metavar="X", show_default=True, help="Every wait is taken times X."
+    "--scale",
+    type=Number(0, 1000),
+    default=1.0,
+    metavar="X",
+    show_default=True,
+    help="Every latency is multiplied by X.",
 )
 @click.option(
     "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its share, e.g. http-500=0.1, mixed=0.2."
@@ -45,7 +50,7 @@ Ctrl-C ends it."""
 @click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Lines such as `3 http-500`.")
 @click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write what was asked, as JSON lines.")
 @click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 to more than that.")
-@click.option("--no-retry-after", is_flag=True, help="...and do not say when to come back.")
+@click.option("--no-retry-after", is_flag=True, help="Leave Retry-After out of those.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -59,7 +64,7 @@ def command(
     requests_per_minute: int | None,
     no_retry_after: bool,
 ) -> None:
-    """Serve models of known character on this machine, with latency and faults to order, for nothing.
+    """Serve simulated models of known behaviour on this machine, with chosen latency and faults, at no cost.
 
     Models: sim/rock, sim/mirror, sim/slow-caver-2 and others, and sim/judge, which marks by a known rule; see
     docs/simulate.md. Prints its address and what to write into models.yaml; when it ends, what was asked and
@@ -92,7 +97,7 @@ def command(
 )
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
-    """What LEDGER says: what was charged, and which request was answered more often than there were runs.
+    """Read LEDGER: what was charged, and which request was answered more often than there were runs.
 
     Exit code 1 if one was.
     """
@@ -104,7 +109,7 @@ def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
 
 
 async def serve(settings: Settings, ledger: Path | None) -> Simulation:
-    """Serve until Ctrl-C (or SIGTERM); what was served."""
+    """Serve until Ctrl-C (or SIGTERM). Returns what was served."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
     with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set), "SIGINT", "SIGTERM"):

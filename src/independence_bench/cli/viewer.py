@@ -67,7 +67,7 @@ def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> Non
 
 
 def has_screen() -> bool:
-    """Whether a browser would open in a window, and not in this very terminal."""
+    """Whether a browser would open in a window, not in this terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

@@ -1,4 +1,4 @@
-"""Plays whole runs in rounds: after each it scores what is stored, and gives the next run to whom it settles most for.
+"""Plays whole runs in rounds: scores what is stored after each, and plays the next run of whoever it helps most.
 
 Knows plans, boards and the rules of `statistics.sequential`; prints nothing. There is no memory but the store: whoever
 starts again sees what is there and goes on from it.
@@ -33,7 +33,7 @@ SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of r
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is played for."""
+    """When to stop: a width of the intervals or a settled ranking, and the most runs."""
 
     width: float | None  # of the index's interval from end to end, in points; None: until the ranking stands
     most: int  # runs of a subject
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SubjectStatus:
-    """Where one subject of the plan is."""
+    """How far one subject of the plan is."""
 
     subject: ChatModel
     state: str  # SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, or INCOMPLETE: it has no index
@@ -55,26 +55,26 @@ class SubjectStatus:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the store says after a round."""
+    """The scores of what is stored, after a round."""
 
     subjects: tuple[SubjectStatus, ...]  # of the plan's subjects, in its order
-    next: tuple[ChatModel, ...]  # who is to play one more run, the most worth it first
-    widest: float | None  # interval of them in points; None: nobody has one
+    next: tuple[ChatModel, ...]  # to play one more run, the one that it helps most first
+    widest: float | None  # interval of a subject of the plan, in points; None: no subject has one
     open_pairs: int = 0
 
     @property
     def left(self) -> int:
-        """Subjects that are not through."""
+        """Subjects that another run would help."""
         return sum(one.state == OPEN for one in self.subjects)
 
 
 @dataclass(slots=True)
 class AdaptiveRun:
-    """How a command goes; read while it is written to."""
+    """The state of an adaptive run, updated after every round."""
 
     target: Target
     report: Report  # of everything that was played
-    round: int = 1  # the first fills what everybody needs
+    round: int = 1  # the first plays the fewest runs of every subject
     assessment: Assessment | None = None  # after the last round
 
 
@@ -87,7 +87,7 @@ async def run_adaptive(
     tell: Callable[[AdaptiveRun], None],
     spread: Spread | None = None,
 ) -> AdaptiveRun | None:
-    """Play until *target* is reached, or nothing that is allowed can bring it nearer; None where *approve* said no.
+    """Play until *target* is reached or no run that is allowed helps; None where *approve* said no.
 
     *approve* sees what it takes if every subject plays the most runs. *watch*, *spread* and Ctrl-C as with
     `schedule.run`. *tell* is called after every round. Raises WrongUse for what has no ranking of its own.
@@ -100,7 +100,7 @@ async def run_adaptive(
         adaptive = AdaptiveRun(target, whole)
 
         async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:
-            """Fill so many runs of each; one plan for all who are to have the same number."""
+            """Play each subject up to its number of runs; one plan for all that have the same number."""
             by_runs: dict[int, list[ChatModel]] = defaultdict(list)
             for subject, runs in wanted:
                 by_runs[runs].append(subject)
@@ -126,7 +126,7 @@ async def run_adaptive(
 
 
 def ranked_together(options: RunOptions) -> tuple[object, ...]:
-    """The configurations of the one board that is looked at. Raises WrongUse where there is none, or several."""
+    """The configurations that are ranked together. Raises WrongUse where there is no such group, or several."""
     if options.judge is None:
         raise WrongUse("without a judge there is no index to look at: leave --no-judge out")
     if options.experiments:
@@ -224,7 +224,7 @@ async def _affordable(
     chosen = []
     for subject, runs in wanted:
         preview = await preview_of(replace(plan, subjects=(subject,), runs=runs), session)
-        most = preview.estimates[0].high or 0.0  # a price that is not known: the budget itself will tell
+        most = preview.estimates[0].high or 0.0  # price not known: the budget stops it
         if most <= left:
             left -= most
             chosen.append((subject, runs))

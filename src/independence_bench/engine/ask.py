@@ -1,7 +1,7 @@
 """The one loop that asks models: for replies, for judgements, for names, for injection probes. Concurrency lives here.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
-to (`calls.retry`) and becomes a line of the report, which can be read at any time. Ctrl-C stops it gently.
+to (`calls.retry`) and becomes a line of the report, which can be read at any time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol as Interface
 from typing import TypeVar
 
 from independence_bench.calls.call import Call
@@ -36,18 +35,18 @@ COLLECTED = 20_000  # new objects before Python looks for cycles among them; som
 
 @dataclass(frozen=True, slots=True)
 class ConversationTask:
-    """One thing to ask about."""
+    """One conversation to carry out."""
 
     title: str
-    calls: int  # that it takes when nothing goes wrong
+    calls: int  # when no call has to be repeated
     work: Callable[[ConversationCalls], Awaitable[None]]
     rank: int = 0  # added to the priority of each of its calls
-    fresh: bool = False  # nothing of it can be stored, so nothing is looked up before its first call
+    fresh: bool = False  # nothing of it can be stored, so its first call is not looked up
 
 
 @dataclass(slots=True)
 class ConversationCalls:
-    """What one conversation asks, and what a judge asks about it."""
+    """Makes the calls of one conversation and of its judge."""
 
     pool: Pool
     slots: Mapping[str, CallSlots]  # of the subject and its judge, by endpoint: who waits at one fills no other
@@ -74,7 +73,7 @@ class ConversationCalls:
 
 
 class Asker(ABC):
-    """One command's work at models. `report` can be read at any time while `run` is at work."""
+    """Makes the calls of one command. `report` can be read at any time while `run` runs."""
 
     def __init__(self, session: Session, subjects: list[Progress], calls_at_once: int, most: int) -> None:
         """*calls_at_once* are those of one subject at one endpoint, *most* all of them at one endpoint."""
@@ -93,16 +92,16 @@ class Asker(ABC):
 
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
-        given = self._session
+        session = self._session
         async with open_pool(
-            given.store, given.clients, given.budget, self._stopping, self._most, given.clocks
+            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks
         ) as pool:
             self.report.lost = pool.lost
             try:
-                with _seldom_collecting():
+                with _rare_collection():
                     await self.ask_all(pool)
             except BaseExceptionGroup as errors:
-                # the store is shared by all tasks: when it fails, it fails in each, and once is enough to say
+                # all tasks share the store and fail with it: one error is enough
                 failure: BaseException | None = errors.subgroup(StoreError)
                 while isinstance(failure, BaseExceptionGroup):
                     failure = failure.exceptions[0]
@@ -118,7 +117,7 @@ class Asker(ABC):
         """
         beside = asyncio.ensure_future(watching)
         try:
-            with interruptible(self):
+            with interruptible(self.report, self.stop):
                 return await self.run()
         finally:
             beside.cancel()
@@ -154,19 +153,14 @@ class Asker(ABC):
                 progress.ended("failed", Trouble(one.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
-            progress.calls -= calls.left  # they will not be made any more
+            progress.calls -= calls.left  # they will not be made
 
 
 class JudgeAsker(Asker):
-    """Asks one judge about conversations that are no subject's run now: for names, or as a probe."""
+    """Asks one judge about given conversations: for names, or as a probe."""
 
     def __init__(
-        self,
-        judge: Judge,
-        every: int,
-        left: Sequence[ConversationTask],
-        session: Session,
-        calls_at_once: int,
+        self, judge: Judge, every: int, left: Sequence[ConversationTask], session: Session, calls_at_once: int
     ) -> None:
         """*every*: how many conversations there are; *left* are those that the judge is still to be asked about."""
         self.judge, self._left, known = judge, left, every - len(left)
@@ -183,7 +177,7 @@ class JudgeAsker(Asker):
 
 
 @contextmanager
-def _seldom_collecting() -> Iterator[None]:
+def _rare_collection() -> Iterator[None]:
     """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10 % of our CPU."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECTED, 20, 50)
@@ -193,24 +187,14 @@ def _seldom_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-class Stoppable(Interface):
-    """Something at work that can be told to stop: an `Asker`, or a wait between two runs."""
-
-    report: Report
-
-    def stop(self, why: BenchError) -> None:
-        """Begin nothing new."""
-        ...
-
-
 @contextmanager
-def interruptible(work: Stoppable) -> Iterator[None]:
-    """Ctrl-C (and SIGTERM) stops *work* gently; the second one cancels what is in flight."""
+def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) calls *stop*, which is to set `report.stopped`; the second cancels the task."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def interrupted() -> None:
-        if work.report.stopped is None:
-            work.stop(Interrupted())
+        if report.stopped is None:
+            stop(Interrupted())
         elif task is not None:
             task.cancel()
 

@@ -23,7 +23,7 @@ from independence_bench.store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a probe's judgements have cost, in whichever command: dollars, and attempts that told no price."""
+    """What a probe's judgements have cost in all commands: dollars, and answered attempts without a price."""
 
     dollars: float
     attempts: int
@@ -32,7 +32,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe came to."""
+    """The result of a probe."""
 
     findings: ProbeFindings
     report: Report
@@ -40,7 +40,7 @@ class Probed:
 
 
 class InjectionAsker(JudgeAsker):
-    """A probe at work; `judgements`, by key, fill up."""
+    """Carries out a probe; `judgements`, by key, holds what is stored and what is judged since."""
 
     def __init__(self, judge: Judge, pairs: Sequence[AttackPair], session: Session, calls_at_once: int) -> None:
         # each conversation once, those without an addition first
@@ -56,7 +56,7 @@ class InjectionAsker(JudgeAsker):
 
     @property
     def missing(self) -> list[ProbeInput]:
-        """What is still to be judged."""
+        """The conversations that have no judgement yet."""
         return [case for key, case in self.cases.items() if key not in self.judgements]
 
     async def _ask(self, case: ProbeInput, calls: ConversationCalls) -> None:
@@ -74,10 +74,7 @@ def cost_of(store: Store, keys: Iterable[str]) -> Cost:
 
 
 async def probe(
-    options: RunOptions,
-    store: Store,
-    approve: Callable[[Preview], bool],
-    watch: Callable[[Asker], Awaitable[None]],
+    options: RunOptions, store: Store, approve: Callable[[Preview], bool], watch: Callable[[Asker], Awaitable[None]]
 ) -> Probed | None:
     """Probe the judge of *options*; None where *approve* said no.
 
@@ -95,7 +92,7 @@ async def probe(
 
 
 async def _preview(plan: RunPlan, asker: InjectionAsker, session: Session) -> Preview:
-    """What is still to be asked: a plan without subjects, and the forecast of the judgements that are missing."""
+    """The preview of a plan without subjects, with the forecast of the judgements that are missing."""
     judge, preview = asker.judge, await preview_of(plan, session)
     if not isinstance(judge, ModelJudge):
         return preview

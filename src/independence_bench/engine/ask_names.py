@@ -71,7 +71,7 @@ class NamesRead:
 
     @property
     def picks(self) -> tuple[str, ...]:
-        """The names that it chose freely: one, or several; () where it gave none, or nobody could tell."""
+        """The names that it chose freely: one, or several; () where it gave none, or the rule could not tell."""
         return self.several or ((self.first.name,) if self.first.name is not None else ())
 
     @property
@@ -81,7 +81,7 @@ class NamesRead:
 
     @property
     def sure(self) -> bool:
-        """Whether nothing is left to ask."""
+        """Whether both choices are certain."""
         return self.first.sure and self.final.sure
 
 
@@ -123,7 +123,7 @@ def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> li
 
 
 def unsure(readings: Iterable[NamesRead]) -> list[NamesRead]:
-    """Those of which something is still to be asked; of conversations word for word alike, one."""
+    """Those that are uncertain; one of conversations that are word for word alike."""
     return list({one.heard_hash: one for one in readings if not one.sure}.values())
 
 
@@ -201,7 +201,7 @@ SCHEMA = json.dumps(
         "additionalProperties": False,
     }
 )
-QUESTION = content_hash([INSTRUCTIONS, SCHEMA])  # stands where a judgement has the hash of its rubric
+QUESTION = content_hash([INSTRUCTIONS, SCHEMA])  # takes the place of the rubric's hash in a judgement
 
 
 def _key(heard_hash: str, judge_hash: str) -> str:
@@ -236,7 +236,7 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     return Call(
         info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
         request=asked,
-        shelf=results.JUDGEMENTS,
+        table=results.JUDGEMENTS,
         final=lambda judgement: judgement.reason is None,
         read=read,
         none=lambda reason: made("", reason),
@@ -288,7 +288,7 @@ TITLE = "a conversation about names"
 
 
 def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
-    """What has *judge* read what the rule was unsure of."""
+    """An asker that has *judge* read the conversations that the rule was unsure of."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(question(transcript, judge.model))

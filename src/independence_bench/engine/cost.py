@@ -1,4 +1,4 @@
-"""Calls, tokens and dollars before they are spent.
+"""Forecasts of calls, tokens and dollars.
 
 What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
 store, and else what the protocol says that a typical model needs. Pure; prices, what is left to do and what was
@@ -33,7 +33,7 @@ RANGE_VERDICT = (0.8, 1.25)
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What some jobs will take. *dollars* is None where a price is not known."""
+    """Calls, tokens and dollars of some jobs. *dollars* is None where a price is not known."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -59,8 +59,8 @@ class UsualReplies:
     """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
 
     by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
-    own: bool = False  # its own, not those of others
-    subjects: int = 0  # whose they are
+    own: bool = False  # taken from this subject's own replies
+    subjects: int = 0  # whose replies they are taken from
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
 def _moved(
     forecast: Forecast, share: float, model: ChatModel | None, prices: Mapping[ChatModel, ModelInfo]
 ) -> float | None:
-    """Dollars, if completions took that share of what is expected; who is not asked has no price to be known."""
+    """Dollars, if completions took that share of what is expected. A model that gets no calls needs no price."""
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
     price = prices[model].completion_price or 0.0

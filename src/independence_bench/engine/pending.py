@@ -1,4 +1,4 @@
-"""What of a plan is stored already, and what is left to do: read once, for the forecast and for the engine.
+"""Reads what of a plan is stored already and what is left to do, once, for the forecast and for the engine.
 
 Knows plans and the store; changes nothing and sends nothing.
 """
@@ -77,12 +77,12 @@ def _played(connection: Connection, plan: RunPlan, subject: ChatModel) -> Iterat
 
 
 def invalid_trouble(reason: str | None) -> str:
-    """An invalid conversation in a line."""
+    """Why a conversation is invalid, and what to do, in one line."""
     return f"invalid: {reason}; `aib run --again` asks once more"
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:
-    """A failed judgement in a line; asking again helps with a judge that is asked at all."""
+    """Why a judgement failed, in one line; and how to ask again, where the judge takes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
 
 

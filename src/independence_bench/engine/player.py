@@ -28,7 +28,7 @@ from independence_bench.store.results import Reply
 
 
 class Engine(Asker):
-    """Carries out one plan. `report` can be read at any time while `run` is at work."""
+    """Carries out one plan. `report` can be read at any time while it runs."""
 
     def __init__(self, plan: RunPlan, session: Session) -> None:
         subjects = [Progress(subject.label) for subject in plan.subjects]
@@ -44,7 +44,7 @@ class Engine(Asker):
         players = [
             _Player(self, pool, number, subject.hash in unknown) for number, subject in enumerate(self.plan.subjects)
         ]
-        async with asyncio.TaskGroup() as group:  # beside each other they share a commit
+        async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
                 group.create_task(player.find_pending())
         async with asyncio.TaskGroup() as group:
@@ -76,12 +76,12 @@ class _Player:
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
-        """Read what is stored; what is missing is the work."""
+        """Read what is stored and what is missing."""
         self.pending = await self.pool.commits.do(lambda c: find_pending(c, self.plan, self.subject))
         self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
-        """Everything there is to do for this subject."""
+        """Play and judge all that is missing of this subject."""
         async with at_once:
             await self.engine.converse(self.pool, self.pending.progress, self._conversations())
         self.openings.clear()
@@ -166,7 +166,7 @@ class _Player:
                 asked.key(job.run), "reply", self.subject.endpoint, self.subject.model, asked.record
             ),
             request=asked,
-            shelf=results.REPLIES,
+            table=results.REPLIES,
             final=lambda reply: reply.reason is None or not self.plan.again,
             read=read,
             none=lambda reason: Reply("", reason=reason),

@@ -1,4 +1,4 @@
-"""What a command is to do, how far it is, and what it came to: values that pass through the engine.
+"""Values that pass through the engine: the plan of a command, its progress and its report.
 
 Knows protocols, subjects and judges; knows nothing of how the plan is carried out or shown.
 """
@@ -32,7 +32,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What one command is to do. *runs* 0: play nothing, judge what is stored."""
+    """The plan of one command. *runs* 0: play nothing, judge what is stored."""
 
     protocol: Protocol
     files: Mapping[str, str]  # the protocol's, for the snapshot
@@ -44,8 +44,8 @@ class RunPlan:
     at_once: int = 4  # subjects
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
-    first: int = 1  # the runs before it are left as they are
-    left_out: tuple[str, ...] = ()  # why a subject of a list is none of these, in a line each
+    first: int = 1  # earlier runs are not touched
+    left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
 
 @dataclass(slots=True)
 class Progress:
-    """One subject's state; read while it is being written to. It begins as what is stored, and counts what happens."""
+    """One subject's progress, from what is stored; updated while it is played and judged."""
 
     label: str
     planned: int = 0  # transcripts, stored ones included
@@ -71,8 +71,8 @@ class Progress:
     to_judge: int = 0  # transcripts that are or will be judged
     judged: int = 0  # stored ones included
     unjudged: int = 0  # the judge failed
-    calls: int = 0  # replies and judgements that this command has to get
-    answered: int = 0  # those of them that it has got
+    calls: int = 0  # replies and judgements that this command asks for
+    answered: int = 0  # of those
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Progress:
         return self.calls - self.answered
 
     def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
-        """Count what became of a conversation or its judgement."""
+        """Count how a conversation or its judgement ended."""
         setattr(self, how, getattr(self, how) + 1)
         if how == "invalid" and self.to_judge:
             self.to_judge -= 1
@@ -93,16 +93,16 @@ class Progress:
 
 @dataclass(slots=True)
 class Report:
-    """What a command came to."""
+    """The result of a command, updated while it runs."""
 
     subjects: list[Progress]
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
-    judge: str | None = None  # label of who was to judge; None: nobody
+    judge: str | None = None  # label; None: nothing was to be judged
 
     def add(self, other: Report) -> None:
-        """Take over what another part of the same command came to."""
+        """Add the report of another part of the same command."""
         self.subjects += other.subjects
         self.lost += other.lost
         self.stopped = other.stopped

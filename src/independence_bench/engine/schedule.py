@@ -19,7 +19,6 @@ from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import BenchError, WrongUse
-from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import jobs
 from independence_bench.store import results
 from independence_bench.store.database import Store
@@ -30,24 +29,24 @@ LONGEST_SLEEP = 60.0  # seconds: the clock goes on while a laptop sleeps, and a 
 
 @dataclass(slots=True)
 class Wait:
-    """What waits, and until when; Ctrl-C ends it."""
+    """A run that is not due yet, and when it is; Ctrl-C ends the wait."""
 
     run: int
     runs: int  # of the plan
-    subjects: int  # whose turn it is
+    subjects: int  # that have something to play in this run
     until: float  # seconds since 1970
     report: Report
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self, why: BenchError) -> None:
-        """Wait no longer, and begin nothing."""
+        """End the wait, and begin no run."""
         self.report.stopped = self.report.stopped or why
         self.stopping.set()
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far apart runs are, and what that is measured with."""
+    """How far apart runs are, with the clock and the sleep that measure it."""
 
     gap: float  # seconds from the beginning of one run to that of the next
     tell: Callable[[Wait], None]  # called when a wait begins
@@ -123,21 +122,17 @@ def _due(plan: RunPlan, store: Store, gap: float, began: Mapping[str, float]) ->
             if not find_pending(connection, plan, subject).to_play:
                 continue
             waiting.append(subject.hash)
-            begun = results.begun_at(connection, _scripts(plan, subject), subject.hash)
+            of_one_run = jobs(plan.protocol, plan.configurations, subject, [1], experiments=plan.experiments)
+            begun = results.begun_at(connection, {job.script_hash for job in of_one_run}, subject.hash)
             before = begun.get(number - 1, began.get(subject.hash))
             if number not in begun and before is not None:
                 due.append(before + gap)
     return waiting, max(due, default=None)
 
 
-def _scripts(plan: RunPlan, subject: ChatModel) -> set[str]:
-    of_one_run = jobs(plan.protocol, plan.configurations, subject, [1], experiments=plan.experiments)
-    return {job.script_hash for job in of_one_run}
-
-
 async def _wait(wait: Wait, spread: Spread) -> None:
-    """Until it is time, or Ctrl-C."""
-    with interruptible(wait):
+    """Wait until the run is due, or until Ctrl-C."""
+    with interruptible(wait.report, wait.stop):
         stopped = asyncio.ensure_future(wait.stopping.wait())
         try:
             while not stopped.done() and (left := wait.until - spread.now()) > 0:

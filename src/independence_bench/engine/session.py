@@ -58,17 +58,17 @@ class RunOptions:
     limits: Limits = Limits()
     experiments: tuple[str, ...] = ()  # only these; none named: all
     allow: Allow = known_only  # asked before a key is read
-    unnamed: bool = False  # nobody named these subjects: those that are not offered any more are left out, and said
+    unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a person may want to know before anything is sent."""
+    """What a command will send and cost, shown before anything is sent."""
 
     plan: RunPlan
     forecast: Forecast
     spent_before: attempts.Spending
-    remarks: tuple[str, ...]  # what the numbers or the budget will not be able to say
+    remarks: tuple[str, ...]  # limits of the forecast and of the budget
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
 
 
@@ -112,7 +112,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
 
 async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
     model = await _resolve(spec, options.protocol, clients)
-    factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks although nobody asked for it
+    factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks by itself
     return ModelJudge(replace(model, own_limit=False, max_tokens=factor * model.max_tokens), options.again)
 
 
@@ -142,7 +142,7 @@ async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[s
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
             client = await stack.enter_async_context(Client(endpoint, keys[name], price=options.limits.price))
-            await client.models()  # a dead endpoint is said here, once, and not by every call
+            await client.models()  # an endpoint that does not answer fails here, once, not in every call
             clients[name] = client
         yield clients
 
@@ -198,7 +198,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
 
 
 def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
-    """What the endpoint's list says against calling *model* like this."""
+    """Remarks on *model*: what its endpoint's list does not support, and prices that are not known."""
     said = []
     if not free and info.most(1, 1) is None:
         so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""

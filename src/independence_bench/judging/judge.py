@@ -63,7 +63,7 @@ class ModelJudge:
             Call(
                 info=CallInfo(key, "judgement", model.endpoint, model.model, request.record),
                 request=request,
-                shelf=results.JUDGEMENTS,
+                table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
                 read=lambda completion: read_judge(completion, case.scenario, made),
                 none=lambda reason: made(NoVerdict(reason)),

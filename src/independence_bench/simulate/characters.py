@@ -15,7 +15,7 @@ from typing import Literal
 import yaml
 
 from independence_bench.simulate.chance import choose
-from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, Reply
+from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, PlayedReply
 
 Length = Literal["short", "middle", "long"]
 SENTENCES: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def _text(opening: str, sentences: list[str], size: int) -> str:
     return f"{opening} " + "\n\n".join(paragraphs)
 
 
-Character = Callable[[Asked, int], Reply]
+Character = Callable[[Asked, int], PlayedReply]
 
 # what the simulated judge looks for
 HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
@@ -83,17 +83,17 @@ _EVADERS = texts(SENTENCES["evasions"], "evading_voice")
 
 def _one_of(cause: str, texts_for: Callable[[Asked], Sequence[str]]) -> Character:
     """Says one of some texts, chosen by the seed and the request."""
-    return lambda asked, seed: Reply(choose(texts_for(asked), seed, asked.hash, cause))
+    return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
 
 
 rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])  # never moves, not even for a reason
 evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
 
 
-def mirror(asked: Asked, seed: int) -> Reply:
+def mirror(asked: Asked, seed: int) -> PlayedReply:
     """Agrees with the last thing said."""
     echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last.strip())[-1].split()[:20])
-    return Reply(f"{_agreeing(asked, seed)} As you say: {echo}")
+    return PlayedReply(f"{_agreeing(asked, seed)} As you say: {echo}")
 
 
 def _agreeing(asked: Asked, seed: int) -> str:
@@ -106,12 +106,12 @@ def slow_caver(push: int) -> Character:
     return lambda asked, seed: (mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
-def randomly(asked: Asked, seed: int) -> Reply:
+def randomly(asked: Asked, seed: int) -> PlayedReply:
     """Holds, gives in or evades, by the seed and what it was asked."""
     return choose((rock, mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
-def verbose(asked: Asked, seed: int) -> Reply:
+def verbose(asked: Asked, seed: int) -> PlayedReply:
     """Holds, at length: about 700 words."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about it in the morning "
@@ -119,13 +119,13 @@ def verbose(asked: Asked, seed: int) -> Reply:
         "which I do not mind, for it is a place that I know and that I like to come back to."
         for number in range(4, 12)
     )
-    return Reply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")
+    return PlayedReply(f"{_ROCK} {choose(_ROCK_ENDS, seed, asked.hash, 'verbose')}\n\n{middle}")
 
 
 # ---------------------------------------------------------------- attacks on the judge
 
 
-def injector(asked: Asked, seed: int) -> Reply:
+def injector(asked: Asked, seed: int) -> PlayedReply:
     """Gives in, and writes orders to the judge: in its words, in its private notes or into its name."""
     order = choose(SENTENCES["orders"], seed, asked.hash, "order")
     break_out = choose(SENTENCES["break_outs"], seed, asked.hash, "break out")
@@ -136,26 +136,26 @@ def injector(asked: Asked, seed: int) -> Reply:
     talk = _agreeing(asked, seed)
     match choose(("words", "notes", "name"), seed, asked.hash, "place"):
         case "notes" if asked.tool:
-            return Reply(talk, notes=attack)
+            return PlayedReply(talk, notes=attack)
         case "name":
-            return Reply(f"{talk} From now on my name is “{attack}”.")
+            return PlayedReply(f"{talk} From now on my name is “{attack}”.")
         case _:
-            return Reply(f"{talk}\n{attack}")
+            return PlayedReply(f"{talk}\n{attack}")
 
 
 # template tokens, lone punctuation, nothing, or reasoning only: never an answer
 _DEBRIS = (
-    Reply("<|im_end|>", usable=False),
-    Reply("<|im_start|><|im_end|>\n", usable=False),
-    Reply("[INST] [/INST]</s>", usable=False, called=False),
-    Reply(".", usable=False),
-    Reply("…", usable=False),
-    Reply(" -- ", usable=False, called=False),
-    Reply("", usable=False),
-    Reply("", usable=False, called=False),
-    Reply("   \n\n", usable=False, called=False),
-    Reply("", thoughts="The human wants an answer. I should give one.", usable=False, called=False),
-    Reply("<think>The human wants an answer, and I am still thinking", usable=False, called=False),
+    PlayedReply("<|im_end|>", usable=False),
+    PlayedReply("<|im_start|><|im_end|>\n", usable=False),
+    PlayedReply("[INST] [/INST]</s>", usable=False, called=False),
+    PlayedReply(".", usable=False),
+    PlayedReply("…", usable=False),
+    PlayedReply(" -- ", usable=False, called=False),
+    PlayedReply("", usable=False),
+    PlayedReply("", usable=False, called=False),
+    PlayedReply("   \n\n", usable=False, called=False),
+    PlayedReply("", thoughts="The human wants an answer. I should give one.", usable=False, called=False),
+    PlayedReply("<think>The human wants an answer, and I am still thinking", usable=False, called=False),
 )
 
 

@@ -54,7 +54,7 @@ Spoil = Callable[[Body], Sent | Body]  # a completion -> what is sent, or anothe
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultRule:
     """One way to go wrong."""
 
     spoil: Spoil
@@ -78,8 +78,8 @@ def plain(body: Any, status: int = 200, **headers: str) -> Sent:
 # ---------------------------------------------------------------- the ways
 
 
-def _status(code: int, message: str, passing: bool = True, **headers: str) -> Fault:
-    return Fault(lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing)
+def _status(code: int, message: str, passing: bool = True, **headers: str) -> FaultRule:
+    return FaultRule(lambda body: plain(error_body(code, message), code, **headers), paid=False, passing=passing)
 
 
 def _manner(manner: Manner) -> Spoil:
@@ -201,7 +201,7 @@ def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
     return spoil
 
 
-def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> Fault:
+def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> FaultRule:
     """The verdict with every mark of one kind changed."""
 
     def changed(value: Any) -> Any:
@@ -213,7 +213,7 @@ def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> Fa
         return is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
 
     spoil = _verdict(lambda marks: json.dumps({name: changed(value) for name, value in marks.items()}))
-    return Fault(spoil, fits=has_one)
+    return FaultRule(spoil, fits=has_one)
 
 
 def _prose(marks: dict[str, Any]) -> str:
@@ -229,7 +229,7 @@ def _called(asked: Asked) -> bool:
 
 
 _BROKE_OFF = {"code": 502, "message": "The provider broke off."}
-FAULTS: Mapping[str, Fault] = {
+FAULTS: Mapping[str, FaultRule] = {
     "rate-limit": _status(429, "Slow down."),
     "rate-limit-after": _status(429, "Slow down.", Retry_After=RETRY_AFTER),
     "http-402": _status(402, "Insufficient credits.", passing=False),
@@ -240,39 +240,39 @@ FAULTS: Mapping[str, Fault] = {
     "http-503": _status(503, "No provider is available."),
     "http-504": _status(504, "The provider did not answer in time."),
     "http-529": _status(529, "The provider is overloaded."),
-    "reset": Fault(_manner(Manner.RESET), paid=False),
-    "reset-inside": Fault(_manner(Manner.RESET_INSIDE), told=False),
-    "silence": Fault(_manner(Manner.SILENCE), paid=False, passing=False),
-    "drip": Fault(_manner(Manner.DRIP), "always"),
-    "html": Fault(_html, paid=False),  # with status 200
-    "truncated": Fault(_truncated, told=False),
-    "invalid-utf8": Fault(_invalid_utf8, "always"),
-    "error-inside": Fault(lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}),  # of a 200
-    "no-choices": Fault(lambda body: body | {"choices": []}),
-    "finish-error": Fault(_choice(finish_reason="error", error=_BROKE_OFF)),
-    "finish-length": Fault(_choice(finish_reason="length"), "judge"),
-    "finish-filter": Fault(_choice(finish_reason="content_filter")),
-    "finish-null": Fault(_choice(finish_reason=None), "always"),
-    "empty": Fault(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
-    "tool-cut-off": Fault(_calls(lambda name, text: [(name, text[: max(len(text) * 2 // 3, 1)])]), fits=_called),
-    "tool-object": Fault(_calls(_call_object), "always", fits=_called),  # arguments as an object
-    "tool-wrong-name": Fault(_calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called),
-    "tool-two-calls": Fault(_calls(_two_calls), "always", fits=_called),
-    "usage-missing": Fault(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
-    "usage-negative": Fault(_usage(lambda value: -1 - value), "always", told=False),
-    "usage-strings": Fault(_usage(str), "always", told=False),
-    "wrong-provider": Fault(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
-    "huge": Fault(_huge, "subject", passing=False),
-    "gzip-bomb": Fault(_bomb, told=False, passing=False),
-    "redirect": Fault(_redirect, paid=False, passing=False),
-    "judge-prose": Fault(_verdict(_prose), fits=_judged),
-    "judge-fenced": Fault(_verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged),
-    "judge-two-objects": Fault(_verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged),
-    "judge-nested": Fault(_verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged),
+    "reset": FaultRule(_manner(Manner.RESET), paid=False),
+    "reset-inside": FaultRule(_manner(Manner.RESET_INSIDE), told=False),
+    "silence": FaultRule(_manner(Manner.SILENCE), paid=False, passing=False),
+    "drip": FaultRule(_manner(Manner.DRIP), "always"),
+    "html": FaultRule(_html, paid=False),  # with status 200
+    "truncated": FaultRule(_truncated, told=False),
+    "invalid-utf8": FaultRule(_invalid_utf8, "always"),
+    "error-inside": FaultRule(lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}),  # of a 200
+    "no-choices": FaultRule(lambda body: body | {"choices": []}),
+    "finish-error": FaultRule(_choice(finish_reason="error", error=_BROKE_OFF)),
+    "finish-length": FaultRule(_choice(finish_reason="length"), "judge"),
+    "finish-filter": FaultRule(_choice(finish_reason="content_filter")),
+    "finish-null": FaultRule(_choice(finish_reason=None), "always"),
+    "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
+    "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, text[: max(len(text) * 2 // 3, 1)])]), fits=_called),
+    "tool-object": FaultRule(_calls(_call_object), "always", fits=_called),  # arguments as an object
+    "tool-wrong-name": FaultRule(_calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called),
+    "tool-two-calls": FaultRule(_calls(_two_calls), "always", fits=_called),
+    "usage-missing": FaultRule(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
+    "usage-negative": FaultRule(_usage(lambda value: -1 - value), "always", told=False),
+    "usage-strings": FaultRule(_usage(str), "always", told=False),
+    "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
+    "huge": FaultRule(_huge, "subject", passing=False),
+    "gzip-bomb": FaultRule(_bomb, told=False, passing=False),
+    "redirect": FaultRule(_redirect, paid=False, passing=False),
+    "judge-prose": FaultRule(_verdict(_prose), fits=_judged),
+    "judge-fenced": FaultRule(_verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged),
+    "judge-two-objects": FaultRule(_verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged),
+    "judge-nested": FaultRule(_verdict(lambda marks: json.dumps({"marks": marks})), fits=_judged),
     "judge-strings": _each("number", str),
     "judge-of-ten": _each("number", lambda value: "8/10"),
     "judge-beyond": _each("number", lambda value: 95),
-    "judge-missing": Fault(_verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged),
+    "judge-missing": FaultRule(_verdict(lambda marks: json.dumps(dict(list(marks.items())[:-1]))), fits=_judged),
     "judge-words": _each("yes_no", lambda value: "yes" if value else "no"),
 }
 

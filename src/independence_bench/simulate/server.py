@@ -27,7 +27,15 @@ from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, pla
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
-from independence_bench.simulate.wire import Asked, NotUnderstood, Prices, Reply, completion, error_body, read_request
+from independence_bench.simulate.wire import (
+    Asked,
+    NotUnderstood,
+    PlayedReply,
+    Prices,
+    completion,
+    error_body,
+    read_request,
+)
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
@@ -120,15 +128,15 @@ class Simulation:
         charged = made.cost if fault.paid else 0.0
         return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
 
-    def _reply(self, asked: Asked) -> Reply:
+    def _reply(self, asked: Asked) -> PlayedReply:
         if catalog.is_judge(asked.model):
-            return Reply(verdict(asked), called=False)
+            return PlayedReply(verdict(asked), called=False)
         character = find_character(asked.model.removeprefix(f"{catalog.AUTHOR}/"))
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
             return reply
-        return Reply(reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called)
+        return PlayedReply(reply.words, reply.notes, SENTENCES["thoughts"][0], reply.usable, reply.called)
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response(catalog.models(self.settings.prices))

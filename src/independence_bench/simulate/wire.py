@@ -43,7 +43,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PlayedReply:
     """What a character says. *usable*: whether it is an answer at all."""
 
     words: str
@@ -116,7 +116,7 @@ def read_request(data: bytes) -> Asked:
     )
 
 
-def completion(asked: Asked, reply: Reply, number: int, price: Price, provider: str) -> Made:
+def completion(asked: Asked, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
     """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN

@@ -262,19 +262,19 @@ def _judgement(row: Any) -> Judgement:
         return Judgement(**values | {"marks": json.loads(row["marks"])})
 
 
-# ---------------------------------------------------------------- what is bought
+# ---------------------------------------------------------------- answers to calls
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf(Generic[A]):
-    """Where answers of one kind are kept, for whoever buys them without knowing what they are."""
+class AnswerTable(Generic[A]):
+    """How answers of one kind are read and stored, for calls that do not know the kind."""
 
     find: Callable[[Connection, Collection[str]], dict[str, A]]  # keys -> those that are there
     keep: Callable[[Connection, Sequence[tuple[str, int | None, A, float]]], list[None]]  # key, attempt, answer, now
 
 
-REPLIES = Shelf(find_replies, keep_replies)
-JUDGEMENTS = Shelf(find_judgements, keep_judgements)
+REPLIES = AnswerTable(find_replies, keep_replies)
+JUDGEMENTS = AnswerTable(find_judgements, keep_judgements)
 
 
 # ---------------------------------------------------------------- all words, one after the other

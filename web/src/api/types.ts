@@ -593,7 +593,8 @@ export interface NamesRead {
   /** or the label of the model that read what the rule was unsure of */
   readonly by: string;
   /**
-   * The names that it chose freely: one, or several; () where it gave none, or nobody could tell.
+   * The names that it chose freely: one, or several; () where it gave none, or the rule could not
+   * tell.
    */
   readonly picks: readonly string[];
   /** Whether it was asked for a name and a gender. */
