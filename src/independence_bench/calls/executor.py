@@ -56,6 +56,7 @@ class Executor:
     ledger: CallLedger
     clocks: Clocks
     stopping: asyncio.Event  # set: nothing new is sent
+    lost: int = 0  # calls that an earlier process left in flight
     limiters: dict[str, RateLimiter] = field(default_factory=dict)  # by endpoint
     closed: dict[str, str] = field(default_factory=dict)  # endpoint -> why nothing more is sent to it
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
@@ -82,7 +83,8 @@ class Executor:
         try:
             while True:
                 step = None
-                async with slots.preparing.hold(call.priority), self._foreseen(call.request.model):
+                alone = _FREELY if self.budget.limit is None else self._one_at_a_time(call.request.model)
+                async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
                     most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
                     async with self.budget.reserve(most) as reservation:
@@ -144,12 +146,9 @@ class Executor:
         if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    def _foreseen(self, model: ChatModel) -> contextlib.AbstractAsyncContextManager[None]:
-        """A block that may call *model*. On a budget, an endpoint's calls of unforeseeable cost wait for each other."""
-        return _FREELY if self.budget.limit is None else self._one_at_a_time(model)
-
     @contextlib.asynccontextmanager
     async def _one_at_a_time(self, model: ChatModel) -> AsyncIterator[None]:
+        """A block in which calls of unforeseeable cost to one endpoint, on a budget, wait for each other."""
         async with contextlib.AsyncExitStack() as stack:
             if not await self._foreseeable(model):
                 await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))

@@ -117,16 +117,16 @@ class CallLedger:
         found: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
             found |= table.find(connection, [state.key for state in group])
-        results = [self._final(state, found.get(state.key)) for state in states]
+        results: list[StoredAnswer[Any] | None] = []
+        for state in states:
+            answer = found.get(state.key)
+            final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
+            results.append(StoredAnswer(answer) if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         before = stored_attempts.tried(connection, [state.key for state in left]) if left else {}
         for state in left:
             state.recall(before.get(state.key, Tried()), state.key in found)
         return results
-
-    def _final(self, state: CallState[A], answer: A | None) -> StoredAnswer[A] | None:
-        final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
-        return StoredAnswer(answer) if final and answer is not None else None
 
     def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | StoredAnswer[Any] | None]:
         """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""

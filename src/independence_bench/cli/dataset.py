@@ -120,16 +120,11 @@ def _export_as_json(came: Imported) -> dict[str, Any]:
     return {"rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced}
 
 
-class Licence(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """An identifier of a licence, as data-set cards have it."""
-
-    name = "licence"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """*value*, if it is one word of small letters, digits, dots and hyphens."""
-        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,63}", str(value)):
-            self.fail(f"{value!r} is no identifier of a licence, such as mit or cc-by-4.0.", param, ctx)
-        return str(value)
+def _licence(_context: click.Context, _option: click.Parameter, typed: str) -> str:
+    """*typed*, if it is an identifier as data-set cards have it: one word of small letters, digits, dots, hyphens."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,63}", typed):
+        raise click.BadParameter(f"{typed!r} is no identifier of a licence, such as mit or cc-by-4.0.")
+    return typed
 
 
 @click.command(name="export")
@@ -140,7 +135,7 @@ class Licence(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="With the requests and the raw bodies of the responses.")
 @click.option(
-    "--license", "licence", type=Licence(), default="unknown", show_default=True, metavar="ID",
+    "--license", "licence", callback=_licence, default="unknown", show_default=True, metavar="ID",
     help="What the dataset card says, e.g. cc-by-4.0.",
 )  # fmt: skip
 @store_option

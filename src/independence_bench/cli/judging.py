@@ -236,15 +236,15 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
         raise WrongUse("the embedded judge knows no names; -j takes a model")
     display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    report = to_the_end(_ask(options, left, store, display))
+
+    async def read() -> Report:
+        async with resolved(options, store) as (plan, session):
+            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+            asker = name_asker(left, plan.judge, session, options.limits.calls_at_once)
+            return await asker.run_watched(display.in_one_line(asker))
+
+    report = to_the_end(read())
     if report is None:
         return False
     say_end(report, store, display.line(report, over=True))
     return report.complete
-
-
-async def _ask(options: RunOptions, left: list[NamesRead], store: Store, display: ProgressDisplay) -> Report:
-    async with resolved(options, store) as (plan, session):
-        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        asker = name_asker(left, plan.judge, session, options.limits.calls_at_once)
-        return await asker.run_watched(display.in_one_line(asker))

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from independence_bench.calls.call import Call
-from independence_bench.calls.executor import Stopped
+from independence_bench.calls.executor import Executor, Stopped
+from independence_bench.calls.leases import open_executor
 from independence_bench.calls.limits import CallSlots
-from independence_bench.calls.pool import Pool, open_pool
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.run import Progress, Report, Session, Trouble
 from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
@@ -48,7 +48,7 @@ class ConversationTask:
 class ConversationCalls:
     """Makes the calls of one conversation and of its judge."""
 
-    pool: Pool
+    executor: Executor
     slots: Mapping[str, CallSlots]  # of the subject and its judge, by endpoint: who waits at one fills no other
     progress: Progress
     left: int  # calls of the conversation that are not made yet
@@ -59,16 +59,16 @@ class ConversationCalls:
         """The answer to *call*, stored or new. Raises what `Executor.execute` raises."""
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.info.endpoint]
-        answer = await self.pool.executor.execute(ranked, slots, self.progress.tally, self.fresh)
+        answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
         self.left -= 1
         self.progress.answered += 1
-        self.fresh = call.info.key in self.pool.executor.ledger.fresh
+        self.fresh = call.info.key in self.executor.ledger.fresh
         return answer
 
     async def store(self, judgement: Judgement) -> Judgement:
         """Store a judgement that cost nothing."""
-        row = (judgement.key, None, judgement, self.pool.clocks.now())
-        await self.pool.commits.add(results.keep_judgements, row)
+        row = (judgement.key, None, judgement, self.executor.clocks.now())
+        await self.executor.commits.add(results.keep_judgements, row)
         return judgement
 
 
@@ -82,7 +82,7 @@ class Asker(ABC):
         self._stopping = asyncio.Event()
 
     @abstractmethod
-    async def ask_all(self, pool: Pool) -> None:
+    async def ask_all(self, executor: Executor) -> None:
         """Ask for everything that is missing."""
 
     def stop(self, why: BenchError) -> None:
@@ -93,13 +93,13 @@ class Asker(ABC):
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
         session = self._session
-        async with open_pool(
+        async with open_executor(
             session.store, session.clients, session.budget, self._stopping, self._most, session.clocks
-        ) as pool:
-            self.report.lost = pool.lost
+        ) as executor:
+            self.report.lost = executor.lost
             try:
                 with _rare_collection():
-                    await self.ask_all(pool)
+                    await self.ask_all(executor)
             except BaseExceptionGroup as errors:
                 # all tasks share the store and fail with it: one error is enough
                 failure: BaseException | None = errors.subgroup(StoreError)
@@ -123,25 +123,25 @@ class Asker(ABC):
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)
 
-    async def converse(self, pool: Pool, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
+    async def converse(self, executor: Executor, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
         """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
         slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
         left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
             for _ in range(max(FEWEST_WORKERS, 8 * self.calls_at_once)):
-                group.create_task(self._work_off(pool, progress, slots, left))
+                group.create_task(self._work_off(executor, progress, slots, left))
         if progress.state == "playing":
             progress.state = "stopped" if self.report.stopped else "done"
 
     async def _work_off(
-        self, pool: Pool, progress: Progress, slots: Mapping[str, CallSlots], left: Iterator[ConversationTask]
+        self, executor: Executor, progress: Progress, slots: Mapping[str, CallSlots], left: Iterator[ConversationTask]
     ) -> None:
         """One conversation after the other, beside other tasks that take theirs from *left* too."""
         for one in left:
             if self._stopping.is_set():
                 break
-            calls = ConversationCalls(pool, slots, progress, one.calls, one.rank, one.fresh)
+            calls = ConversationCalls(executor, slots, progress, one.calls, one.rank, one.fresh)
             try:
                 await one.work(calls)
             except Stopped:
@@ -169,11 +169,11 @@ class JudgeAsker(Asker):
         # a judge that is no model asks nobody, so there is nothing to report
         super().__init__(session, [self._progress] if judge.calls else [], calls_at_once, calls_at_once)
 
-    async def ask_all(self, pool: Pool) -> None:
+    async def ask_all(self, executor: Executor) -> None:
         """Ask about every conversation that is left."""
         judge = self.judge
-        await pool.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-        await self.converse(pool, self._progress, self._left)
+        await executor.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
+        await self.converse(executor, self._progress, self._left)
 
 
 @contextmanager

@@ -149,18 +149,17 @@ def _read_before(connection: Connection, readings: Sequence[NamesRead]) -> list[
     for key, (heard, label) in keys.items():
         if key in found and found[key].reason is None and heard not in read:
             read[heard] = (label, choices_in(found[key].reasoning))
-    return [_completed(one, *read[one.heard_hash]) if one.heard_hash in read else one for one in readings]
-
-
-def _completed(reading: NamesRead, label: str, read: tuple[Choice, Choice]) -> NamesRead:
-    """*reading* with its unsure parts as a model *read* them."""
-    if reading.sure:
-        return reading
-    first, final = _filled(reading.first, read[0]), _filled(reading.final, read[1])
-    return replace(reading, first=first, final=final, by=label)
+    completed = []
+    for one in readings:
+        if not one.sure and one.heard_hash in read:
+            label, (first, final) = read[one.heard_hash]
+            one = replace(one, first=_filled(one.first, first), final=_filled(one.final, final), by=label)
+        completed.append(one)
+    return completed
 
 
 def _filled(rule: Choice, model: Choice) -> Choice:
+    """The choice that the *rule* read, its unsure parts as a *model* read them."""
     name, gender = rule.name_state == "unsure", rule.gender_state == "unsure"
     return Choice(
         model.name if name else rule.name,

@@ -13,7 +13,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from independence_bench.calls.call import Accepted, Call, Rejected
-from independence_bench.calls.pool import Pool
+from independence_bench.calls.executor import Executor
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.pending import Pending, find_pending, invalid_trouble, judge_trouble
@@ -37,12 +37,13 @@ class Engine(Asker):
         self.plan = plan
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
 
-    async def ask_all(self, pool: Pool) -> None:
+    async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""
-        unknown = await pool.commits.do(partial(self._keep_plan, now=pool.clocks.now()))
+        unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
         at_once = asyncio.Semaphore(self.plan.at_once)
         players = [
-            _Player(self, pool, number, subject.hash in unknown) for number, subject in enumerate(self.plan.subjects)
+            _Player(self, executor, number, subject.hash in unknown)
+            for number, subject in enumerate(self.plan.subjects)
         ]
         async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
             for player in players:
@@ -66,9 +67,9 @@ class Engine(Asker):
 class _Player:
     """Plays and judges one subject."""
 
-    def __init__(self, engine: Engine, pool: Pool, number: int, unknown: bool) -> None:
+    def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
         """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this command."""
-        self.engine, self.plan, self.pool, self.unknown = engine, engine.plan, pool, unknown
+        self.engine, self.plan, self.executor, self.unknown = engine, engine.plan, executor, unknown
         self.number, self.subject = number, self.plan.subjects[number]
         self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
         self.pending = Pending(engine.report.subjects[number])
@@ -77,13 +78,13 @@ class _Player:
 
     async def find_pending(self) -> None:
         """Read what is stored and what is missing."""
-        self.pending = await self.pool.commits.do(lambda c: find_pending(c, self.plan, self.subject))
+        self.pending = await self.executor.commits.do(lambda c: find_pending(c, self.plan, self.subject))
         self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Play and judge all that is missing of this subject."""
         async with at_once:
-            await self.engine.converse(self.pool, self.pending.progress, self._conversations())
+            await self.engine.converse(self.executor, self.pending.progress, self._conversations())
         self.openings.clear()
 
     def _conversations(self) -> Iterator[ConversationTask]:
@@ -101,7 +102,7 @@ class _Player:
 
     async def _play(self, job: Job, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged."""
-        plan, commits = self.plan, self.pool.commits
+        plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
         said: list[tuple[str, Reply]] = []
         while talk.awaiting:
@@ -123,7 +124,7 @@ class _Player:
         invalid = said[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
         played = results.Played(job, self.engine.protocol_hash, talk.transcript, said, reason)
-        kept = commits.add(results.keep_transcripts, (played, self.pool.clocks.now()))
+        kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
             calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(reason)))
@@ -174,7 +175,9 @@ class _Player:
         )
 
     async def _judge_stored(self, job: Job, calls: ConversationCalls) -> None:
-        transcript, _ = await self.pool.commits.do(partial(results.read_transcript, transcript_id=job.transcript_id))
+        transcript, _ = await self.executor.commits.do(
+            partial(results.read_transcript, transcript_id=job.transcript_id)
+        )
         await self._judge(job, transcript, calls)
 
     async def _judge(self, job: Job, transcript: Transcript, calls: ConversationCalls) -> None:

@@ -1,4 +1,4 @@
-"""What the calls of one command go through: commits, rate limiters, the renewal of leases, and the executor.
+"""Opens the executor of one command: commits, rate limiters, and the renewal of its leases.
 
 Knows nothing of what is asked.
 """
@@ -10,7 +10,6 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from independence_bench.calls.budget import Budget
@@ -32,24 +31,10 @@ LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses
 REPLACED = "was deleted or replaced while it was in use"
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """What the calls of one command go through. *lost*: calls that an earlier process left in flight."""
-
-    executor: Executor
-    clocks: Clocks
-    lost: int
-
-    @property
-    def commits(self) -> Commits:
-        """The writing side of the store."""
-        return self.executor.commits
-
-
 @asynccontextmanager
-async def open_pool(
+async def open_executor(
     store: Store, clients: Mapping[str, Client], budget: Budget, stopping: asyncio.Event, most: int, clocks: Clocks
-) -> AsyncIterator[Pool]:
+) -> AsyncIterator[Executor]:
     """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
@@ -59,13 +44,13 @@ async def open_pool(
         upkeep = _Upkeep(store, commits, stopping, clocks)
         lost = await upkeep.begin()
         ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch)
-        executor = Executor(commits, clients, budget, ledger, clocks, stopping)
+        executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost)
         for name, client in clients.items():
             at_once = min(most, client.endpoint.at_once or most)
             executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
         tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
         try:
-            yield Pool(executor, clocks, lost)
+            yield executor
         finally:
             for task in tasks:
                 task.cancel()
@@ -74,7 +59,7 @@ async def open_pool(
 
 
 class _Upkeep:
-    """What goes on in a store while a pool is open: claims are renewed, and whether it is still ours is looked at."""
+    """What goes on in a store while calls are made: claims are renewed, and whether it is still ours is looked at."""
 
     def __init__(self, store: Store, commits: Commits, stopping: asyncio.Event, clocks: Clocks) -> None:
         self.owner = new_owner()
