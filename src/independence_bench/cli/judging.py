@@ -9,17 +9,7 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.cli.calling import (
-    approved,
-    carry_out,
-    endpoint_options,
-    limit_options,
-    one_subject_limit_options,
-    print_asked,
-    print_outcome,
-    say_end,
-    to_the_end,
-)
+from independence_bench.cli import calling
 from independence_bench.cli.options import command_line, configuration_options, err, out, say, weights_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
@@ -52,8 +42,8 @@ from independence_bench.store.database import Store, open_store
     metavar="MODEL",
     help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
 )
-@endpoint_options
-@limit_options
+@calling.endpoint_options
+@calling.limit_options
 @click.option(
     "--probe-injection",
     is_flag=True,
@@ -118,13 +108,13 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     """
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
-        return print_outcome(one, store, to_the_end(carry_out(one, store, ask=False)))
+        return calling.print_outcome(one, store, calling.to_the_end(calling.carry_out(one, store, ask=False)))
     asyncio.run(_look_up(options, judges, store))
     labels: list[str | None] = []
-    complete = to_the_end(_take_turns(options, judges, store, labels))
+    complete = calling.to_the_end(_take_turns(options, judges, store, labels))
     if complete is None:
         return False
-    print_asked(options, store, labels)
+    calling.print_asked(options, store, labels)
     say("compare the judges: aib judges")
     return complete
 
@@ -156,7 +146,7 @@ async def _take_turns(options: RunOptions, judges: Sequence[str], store: Store, 
         report = None
         try:
             one = replace(options, judge=name, limits=replace(limits, budget=left))
-            report = await carry_out(one, store, ask=False)
+            report = await calling.carry_out(one, store, ask=False)
         except (EndpointUnusable, SubjectError) as error:
             say(f"not judged: {error}")
         complete = complete and report is not None and report.complete
@@ -186,13 +176,13 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
     display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
-        return approved(preview, ask and preview.forecast.dollars != 0)
+        return calling.approved(preview, ask and preview.forecast.dollars != 0)
 
-    probed = to_the_end(probe(options, store, approve, display.in_one_line))
+    probed = calling.to_the_end(probe(options, store, approve, display.in_one_line))
     if probed is None:
         return False
     report = probed.report
-    say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
+    calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
     if as_json:
         click.echo(probe_json(probed))
     else:
@@ -202,8 +192,8 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 
 @click.command(name="extract-names")
 @click.option("-j", "--judge", "asked", metavar="MODEL", help="Ask this model where the rule is unsure.")
-@endpoint_options
-@one_subject_limit_options
+@calling.endpoint_options
+@calling.one_subject_limit_options
 @selecting(json_option)
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
     """Show which name and gender each model chose for itself, and what it went by in the end.
@@ -243,8 +233,8 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
             asker = name_asker(left, plan.judge, session, options.limits.calls_at_once)
             return await asker.run_watched(display.in_one_line(asker))
 
-    report = to_the_end(read())
+    report = calling.to_the_end(read())
     if report is None:
         return False
-    say_end(report, store, display.line(report, over=True))
+    calling.say_end(report, store, display.line(report, over=True))
     return report.complete

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
-from independence_bench.cli.options import F, Number, say
+from independence_bench.cli.options import Number, say, together
 from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (
     ALL_RUNS,
@@ -29,15 +29,26 @@ from independence_bench.report.table import Block, Column, Name, Note, Prose, Ta
 LONGEST = 24.0 * 366  # hours
 
 
-def spread_option(command: F) -> F:
-    """--spread-over"""
-    return click.option(
-        "--spread-over",
-        "hours",
-        type=Number(0, LONGEST, min_open=True),
-        metavar="HOURS",
-        help="Begin the first run now, the last one so many hours later, the others evenly between them.",
-    )(command)
+spread_option = click.option(
+    "--spread-over",
+    "hours",
+    type=Number(0, LONGEST, min_open=True),
+    metavar="HOURS",
+    help="Begin the first run now, the last one so many hours later, the others evenly between them.",
+)
+until_options = together(
+    click.option(
+        "--until-width",
+        type=Number(0, 100, min_open=True),
+        metavar="POINTS",
+        help=f"Play on until each index has an interval no wider; --runs is the most for each.  [default then: {MOST}]",
+    ),
+    click.option(
+        "--until-ranked",
+        is_flag=True,
+        help="Play on, run by run, where it tells most subjects apart; --runs is the most for each.",
+    ),
+)
 
 
 def spread_of(hours: float | None, runs: int) -> Spread | None:
@@ -66,21 +77,6 @@ def pause_line(wait: Wait, now: float) -> str:
         f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
         f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command goes on from here"
     )
-
-
-def until_options(command: F) -> F:
-    """--until-width and --until-ranked"""
-    command = click.option(
-        "--until-ranked",
-        is_flag=True,
-        help="Play on, run by run, where it tells most subjects apart; --runs is the most for each.",
-    )(command)
-    return click.option(
-        "--until-width",
-        type=Number(0, 100, min_open=True),
-        metavar="POINTS",
-        help=f"Play on until each index has an interval no wider; --runs is the most for each.  [default then: {MOST}]",
-    )(command)
 
 
 def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | None:

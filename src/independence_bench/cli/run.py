@@ -11,15 +11,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.cli.calling import (
-    approved,
-    carry_out,
-    endpoint_options,
-    limit_options,
-    print_outcome,
-    say_end,
-    to_the_end,
-)
+from independence_bench.cli import calling, pacing
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -38,16 +30,6 @@ from independence_bench.cli.options import (
     together,
     weighed,
     weights_option,
-)
-from independence_bench.cli.pacing import (
-    outcome_view,
-    round_line,
-    spread_line,
-    spread_of,
-    spread_option,
-    target_line,
-    target_of,
-    until_options,
 )
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
@@ -113,9 +95,9 @@ plan_options = together(
 @click.command(name="run")
 @plan_options
 @weights_option
-@until_options
-@spread_option
-@limit_options
+@pacing.until_options
+@pacing.spread_option
+@calling.limit_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
 def run(
@@ -145,14 +127,16 @@ def run(
     from when that was begun: what only today's model or provider does is then not in all of them. Stored runs count;
     stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
     """
-    target = target_of(until_width, until_ranked, typed["runs"])
+    target = pacing.target_of(until_width, until_ranked, typed["runs"])
     options = replace(read_options(**typed), limits=limits)
     options = replace(options, protocol=weighed(options.protocol, weights))
     ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
-    spread = spread_of(hours, target.most if target else options.runs)
+    spread = pacing.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            complete = print_outcome(options, opened, to_the_end(carry_out(options, opened, ask, spread=spread)))
+            complete = calling.print_outcome(
+                options, opened, calling.to_the_end(calling.carry_out(options, opened, ask, spread=spread))
+            )
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:
@@ -228,30 +212,30 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
-        say(target_line(target))
-        return approved(preview, ask, *([spread_line(spread, target.most)] if spread else []))
+        say(pacing.target_line(target))
+        return calling.approved(preview, ask, *([pacing.spread_line(spread, target.most)] if spread else []))
 
     def tell(adaptive: AdaptiveRun) -> None:
-        say(round_line(adaptive))
+        say(pacing.round_line(adaptive))
 
-    adaptive = to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
+    adaptive = calling.to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
     if adaptive is None:
         return False
     say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
-    say_end(adaptive.report, store)
-    complete = print_outcome(options, store, adaptive.report)
-    printed(out(), outcome_view(adaptive))
+    calling.say_end(adaptive.report, store)
+    complete = calling.print_outcome(options, store, adaptive.report)
+    printed(out(), pacing.outcome_view(adaptive))
     return complete
 
 
 @click.command(name="rerun")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@endpoint_options
+@calling.endpoint_options
 @runs_option
 @click.option(
     "--judge", "asked", metavar="MODEL", help="A model, or `embedded`.  [default: the main judge of what is stored]"
 )
-@limit_options
+@calling.limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
 @selecting(configuration_options, weights_option)
 def rerun(
@@ -286,8 +270,8 @@ def rerun(
             allow=permissions(),
             unnamed=not subjects,
         )
-        work = carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
-        complete = print_outcome(options, opened, to_the_end(work))
+        work = calling.carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
+        complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
