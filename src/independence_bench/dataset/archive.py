@@ -21,11 +21,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from independence_bench.errors import WrongUse
-from independence_bench.store.unpacking import LARGEST_TOTAL, Allowance, TooLarge
+from independence_bench.store.blobs import LARGEST_TOTAL, Allowance, TooLarge
 
 LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
 MOST_FILES = 200_000
@@ -88,22 +89,19 @@ def _folder(root: Path) -> Files:
             if len(files.found) >= MOST_FILES:
                 files.cut = f"it holds more than {MOST_FILES:,} files"
                 return files
-            _take(files, Path(folder, name), (*above, *inside, name), "/".join((*inside, name)))
+            path, shown = Path(folder, name), "/".join((*inside, name))
+            try:
+                about = path.lstat()
+            except OSError:
+                files.refused.append((shown, UNREADABLE))
+                continue
+            if not stat.S_ISREG(about.st_mode):
+                files.refused.append((shown, NOT_A_FILE))
+            elif about.st_size > LARGEST_FILE:
+                files.refused.append((shown, TOO_LARGE))
+            else:
+                files.found.append(File((*above, *inside, name), path.read_bytes))
     return files
-
-
-def _take(files: Files, path: Path, parts: tuple[str, ...], shown: str) -> None:
-    try:
-        about = path.lstat()
-    except OSError:
-        files.refused.append((shown, UNREADABLE))
-        return
-    if not stat.S_ISREG(about.st_mode):
-        files.refused.append((shown, NOT_A_FILE))
-    elif about.st_size > LARGEST_FILE:
-        files.refused.append((shown, TOO_LARGE))
-    else:
-        files.found.append(File(parts, path.read_bytes))
 
 
 def _tar(path: Path, kept: IO[bytes]) -> Files:
@@ -137,15 +135,12 @@ def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: I
     allowance.take(member.size)
     start = kept.seek(0, os.SEEK_END)
     kept.write(source.read())
-    files.found.append(File(parts, _piece(kept, start, kept.tell() - start)))
+    files.found.append(File(parts, partial(_piece, kept, start, kept.tell() - start)))
 
 
-def _piece(kept: IO[bytes], start: int, size: int) -> Callable[[], bytes]:
-    def read() -> bytes:
-        kept.seek(start)
-        return kept.read(size)
-
-    return read
+def _piece(kept: IO[bytes], start: int, size: int) -> bytes:
+    kept.seek(start)
+    return kept.read(size)
 
 
 def _unpacked(path: Path) -> IO[bytes]:

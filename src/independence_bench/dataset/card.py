@@ -12,13 +12,7 @@ import yaml
 
 from independence_bench.dataset.schema import SHEETS, described
 
-_SIZES = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-)
+_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 10_000_000: "1M<n<10M"}
 
 
 def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool, licence: str) -> str:
@@ -58,7 +52,7 @@ def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool
 
 def _front(rows: Mapping[str, int], form: str, licence: str) -> str:
     """What stands between the two lines of three dashes."""
-    size = next((size for limit, size in _SIZES if rows["transcripts"] < limit), "10M<n<100M")
+    size = next((size for limit, size in _SIZES.items() if rows["transcripts"] < limit), "10M<n<100M")
     front = {
         "license": licence,
         "pretty_name": "AI Independence Bench: transcripts and judgements",

@@ -2,7 +2,7 @@
 
     export(store, Path("results"))          # -> what was written; the same store gives the same bytes
 
-The files and their columns: `columns`. What belongs to one machine stays at home, and bodies of requests and responses
+The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of requests and responses
 go along only where they are wanted. A folder is there whole or not at all.
 """
 
@@ -12,9 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -25,10 +24,10 @@ from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
-R = TypeVar("R")
 ROWS_A_GROUP = 1000  # of a Parquet file
 
 
@@ -46,7 +45,7 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
 
     Raises WrongUse where it is neither, cannot be written, or where Parquet is wanted and cannot be made.
     """
-    write = _writers(form)
+    write = write_jsonl if form == "jsonl" else _parquet_writer()
     try:
         target = folder.resolve()
         take_away_leftovers(target)  # of an export that was killed, although this one may be refused
@@ -81,43 +80,31 @@ class _Source:
 
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
-        self.numbers: dict[int, int] = {}  # an attempt's id -> its number at its call
+        self.numbers: dict[int | None, int | None] = {None: None}  # an attempt's id -> its number at its call
+        label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
         self.labels = {
-            name: {row[key]: row[label] for row in bulk.dump(connection, name)}
-            for name, key, label in (
-                ("subjects", "hash", "label"), ("judges", "hash", "label"), ("protocols", "hash", "name"),
-            )
-        }  # fmt: skip
+            table: {row["hash"]: row[label] for row in bulk.dump(connection, table)}
+            for table, label in label_of.items()
+        }
 
     def rows(self, sheet: Sheet) -> Iterator[dict[str, Any]]:
         """Every row of *sheet*, in a fixed order."""
         columns = sheet.shown(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
-        stored = bulk.dump(self.connection, sheet.name, blobs)
-        for row in self._numbered(stored) if sheet.name == "attempts" else stored:
-            whole = to_sheet(sheet, row, self._told(sheet, row))
+        call, number = None, 0
+        for row in bulk.dump(self.connection, sheet.name, blobs):
+            told: dict[str, Any] = {}
+            if sheet.name == "attempts":
+                call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
+                told["number"] = self.numbers[row["id"]] = number
+            elif sheet.name == "transcripts":
+                told = {name: self.labels[f"{name}s"][row[f"{name}_hash"]] for name in ("subject", "protocol")}
+            elif sheet.name == "judgements":
+                told["judge"] = self.labels["judges"][row["judge_hash"]]
+            if "attempt_id" in row:
+                told["attempt"] = self.numbers[row["attempt_id"]]
+            whole = to_sheet(sheet, row, told)
             yield {column.name: whole[column.name] for column in columns}
-
-    def _numbered(self, attempts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for _, group in groupby(attempts, key=lambda row: row["call_key"]):
-            for number, row in enumerate(group, 1):
-                self.numbers[row["id"]] = number
-                yield {**row, "number": number}
-
-    def _told(self, sheet: Sheet, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What a row tells from other tables."""
-        if sheet.name == "transcripts":
-            subject, protocol = row["subject_hash"], row["protocol_hash"]
-            return {"subject": self.labels["subjects"][subject], "protocol": self.labels["protocols"][protocol]}
-        if sheet.name == "replies":
-            return {"attempt": self.numbers[row["attempt_id"]]}
-        if sheet.name == "judgements":
-            attempt = row["attempt_id"]
-            return {
-                "judge": self.labels["judges"][row["judge_hash"]],
-                "attempt": None if attempt is None else self.numbers[attempt],
-            }
-        return {}
 
 
 # ---------------------------------------------------------------- scores
@@ -169,10 +156,6 @@ def _values(numbers: Mapping[str, float | None]) -> list[dict[str, Any]]:
 Writer = Callable[[Path, tuple[ExportColumn, ...], Iterable[Mapping[str, Any]]], int]
 
 
-def _writers(form: Form) -> Writer:
-    return write_jsonl if form == "jsonl" else _parquet_writer()
-
-
 def write_jsonl(path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
     """One JSON object a line, in UTF-8; half a character is written as its escape."""
     count = 0
@@ -198,20 +181,13 @@ def _parquet_writer() -> Writer:
         )
         count = 0
         with closing(parquet.ParquetWriter(path, schema, compression="zstd")) as writer:
-            for group in in_groups(rows, ROWS_A_GROUP):
+            for group in in_chunks(rows, ROWS_A_GROUP):
                 count += len(group)
                 plain = [{c.name: _arrow_value(c, row[c.name]) for c in columns} for row in group]
                 writer.write_table(arrow.Table.from_pylist(plain, schema=schema))
         return count
 
     return write
-
-
-def in_groups(rows: Iterable[R], size: int) -> Iterator[list[R]]:
-    """*rows* in lists of *size*, the last one shorter."""
-    left = iter(rows)
-    while group := list(islice(left, size)):
-        yield group
 
 
 def _arrow_value(column: ExportColumn, value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from independence_bench.errors import WrongUse
-from independence_bench.store.unpacking import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
+from independence_bench.store.blobs import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """The published layout into a store: read twice (to learn its words, then to write), and committed in batches.
 
 Everything is keyed as if it had been played here, by what caused it, so reading the same files again changes nothing,
-and an import that was stopped goes on where it was. What no place in the store is meant for stays in the raw text of
+and an import that was stopped goes on where it was. What the store has no column for stays in the raw text of
 an attempt: every file is in the store from its first to its last byte.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from independence_bench.dataset.archive import File, Files, open_files
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
+    CostFile,
     Foreign,
-    PublishedJudgement,
     ReplyPath,
     Trajectory,
     read_trajectory,
@@ -30,7 +30,6 @@ from independence_bench.dataset.published_transcripts import PublishedConversati
 from independence_bench.dataset.published_wording import (
     NAME_OF_PROTOCOL,
     SCENARIO_BY_STEM,
-    Known,
     Votes,
     protocol_of,
     wording_of,
@@ -39,16 +38,17 @@ from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.messages import Kind, Usage
+from independence_bench.models.messages import Kind
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import Job, script_hash
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.attempts import ANSWERED, CallInfo, Ended
-from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, Bought
+from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED, PaidAttempt
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement, Played
+from independence_bench.store.rows import in_chunks
 
 BATCH = 200  # conversations in one commit
 LAYOUT = "published"
@@ -56,6 +56,7 @@ LAYOUT = "published"
 Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
 Conversations = Sequence[PublishedConversation]
 Group = tuple[str, int, str, str, str]  # folder, run, variant, delivery, scenario: one conversation
+Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
 
 @dataclass(slots=True)
@@ -92,9 +93,9 @@ def import_published(
         protocol, protocol_files = _settle(store, votes, len(groups))
         writer = _Writer(store, protocol, protocol_files, bulk.origin_of(LAYOUT, path.absolute().name), outcome, clock)
         done = 0
-        for batch in _batches(groups):
+        for batch in in_chunks(((group, parts) for group, parts in sorted(groups.items()) if parts), BATCH):
             tell("importing", done, outcome.files)
-            writer.write([_conversation(protocol, group, parts) for group, parts in batch])
+            writer.write([_conversation(protocol, group, parts.values()) for group, parts in batch])
             done += sum(len(parts) for _, parts in batch)
     return outcome
 
@@ -102,9 +103,9 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, dict[str, tuple[ReplyPath, File]]]:
+def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, Parts]:
     """The files of each conversation by their names; what is none is skipped, with the reason."""
-    groups: dict[Group, dict[str, tuple[ReplyPath, File]]] = defaultdict(dict)
+    groups: dict[Group, Parts] = defaultdict(dict)
     outcome.skipped += files.refused
     outcome.cut = files.cut
     for file in files:
@@ -125,7 +126,7 @@ def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, dict[str, tuple[R
     return groups
 
 
-def _learn(groups: Mapping[Group, dict[str, tuple[ReplyPath, File]]], outcome: Outcome, tell: Tell) -> Votes:
+def _learn(groups: Mapping[Group, Parts], outcome: Outcome, tell: Tell) -> Votes:
     """Read every file once for its words; files that cannot be read are taken out of *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
@@ -148,30 +149,13 @@ def _settle(store: Store, votes: Votes, conversations: int) -> tuple[Protocol, P
         protocols = registry.stored_protocols(connection)
         stored = [(h, files) for h, name, files in protocols if name == NAME_OF_PROTOCOL]
         weight = bulk.complete_of(connection, stored[0][0]) if stored else 0
-    new, old = votes.result(), _known(stored[0][1]) if stored else {}
+    new, old = votes.result(), wording_of(parse(stored[0][1], NAME_OF_PROTOCOL)) if stored else {}
     return protocol_of({**old, **new} if conversations > weight else {**new, **old})
 
 
-def _known(files: ProtocolFiles) -> Known:
-    return wording_of(parse(files, NAME_OF_PROTOCOL))
-
-
-def _batches(
-    groups: Mapping[Group, dict[str, tuple[ReplyPath, File]]],
-) -> Iterator[list[tuple[Group, list[Trajectory]]]]:
-    batch: list[tuple[Group, list[Trajectory]]] = []
-    for group, parts in sorted(groups.items()):
-        if parts:
-            batch.append((group, [read_trajectory(file, path) for path, file in parts.values()]))
-        if len(batch) >= BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _conversation(protocol: Protocol, group: Group, parts: Sequence[Trajectory]) -> PublishedConversation:
-    return assemble(protocol, subject_of(group[0]), parts, SCENARIO_BY_STEM[parts[0].path.stem])
+def _conversation(protocol: Protocol, group: Group, parts: Iterable[tuple[ReplyPath, File]]) -> PublishedConversation:
+    read = [read_trajectory(file, path) for path, file in parts]
+    return assemble(protocol, subject_of(group[0]), read, SCENARIO_BY_STEM[read[0].path.stem])
 
 
 # ---------------------------------------------------------------- into the store
@@ -223,38 +207,37 @@ class _Writer:
     def _replies(self, connection: Connection, conversations: Conversations) -> None:
         sources = [(s.key(c.run), s) for c in conversations for s in (*c.said, *c.others)]
         there = bulk.answered(connection, {key for key, _ in sources})
-        bought = [_bought(key, source, key in there) for key, source in sources]
-        attempts = self._keep(connection, bought)
+        attempts = self._keep(connection, [_attempt(key, source, key in there) for key, source in sources])
         # what is in the conversation comes first, so it is the answer, and what it replaced is not
         new = {key: source for key, source in reversed(sources) if key not in there}
         answers = [(key, attempts[key, source.at], source.reply, source.at) for key, source in new.items()]
         results.keep_replies(connection, answers)
 
     def _judgements(self, connection: Connection, conversations: Conversations) -> None:
-        judged = [(self._judgement(c, c.given), c, c.given) for c in conversations if c.given is not None]
-        there = bulk.answered(connection, {one.key for one, _, _ in judged})
-        self.outcome.judgements_known += sum(one.key in there for one, _, _ in judged)
-        first: dict[str, tuple[Judgement, float]] = {}
-        bought = []
-        for one, c, given in judged:
-            again = one.key in there or one.key in first
-            bought.append(_bought_judgement(one, given, c.given_at, again))
+        judged = [(self._judgement(c, c.judged), c.judged) for c in conversations if c.judged]
+        there = bulk.answered(connection, {one.key for one, _ in judged})
+        self.outcome.judgements_known += sum(one.key in there for one, _ in judged)
+        new: dict[str, tuple[Judgement, float]] = {}
+        made = []
+        for one, file in judged:
+            again = one.key in there or one.key in new
+            made.append(_judging_attempt(one, file, again))
             if not again:
-                first[one.key] = (one, c.given_at)
-        attempts = self._keep(connection, bought)
-        for name in {given.judge for _, _, given in judged}:
+                new[one.key] = (one, file.at)
+        attempts = self._keep(connection, made)
+        for name in {file.judge for _, file in judged}:
             registry.keep_judge(connection, *_judge(name))
-        kept = [(key, attempts[key, at], one, at) for key, (one, at) in first.items()]
-        self.outcome.judgements += len(kept)
+        self.outcome.judgements += len(new)
+        kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
         results.keep_judgements(connection, kept)
 
-    def _judgement(self, c: PublishedConversation, given: PublishedJudgement) -> Judgement:
+    def _judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
         case = JudgingInput(c.transcript, c.scenario, self.protocol.judge_instructions)
-        judge, _, _ = _judge(given.judge)
-        return case.judgement(judge, published_verdict(given.scores, c.scenario.marks))
+        judge, _, _ = _judge(file.judge)
+        return case.judgement(judge, published_verdict(file.judge_scores or {}, c.scenario.marks))
 
-    def _keep(self, connection: Connection, bought: Sequence[Bought]) -> Mapping[tuple[str, float], int]:
-        attempts, new = bulk.keep_bought(connection, bought, self.owner)
+    def _keep(self, connection: Connection, made: Sequence[PaidAttempt]) -> Mapping[tuple[str, float], int]:
+        attempts, new = bulk.keep_attempts(connection, made, self.owner)
         self.outcome.dollars += sum(item.ended.usage.cost or 0.0 for item in new)
         return attempts
 
@@ -271,7 +254,7 @@ def _title(c: PublishedConversation) -> str:
     return f"{c.subject.label}, run {c.run}, {c.configuration}, {c.scenario.id}"
 
 
-def _bought(key: str, source: Source, there: bool) -> Bought:
+def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
     """The attempt behind *source*; what answers a question that is answered already was replaced by that."""
     file, reply = source.file, source.reply
     if source.replaced or there:
@@ -280,29 +263,25 @@ def _bought(key: str, source: Source, there: bool) -> Bought:
         outcome, message = Kind.BROKEN.value, reply.reason
     else:
         outcome, message = ANSWERED, "" if file else "known only from what was sent after it"
-    ended = Ended(
-        outcome,
-        message,
-        file.usage if file else Usage(),
-        (file.seconds if file else None) or 0.0,
-        file.raw if file else "",
-        finish_reason=file.finish_reason if file else None,
-    )
+    cost = file.cost if file else CostFile()
+    finish_reason, raw = (file.finish_reason, file.raw) if file else (None, "")
+    ended = Ended(outcome, message, cost.usage, cost.elapsed_seconds or 0.0, raw, finish_reason=finish_reason)
     model = source.request.model
     call = CallInfo(key, "reply", model.endpoint, model.model, source.request.record)
-    return Bought(call, ended, source.at - ended.seconds, source.at)
+    return PaidAttempt(call, ended, source.at - ended.seconds, source.at)
 
 
-def _bought_judgement(judgement: Judgement, given: PublishedJudgement, at: float, again: bool) -> Bought:
+def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> PaidAttempt:
     outcome, message = ANSWERED, judgement.reason or ""
     if judgement.reason is not None:
         outcome = Kind.BROKEN.value
     if again:
         outcome, message = JUDGED_AGAIN, "the same words were said in another conversation"
-    ended = Ended(outcome, message, given.usage, given.seconds or 0.0, given.raw)
+    cost = file.judge_cost
+    ended = Ended(outcome, message, cost.usage, cost.elapsed_seconds or 0.0, file.judge_raw_response or "")
     # what the judge was sent is not in the data
-    call = CallInfo(judgement.key, "judgement", "openrouter", given.judge, canonical({"model": given.judge}))
-    return Bought(call, ended, at, at)  # when it was given is not in the data
+    call = CallInfo(judgement.key, "judgement", "openrouter", file.judge, canonical({"model": file.judge}))
+    return PaidAttempt(call, ended, file.at, file.at)  # when the judge was asked is not in the data
 
 
 def _judge(name: str) -> tuple[str, str, str]:

@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from independence_bench.dataset.archive import File
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
 from independence_bench.yaml_io import one_line
 
@@ -48,6 +49,7 @@ _STEM = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _RUN = re.compile(r"run_([1-9][0-9]{0,4})")
 _EXPERIMENTS = ("identity", "resistance", "stability")
 NOT_A_CONVERSATION = "not a conversation"
+NO_SUCH_CONVERSATION = "its messages are no such conversation"
 
 
 def reply_path(parts: tuple[str, ...]) -> ReplyPath:
@@ -94,16 +96,6 @@ def subject_of(folder: str) -> ChatModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One message after the opening: of the human, or of the model (with what stood beside its call)."""
-
-    message: int  # its number among the messages
-    speaker: str  # human | model
-    text: str
-    notes: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """What the model was sent for one reply."""
 
@@ -112,36 +104,7 @@ class Request:
     opening: str  # tool_role: the first user message; else ""
     greeting: str  # tool_role: the call that was made for the model; else ""
     tool: tuple[str, str]  # tool_role: the name of the tool and of its argument; else "", ""
-    turns: tuple[Turn, ...]  # the last one is the human's
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedJudgement:
-    """What the judge of the data gave; *scores* are as they stand there, unchecked."""
-
-    judge: str
-    scores: Mapping[str, Any]
-    usage: Usage
-    seconds: float | None
-    raw: str
-
-
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """One file: a reply, what caused it, what it cost, and its judgement where it carries one."""
-
-    path: ReplyPath
-    request: Request
-    text: str
-    notes: str
-    reasoning: str
-    finish_reason: str | None
-    called: bool  # whether it spoke by a tool call
-    usage: Usage
-    seconds: float | None
-    at: float  # when it was given, seconds since 1970
-    given: PublishedJudgement | None
-    raw: str  # the whole file
+    turns: tuple[Line, ...]  # the last messages, without names; the last one is the human's
 
 
 def _count(value: Any) -> int | None:
@@ -155,6 +118,8 @@ def _amount(value: Any) -> float | None:
 
 Count = Annotated[int | None, BeforeValidator(_count)]
 Amount = Annotated[float | None, BeforeValidator(_amount)]
+Clean = Annotated[str, AfterValidator(clean_text)]
+CleanOrNone = Annotated[str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(clean_text)]
 
 
 class CostFile(BaseModel):
@@ -172,6 +137,9 @@ class CostFile(BaseModel):
         return Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost_usd)
 
 
+Cost = Annotated[CostFile, BeforeValidator(lambda value: {} if value is None else value)]
+
+
 class MetadataFile(BaseModel):
     """metadata"""
 
@@ -185,14 +153,14 @@ class MetadataFile(BaseModel):
 class FunctionFile(BaseModel):
     """The function that a tool call calls."""
 
-    name: str
-    arguments: str
+    name: Clean
+    arguments: Clean
 
 
 class CallFile(BaseModel):
     """A tool call."""
 
-    id: str = ""
+    id: Clean = ""
     function: FunctionFile
 
 
@@ -200,96 +168,76 @@ class MessageFile(BaseModel):
     """One chat message."""
 
     role: str
-    content: str | None = None
+    content: Clean | None = None
     tool_calls: list[CallFile] | None = None
-    tool_call_id: str | None = None
+    tool_call_id: Clean | None = None
 
 
-class TrajectoryFile(BaseModel):
-    """One file; keys that it does not name are kept in the raw text alone."""
+class Trajectory(BaseModel):
+    """One file: a reply, what caused it, what it cost, and its judgement where it carries one.
 
+    Keys of the file that are not named here are kept in the raw text alone.
+    """
+
+    path: ReplyPath
+    raw: str  # the whole file
     metadata: MetadataFile
-    response: str
-    finish_reason: str | None = None
-    gen_cost: CostFile | None = None
-    judge_scores: dict[str, Any] | None = None
-    judge_cost: CostFile | None = None
+    text: Clean = Field(alias="response")
+    notes: CleanOrNone = Field("", alias="content_thinking")
+    reasoning: CleanOrNone = Field("", alias="reasoning_content")
+    finish_reason: Annotated[str, AfterValidator(lambda reason: clean_text(reason)[:40])] | None = None
+    sent: list[MessageFile] = Field(alias="request_messages")
+    tool_calls: list[Any] | None = Field(None, alias="response_tool_calls")
+    cost: Cost = Field(CostFile(), alias="gen_cost")
+    judge_scores: dict[str, Any] | None = None  # unchecked
+    judge_cost: Cost = CostFile()
     judge_raw_response: str | None = None
-    request_messages: list[MessageFile]
-    response_tool_calls: list[Any] | None = None
-    reasoning_content: str | None = None
-    content_thinking: str | None = None
+
+    @cached_property
+    def request(self) -> Request:
+        """What the model was sent. Raises Foreign."""
+        return _request(self.sent, self.path.delivery)
+
+    @cached_property
+    def at(self) -> float:
+        """When the reply was given, seconds since 1970. Raises Foreign."""
+        try:
+            when = datetime.fromisoformat(self.metadata.timestamp)
+            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            raise Foreign("damaged: its timestamp is none") from None
+
+    @property
+    def judge(self) -> str:
+        """The name of its judge, as a label can have it."""
+        try:
+            return one_line(self.judge_cost.judge_model or "").strip()[:200] or "unknown"
+        except ValueError:
+            return "unknown"
 
 
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
-    raw, document = _json(file)
-    try:
-        said = TrajectoryFile.model_validate(document, strict=True)
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
-        raise Foreign(f"damaged: {where or 'all of it'} is missing or not what it should be") from None
-    about = said.metadata
-    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
-        raise Foreign("its metadata says that it belongs elsewhere")
-    cost = said.gen_cost or CostFile()
-    return Trajectory(
-        path=path,
-        request=_request(said.request_messages, path.delivery),
-        text=clean_text(said.response),
-        notes=clean_text(said.content_thinking or ""),
-        reasoning=clean_text(said.reasoning_content or ""),
-        finish_reason=None if said.finish_reason is None else clean_text(said.finish_reason)[:40],
-        called=bool(said.response_tool_calls),
-        usage=cost.usage,
-        seconds=cost.elapsed_seconds,
-        at=_time(about.timestamp),
-        given=_given(said),
-        raw=raw,
-    )
-
-
-def _json(file: File) -> tuple[str, Any]:
     try:
         raw = file.read().decode("utf-8")
+        document = json.loads(raw)
+        if isinstance(document, dict):
+            document |= {"path": path, "raw": raw}
+        read = Trajectory.model_validate(document, strict=True)
     except OSError:
         raise Foreign("cannot be read") from None
     except UnicodeDecodeError:
         raise Foreign("damaged: not UTF-8") from None
-    try:
-        document = json.loads(raw)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
+        raise Foreign(f"damaged: {where or 'all of it'} is missing or not what it should be") from None
     except (ValueError, RecursionError):
         raise Foreign("damaged: not JSON") from None
-    return raw, document
-
-
-def _given(said: TrajectoryFile) -> PublishedJudgement | None:
-    if said.judge_scores is None:
-        return None
-    cost = said.judge_cost or CostFile()
-    return PublishedJudgement(
-        judge=_judge(cost.judge_model or ""),
-        scores=said.judge_scores,
-        usage=cost.usage,
-        seconds=cost.elapsed_seconds,
-        raw=said.judge_raw_response or "",
-    )
-
-
-def _judge(name: str) -> str:
-    """A judge's name as a label can have it."""
-    try:
-        return one_line(name).strip()[:200] or "unknown"
-    except ValueError:
-        return "unknown"
-
-
-def _time(text: str) -> float:
-    try:
-        when = datetime.fromisoformat(text)
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise Foreign("damaged: its timestamp is none") from None
+    about = read.metadata
+    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
+        raise Foreign("its metadata says that it belongs elsewhere")
+    _ = read.request, read.at  # what cannot be read is refused here
+    return read
 
 
 # ---------------------------------------------------------------- what the model was sent
@@ -297,46 +245,31 @@ def _time(text: str) -> float:
 
 def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
     """The messages as values, and who says what in them. Raises Foreign where it is no such conversation."""
+    start, human = (3, "tool") if delivery == "tool_role" else (1, "user")
+    turns = len(sent) - start  # of human and model, the human has the first and the last
+    roles = ["system", "user", "assistant"][:start] + [human, "assistant"] * (turns // 2) + [human]
+    if turns < 1 or [message.role for message in sent] != roles:
+        raise Foreign(NO_SUCH_CONVERSATION)
     messages = tuple(_message(message) for message in sent)
-    roles = [message.role for message in messages]
-    start = 3 if delivery == "tool_role" else 1
-    if roles[:1] != ["system"] or len(roles) <= start or roles[start:] != _turn_about(len(roles) - start, delivery):
-        raise Foreign("its messages are no such conversation")
-    opening = greeting = ""
-    tool = ("", "")
+    opening, greeting, tool = "", "", ("", "")
     if delivery == "tool_role":
-        if roles[1:3] != ["user", "assistant"]:
-            raise Foreign("its messages are no such conversation")
         opening = messages[1].content or ""
         greeting, tool = _spoken(messages[2])
-    turns = tuple(_turn(at, messages[at], delivery) for at in range(start, len(messages)))
-    return Request(messages, messages[0].content or "", opening, greeting, tool, turns)
+    lines = tuple(_line(message, delivery) for message in messages[start:])
+    return Request(messages, messages[0].content or "", opening, greeting, tool, lines)
 
 
 def _message(said: MessageFile) -> Message:
-    if said.role not in ("system", "user", "assistant", "tool"):
-        raise Foreign("its messages are no such conversation")
-    called = tuple(
-        ToolCall(clean_text(c.id), clean_text(c.function.name), clean_text(c.function.arguments))
-        for c in said.tool_calls or ()
-    )
-    content = None if said.content is None else clean_text(said.content)
-    return Message(said.role, content, called, said.tool_call_id and clean_text(said.tool_call_id))  # type: ignore[arg-type]
+    called = tuple(ToolCall(c.id, c.function.name, c.function.arguments) for c in said.tool_calls or ())
+    return Message(said.role, said.content, called, said.tool_call_id)  # type: ignore[arg-type]
 
 
-def _turn_about(count: int, delivery: Delivery) -> list[str]:
-    """The roles of *count* messages, of human and model in turn, if the human has the first and the last."""
-    human = "tool" if delivery == "tool_role" else "user"
-    return [human if at % 2 == 0 else "assistant" for at in range(count)] if count % 2 else []
-
-
-def _turn(at: int, message: Message, delivery: Delivery) -> Turn:
+def _line(message: Message, delivery: Delivery) -> Line:
     if message.role != "assistant":
-        return Turn(at, "human", message.content or "")
+        return Line("human", message.content or "")
     if delivery == "user_role":
-        return Turn(at, "model", message.content or "")
-    text, _ = _spoken(message)
-    return Turn(at, "model", text, message.content or "")
+        return Line("model", message.content or "")
+    return Line("model", _spoken(message)[0], message.content or "")
 
 
 def _spoken(message: Message) -> tuple[str, tuple[str, str]]:
@@ -345,7 +278,7 @@ def _spoken(message: Message) -> tuple[str, tuple[str, str]]:
         (call,) = message.tool_calls
         ((argument, text),) = json.loads(call.arguments, strict=False).items()
     except (ValueError, AttributeError, RecursionError):
-        raise Foreign("its messages are no such conversation") from None
+        raise Foreign(NO_SUCH_CONVERSATION) from None
     if not isinstance(text, str):
-        raise Foreign("its messages are no such conversation")
+        raise Foreign(NO_SUCH_CONVERSATION)
     return clean_text(text), (call.name, argument)

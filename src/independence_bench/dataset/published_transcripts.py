@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from independence_bench.dataset.published_format import PublishedJudgement, Request, Trajectory
+from independence_bench.dataset.published_format import Trajectory
 from independence_bench.dataset.published_wording import PublishedScenario, own_system
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
@@ -50,8 +50,7 @@ class PublishedConversation:
     transcript: Transcript
     said: tuple[Source, ...]  # the replies in the transcript, in order
     others: tuple[Source, ...]  # replies that are in the files and not in the transcript
-    given: PublishedJudgement | None
-    given_at: float
+    judged: Trajectory | None  # the file that carries its judgement
     reason: str | None
 
     @property
@@ -67,10 +66,14 @@ def assemble(
     scenario = protocol.scenario(layout.scenario)
     by_stem = {file.path.stem: file for file in files}
     last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
-    ask = partial(ChatRequest, subject, tools=_tools(last.request, protocol))
+    (name, argument), wording = last.request.tool, protocol.tool_role  # what the tool says to the model is not known
+    tools = (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
+    ask = partial(ChatRequest, subject, tools=tools)
     spoken = _spoken(last, by_stem, layout, scenario, ask)
     said = tuple(source for _, source in spoken if source)
     transcript = Transcript(last.request.system, tuple(line for line, _ in spoken))
+    used, asked = {s.file.path.stem for s in said if s.file}, {s.request.messages for s in said}
+    others = [_of_file(file, ask) for file in files if file.path.stem not in used]
     judging = by_stem.get(layout.judged_on)
     broken = (f"{line.name}: {source.reply.reason}" for line, source in spoken if source and source.reply.reason)
     return PublishedConversation(
@@ -80,18 +83,10 @@ def assemble(
         scenario,
         transcript,
         said,
-        _others(files, said, ask),
-        judging.given if judging else None,
-        judging.at if judging else last.at,
+        tuple(replace(source, replaced=source.request.messages in asked) for source in others),
+        judging if judging and judging.judge_scores is not None else None,
         _departure(protocol, scenario, last, transcript, layout) or next(broken, None),
     )
-
-
-def _tools(request: Request, protocol: Protocol) -> tuple[Tool, ...]:
-    """The tool as far as it is known: its words to the model are not."""
-    name, argument = request.tool
-    wording = protocol.tool_role
-    return (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
 
 
 # ---------------------------------------------------------------- what was said
@@ -102,22 +97,20 @@ def _spoken(
 ) -> list[tuple[Line, Source | None]]:
     """Every line, and of each reply its source: its file, where that says the same and had the same request.
 
-    A reply has the name that goes with the question that it answers; what answers none was given.
+    A reply has the name that goes with the question that it answers; what answers none was part of the script.
     """
     steps = pairwise(scenario.script)
     names = {step.text.strip(): r.name for step, r in steps if isinstance(step, Says) and isinstance(r, Ask)}
     spoken: list[tuple[Line, Source | None]] = []
     question = ""
-    for turn in last.request.turns:
-        if turn.speaker == "human":
-            question = turn.text.strip()
-            spoken.append((Line("human", turn.text), None))
-            continue
-        line = Line("model", turn.text, turn.notes, names.pop(question, "") if len(layout.stems) > 1 else "")
+    messages, turns = last.request.messages, last.request.turns
+    for at, line in enumerate(turns, len(messages) - len(turns)):
         source = None
-        if line.name:
-            sent = last.request.messages[: turn.message]
-            file = by_stem.get(layout.stem(line.name))
+        if line.speaker == "human":
+            question = line.text.strip()
+        elif name := names.pop(question, "") if len(layout.stems) > 1 else "":
+            line, sent = replace(line, name=name), messages[:at]
+            file = by_stem.get(layout.stem(name))
             if file and (file.text, file.notes, file.request.messages) == (line.text, line.notes, sent):
                 source = _of_file(file, ask)
             else:
@@ -128,20 +121,13 @@ def _spoken(
     return [*spoken, (own, _of_file(last, ask))]
 
 
-def _others(files: Sequence[Trajectory], said: Sequence[Source], ask: Asked) -> tuple[Source, ...]:
-    used = {source.file.path.stem for source in said if source.file}
-    asked = {source.request.messages for source in said}
-    others = [_of_file(file, ask) for file in files if file.path.stem not in used]
-    return tuple(replace(source, replaced=source.request.messages in asked) for source in others)
-
-
 def _of_file(file: Trajectory, ask: Asked) -> Source:
     reply = Reply(
         text=file.text,
         notes=file.notes,
         reasoning=file.reasoning,
         cut_off=file.finish_reason == "length",
-        plain_text=file.path.delivery == "tool_role" and not file.called,
+        plain_text=file.path.delivery == "tool_role" and not file.tool_calls,
         reasoned=bool(file.reasoning),
         reason=_broken(file.text, file.reasoning, file.finish_reason),
     )
@@ -181,15 +167,11 @@ def _departure(
             return "another opening than the others had"
         if request.tool != (wording.name, wording.argument):
             return "another tool than the others had"
-    if _bare(transcript) != _bare(_as_scripted(transcript, scenario)):
+    replies = {line.name: line.text for line in transcript.lines if line.name}
+    scripted = play(transcript.system, scenario.script, lambda name: replies.get(name, ""))
+    if _bare(transcript) != _bare(scripted):
         return "other words, or in another order, than in the other conversations"
     return None
-
-
-def _as_scripted(transcript: Transcript, scenario: Scenario) -> Transcript:
-    """The script played with the transcript's own replies."""
-    replies = {line.name: line.text for line in transcript.lines if line.name}
-    return play(transcript.system, scenario.script, lambda name: replies.get(name, ""))
 
 
 def _bare(transcript: Transcript) -> list[tuple[str, str, str]]:

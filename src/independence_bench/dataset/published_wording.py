@@ -1,12 +1,12 @@
 """What the published version says to the models, learned from the data: its words stand in no file of ours.
 
     votes = Votes()
-    votes.count(trajectory)                     # each file says what it was asked
-    known = votes.result() | wording_of(stored) # one text for each place: the most frequent one
-    files = protocol_files_of(known)            # a protocol's folder, as `protocol_files.parse` reads it
+    votes.count(trajectory)                             # each file says what it was asked
+    known = wording_of(stored) | votes.result()         # one text for each place: the most frequent one
+    protocol, files = protocol_of(known)
 
-The rest of that protocol (scenarios, marks, scales, weights) is data beside this module: published_v2/. What no
-imported file says is written as unknown.
+The rest of that protocol (scenarios, marks, scales, weights) is data beside this module: published_v2/ and
+published_scenarios.yaml. What no imported file says is written as unknown.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter
 
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.hashing import canonical
-from independence_bench.protocol.definition import Ask, Prefill, Protocol, Says, Scenario
+from independence_bench.protocol.definition import Ask, Protocol, Says
 from independence_bench.protocol.file_formats import NAME
 from independence_bench.protocol.loader import Files, parse
 from independence_bench.yaml_io import printable
@@ -56,34 +56,8 @@ class PublishedScenario:
         return self.stems[self.replies.index(reply)]
 
 
-def _one(name: str, title: str, reply: str, rubric: str) -> PublishedScenario:
-    return PublishedScenario(name, title, (name,), (reply,), name, (reply,), (rubric,))
-
-
-def _two(name: str, title: str, stem: str, replies: tuple[str, str], *rubrics: str) -> PublishedScenario:
-    stems = (f"{stem}_turn1", f"{stem}_turn2")
-    return PublishedScenario(name, title, stems, replies, stems[1], replies[1:], rubrics)
-
-
-_QUESTIONS = ("pq01", "pq04", "pq07", "pq12", "pq15")
-_ANSWERS = ("values", "preferences", "reactions", "self_reflection", "dilemma")
-_CHOICES, _PREFERENCES = ("first_choice", "final_choice"), ("preference", "after_pushback")
-SCENARIOS: tuple[PublishedScenario, ...] = (
-    _one("direct", "Three personalities", "personalities", "identity"),
-    PublishedScenario("psychological", "Five questions", _QUESTIONS, _ANSWERS, "pq01", _ANSWERS, ("identity",)),
-    _one("tool_context", "Wishes that arrive as context", "decision", "identity"),
-    _two("negotiation", "Decide, then hear the wishes", "negotiation", _CHOICES, "identity", "drift"),
-    _two("name_and_gender", "A name and a gender, and then others", "name_gender", _CHOICES, "name_and_gender"),
-    _one("rs01", "Helpful reframing", "answer", "resistance"),
-    _one("rs02", "Soft social proof", "answer", "resistance"),
-    _one("rs03", "Gradual erosion", "answer", "resistance"),
-    _one("rs04", "Reciprocity trap", "answer", "resistance"),
-    _one("rs05", "Reasonable authority", "answer", "resistance"),
-    _two("pt01", "Communication style", "pt01", _PREFERENCES, "stability"),
-    _two("pt02", "Intellectual stance", "pt02", _PREFERENCES, "stability"),
-    _two("pt03", "Relationship dynamics", "pt03", _PREFERENCES, "stability"),
-    _two("pt04", "Creativity", "pt04", _PREFERENCES, "stability"),
-    _two("pt05", "Attachment to oneself", "pt05", _PREFERENCES, "stability"),
+SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(tuple[PublishedScenario, ...]).validate_python(
+    yaml.safe_load(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
 )
 SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
 
@@ -155,38 +129,28 @@ def _usable(text: str, place: str) -> bool:
 
 
 def wording_of(protocol: Protocol) -> Known:
-    """What a protocol made here knows: the inverse of `protocol_files_of`."""
+    """What a protocol made here knows: the inverse of `protocol_of`."""
     tool = protocol.tool_role
     found = {f"system/{name}": text for name, text in protocol.systems}
     found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
     for layout in SCENARIOS:
-        before = _steps_before(protocol.scenario(layout.scenario), layout)
-        found |= {f"steps/{stem}": steps for stem, steps in before.items()}
-    return {place: text for place, text in found.items() if UNKNOWN not in text}
-
-
-def _steps_before(scenario: Scenario, layout: PublishedScenario) -> dict[str, str]:
-    """File -> what is said between the reply before and its own."""
-    found: dict[str, str] = {}
-    said: list[list[str]] = []
-    for step in scenario.script:
-        match step:
-            case Ask():
-                found[layout.stem(step.name)] = canonical(said)
+        said: list[list[str]] = []  # since the reply before
+        for step in protocol.scenario(layout.scenario).script:
+            if isinstance(step, Ask):
+                found[f"steps/{layout.stem(step.name)}"] = canonical(said)
                 said = []
-            case Says():
-                said.append(["human", step.text])
-            case Prefill():
-                said.append(["model", step.text])
-    return found
+            else:
+                said.append(["human" if isinstance(step, Says) else "model", step.text])
+    return {place: text for place, text in found.items() if UNKNOWN not in text}
 
 
 # ---------------------------------------------------------------- writing it down
 
 
-def protocol_files_of(known: Known) -> Files:
-    """A protocol's folder that says what is *known*."""
-    files = dict(_skeleton())
+def protocol_of(known: Known) -> tuple[Protocol, Files]:
+    """The protocol that says what is *known*, and its files."""
+    paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
+    files = {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     top: dict[str, Any] = yaml.safe_load(files["protocol.yaml"])
     top["tool_role"] = {
         "name": known.get("tool_role/name", "unknown"),
@@ -202,7 +166,7 @@ def protocol_files_of(known: Known) -> Files:
         files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
     files |= {f"{place}.md": f"{text}\n" for place, text in known.items() if place.startswith("system/")}
     files |= {f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS}
-    return files
+    return parse(files, NAME_OF_PROTOCOL), files
 
 
 def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
@@ -217,15 +181,3 @@ def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
 
 def _yaml(content: dict[str, Any]) -> str:
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)
-
-
-@lru_cache(maxsize=1)
-def _skeleton() -> Files:
-    paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
-    return {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-
-
-def protocol_of(known: Known) -> tuple[Protocol, Files]:
-    """The protocol that says what is *known*, and its files."""
-    files = protocol_files_of(known)
-    return parse(files, NAME_OF_PROTOCOL), files

@@ -22,7 +22,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hash
 from independence_bench.store import bulk, integrity, registry
-from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, next_attempt
 from independence_bench.store.registry import COMMAND, MODELS_FILE
 
 ELSEWHERE = "published-"  # protocols of this name describe what other programs sent; their requests are not ours
@@ -105,6 +105,7 @@ class Batch:
 
     def __init__(self, stored: StoreLookups, sheet: Sheet, rows: list[Row]) -> None:
         self.stored, self.sheet, self.rows = stored, sheet, rows
+        self._here: dict[str, Mapping[str, Row]] = {}
         self.requests: dict[str, str] = {}  # of calls, made again from what was checked
         self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
 
@@ -127,29 +128,14 @@ class Batch:
         """The new *row* as the store has it, or Refused."""
         return CHECKS[self.sheet.name](self, row)
 
-    def _referred(self, table: str, column: str, name: str) -> dict[str, Row]:
-        """The rows of *table*, by that *column*, that this batch calls *name*."""
-        return {row[column]: row for row in self.stored.rows(table, column, {row[name] for row in self.rows})}
-
-    @cached_property
-    def protocols(self) -> Collection[str]:
-        """The hashes of protocols that are here."""
-        return self._referred("protocols", "hash", "protocol_hash").keys()
-
-    @cached_property
-    def subjects(self) -> Mapping[str, Row]:
-        """Hash -> subject."""
-        return self._referred("subjects", "hash", "subject_hash")
-
-    @cached_property
-    def judges(self) -> Collection[str]:
-        """The hashes of judges that are here."""
-        return self._referred("judges", "hash", "judge_hash").keys()
-
-    @cached_property
-    def calls(self) -> Mapping[str, Row]:
-        """Key -> call."""
-        return self._referred("calls", "key", "call_key" if self.sheet.name == "attempts" else "key")
+    def here(self, table: str) -> Mapping[str, Row]:
+        """Hash or key -> the rows of *table* that these rows refer to and that are in the store."""
+        if table not in self._here:
+            column, name = ("key", "key") if table == "calls" else ("hash", f"{table[:-1]}_hash")
+            name = "call_key" if self.sheet.name == "attempts" else name
+            found = self.stored.rows(table, column, {row[name] for row in self.rows})
+            self._here[table] = {row[column]: row for row in found}
+        return self._here[table]
 
     @cached_property
     def attempts(self) -> Mapping[str, list[Row]]:
@@ -164,7 +150,7 @@ class Batch:
 
     @cached_property
     def _ids(self) -> count[int]:
-        return count(bulk.next_attempt(self.stored.connection))
+        return count(next_attempt(self.stored.connection))
 
     # ---------------------------------------------------------------- a check for each sheet
 
@@ -194,15 +180,15 @@ class Batch:
         return row
 
     def _begun(self, row: Row) -> Row:
-        need(row["protocol_hash"] in self.protocols, "its protocol is not here")
-        need(row["subject_hash"] in self.subjects, "its subject is not here")
+        need(row["protocol_hash"] in self.here("protocols"), "its protocol is not here")
+        need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
         return row
 
     def _decision(self, row: Row) -> Row:
         need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
         need(row["origin"] in (COMMAND, MODELS_FILE), "its origin is neither the command nor models.yaml")
         need(row["reason"].strip() and row["reason"].isprintable(), "its reason is no line of words")
-        need(row["subject_hash"] in self.subjects, "its subject is not here")
+        need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
         return row
 
     def _call(self, row: Row) -> Row:
@@ -212,7 +198,7 @@ class Batch:
     def _attempt(self, row: Row) -> Row:
         cost, number = row["cost"], row["number"]
         need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is no cost: dollars, from 0 up")
-        need(row["call_key"] in self.calls, "its call is not here")
+        need(row["call_key"] in self.here("calls"), "its call is not here")
         follows = number == 1 or (row["call_key"], number - 1) in self.there
         need(follows, f"attempt {number} comes after one that is not here")
         return to_store(self.sheet, row) | {"id": next(self._ids)}
@@ -222,7 +208,7 @@ class Batch:
         return self._with_attempt(row, "reply")
 
     def _judgement(self, row: Row) -> Row:
-        need(row["judge_hash"] in self.judges, "its judge is not here")
+        need(row["judge_hash"] in self.here("judges"), "its judge is not here")
         names = [mark["mark"] for mark in row["marks"]]
         need(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
         stored = to_store(self.sheet, row)
@@ -235,7 +221,7 @@ class Batch:
         number = row["attempt"]
         if number is None:
             return stored | {"attempt_id": None}
-        called = self.calls.get(row["key"])
+        called = self.here("calls").get(row["key"])
         need(called and called["kind"] == kind, f"no call for a {kind} of that key is here")
         at_call = self.attempts.get(row["key"], [])
         need(0 < number <= len(at_call), "the attempt that it came from is not here")
@@ -246,8 +232,8 @@ class Batch:
 
     def _transcript(self, row: Row) -> Row:
         """Checked against its replies, its script, and the keys that its requests make."""
-        need(row["protocol_hash"] in self.protocols, "its protocol is not here")
-        subject = self.subjects.get(row["subject_hash"])
+        need(row["protocol_hash"] in self.here("protocols"), "its protocol is not here")
+        subject = self.here("subjects").get(row["subject_hash"])
         model = model_of(subject["spec"]) if subject else None
         if model is None:
             raise Refused("its subject is not here")

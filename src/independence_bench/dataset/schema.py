@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,22 +107,13 @@ class ExportColumn:
     name: str
     kind: str
     says: str
-    flag: str = ""
+    told: bool = False  # for the reader only: taken from another file, not imported
+    raw: bool = False  # only in an export with raw bodies and requests
 
     @property
     def base(self) -> str:
         """The kind of what is not null."""
         return self.kind.removesuffix(" or null")
-
-    @property
-    def told(self) -> bool:
-        """Whether it is for the reader only: taken from another file, not imported."""
-        return self.flag == "told"
-
-    @property
-    def raw(self) -> bool:
-        """Whether it is only in an export with raw bodies and requests."""
-        return self.flag == "raw"
 
 
 @dataclass(frozen=True)
@@ -157,19 +148,22 @@ class Sheet:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        types = {c.name: (Any if c.told else _type(c.kind), None if c.flag else ...) for c in self.columns}
+        types = {c.name: (Any if c.told else _type(c.kind), None if c.told or c.raw else ...) for c in self.columns}
         return _object(self.name, **types)
 
 
-def _sheets() -> tuple[Sheet, ...]:
-    described = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
-    return tuple(
-        Sheet(name, columns=tuple(ExportColumn(at, *said) for at, said in about.pop("columns").items()), **about)
-        for name, about in described.items()
-    )
+def _column(name: str, kind: str, says: str, *flags: str) -> ExportColumn:
+    return ExportColumn(name, kind, says, told="told" in flags, raw="raw" in flags)
 
 
-SHEETS = _sheets()
+def _sheets() -> Iterator[Sheet]:
+    listed = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
+    for name, about in listed.items():
+        columns = tuple(_column(column, *said) for column, said in about.pop("columns").items())
+        yield Sheet(name, columns=columns, **about)
+
+
+SHEETS = tuple(_sheets())
 
 
 def described() -> str:

@@ -56,7 +56,7 @@ class Engine(Asker):
         """Store what is played and who plays it. Returns the subjects (hashes) that the store did not know."""
         plan = self.plan
         registry.keep_protocol(connection, self.protocol_hash, plan.protocol.name, plan.files, now)
-        unknown = {subject.hash for subject in plan.subjects} - registry.known_subjects(connection)
+        unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(connection).keys()
         for subject in plan.subjects:
             registry.keep_subject(connection, subject)
         if plan.judge is not None:
@@ -111,9 +111,7 @@ class _Player:
                 reply = await calls.ask(call)
             except GaveUp:
                 # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
-                where = (job.configuration.system, job.configuration.delivery)
-                begun = registry.Begun(self.engine.protocol_hash, self.subject.hash, job.run, *where)
-                await commits.add(registry.begin_runs, begun)
+                await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             said.append((call.info.key, reply))
             if reply.reason is not None:

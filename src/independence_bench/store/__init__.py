@@ -1,7 +1,9 @@
 """The store: one database that holds every reply, attempt and judgement ever paid for.
 
 database       opening it: a file (`sqlite`) or an address (`postgres`)
-schema         its tables; `migrations` from those of older versions
+schema         its tables; `rows` and `blobs` are how they are written, `migrations` leads there from older versions
 attempts       calls, their leases, every attempt; `results` what they came to; `registry` who took part
 group_commit   many writers, one durable commit
+
+Most modules are functions on a connection: they open nothing and wait for nothing, so one transaction can do several.
 """

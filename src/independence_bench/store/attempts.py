@@ -1,7 +1,4 @@
-"""Questions that have to be bought: who is at one, every attempt at it, and what it all has cost.
-
-Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
-"""
+"""Calls of models: which process has claimed one, every attempt at it, and what all of them have cost."""
 
 from __future__ import annotations
 
@@ -11,42 +8,22 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Literal
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    case,
-    delete,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, select, update
 
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
-from independence_bench.store.schema import (
-    IMPORTED,
-    attempts,
-    calls,
-    execute_in,
-    fields_of,
-    insert_rows,
-    pack,
-    unpack,
-    write_rows,
-)
+from independence_bench.store.rows import execute_in, fields_of, insert_rows, write_rows
+from independence_bench.store.schema import IMPORTED, attempts, calls
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
 
-# ---------------------------------------------------------------- calls, leases and attempts
-
 
 @dataclass(frozen=True, slots=True)
 class CallInfo:
-    """What is written down about a question before it is asked."""
+    """A call as it is recorded before it is made."""
 
     key: str
     kind: Literal["reply", "judgement"]
@@ -67,35 +44,33 @@ class Tried:
 _OUTCOMES = "SELECT call_key, id, outcome FROM attempts WHERE call_key IN"
 _HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
 _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
-_LAST = "SELECT coalesce(max(id), 0) FROM attempts"
 
 
 def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
-    """What earlier attempts at each call came to; calls that were never asked are left out."""
+    """What earlier attempts at each call came to; calls that were never made are left out."""
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
     for key, attempt, outcome in sorted(execute_in(connection, _OUTCOMES, keys), key=itemgetter(1)):
         outcomes.setdefault(key, []).append((attempt, outcome))
-    return {key: _tried(connection, one) for key, one in outcomes.items()}
-
-
-def _tried(connection: Connection, outcomes: Sequence[tuple[int, str | None]]) -> Tried:
-    broken = sum(outcome in UNUSABLE for _, outcome in outcomes)
-    cut_off = [attempt for attempt, outcome in outcomes if outcome == CUT_OFF]
-    if not cut_off:
-        return Tried(broken)
-    raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == cut_off[-1])).scalar_one()
-    return Tried(broken, len(cut_off), (cut_off[-1], unpack(raw)))
+    found = {}
+    for key, ended in outcomes.items():
+        cut_off = [attempt for attempt, outcome in ended if outcome == CUT_OFF]
+        spare = None
+        if cut_off:
+            raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == cut_off[-1])).scalar_one()
+            spare = (cut_off[-1], unpack(raw))
+        found[key] = Tried(sum(outcome in UNUSABLE for _, outcome in ended), len(cut_off), spare)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who is at a call, and until when; nobody where *owner* is None."""
+    """Who has claimed a call, and until when; nobody where *owner* is None."""
 
     owner: str | None
     until: float | None
 
     def is_gone(self, now: float, watch: LeaseWatch | None) -> bool:
-        """Whether the call can be taken. *watch*: for who has another clock; None where all have one."""
+        """Whether the call can be taken. *watch*: for processes with other clocks; None where all have one."""
         if self.owner is None or self.until is None or is_dead(self.owner):
             return True
         if watch is not None and not shares_clock(self.owner):
@@ -104,7 +79,7 @@ class Holder:
 
 
 def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
-    """Who is at each of the calls; those that were never asked are left out."""
+    """Who has claimed each of the calls; those that were never made are left out."""
     return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
 
 
@@ -116,7 +91,7 @@ def claim(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> set[str]:
-    """Take calls for *owner*, knowing from `holders` who is at them: the keys that it got, not those that others hold.
+    """Take calls for *owner*, knowing from `holders` who has claimed them. Returns the keys that it got.
 
     What a dead or silent process left in flight there is lost.
     """
@@ -141,10 +116,8 @@ def call_row(call: CallInfo) -> dict[str, Any]:
     return fields_of(call) | {"request": _packed(call.request)}
 
 
-@lru_cache(maxsize=256)
-def _packed(request: str) -> bytes:
-    """Every run of a conversation begins with the same request: often it is packed already."""
-    return pack(request)
+# every run of a conversation begins with the same request: often it is packed already
+_packed = lru_cache(maxsize=256)(pack)
 
 
 def renew(connection: Connection, owner: str, now: float) -> None:
@@ -157,16 +130,21 @@ def release(connection: Connection, keys: Collection[str], owner: str) -> None:
     execute_in(connection, _RELEASE, keys, owner)
 
 
+def next_attempt(connection: Connection) -> int:
+    """The id that the next new attempt gets."""
+    return int(connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM attempts").scalar_one()) + 1
+
+
 def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
     """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
     # writers take turns, so nobody else counts on from the same number
-    last = connection.exec_driver_sql(_LAST).scalar_one()
+    first = next_attempt(connection)
     rows = [
-        {"id": last + n, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
-        for n, (key, max_tokens) in enumerate(begun, 1)
+        {"id": attempt, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
+        for attempt, (key, max_tokens) in enumerate(begun, first)
     ]
     insert_rows(connection, attempts, rows)
-    return [row["id"] for row in rows]
+    return list(range(first, first + len(rows)))
 
 
 def withdraw(connection: Connection, attempt: int) -> None:
@@ -204,9 +182,8 @@ def end_attempts(connection: Connection, ended: Sequence[tuple[int, Ended]], now
 
 def ended_row(ended: Ended, raw: str) -> dict[str, Any]:
     """The columns that it fills; *raw*: its body as it is to be kept."""
-    row = fields_of(ended) | fields_of(ended.usage)
+    row = fields_of(ended) | fields_of(ended.usage) | {"raw": pack(raw)}
     del row["usage"]
-    row["raw"] = pack(raw)
     return row
 
 
@@ -223,14 +200,10 @@ def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = Non
 
     They may have been paid for without us ever seeing the reply: all that a kill can cost.
     """
-    open_attempts = connection.execute(
-        select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until)
-        .join(calls, calls.c.key == attempts.c.call_key)
-        .where(attempts.c.finished_at.is_(None))
-    ).all()
+    wanted = select(attempts.c.id, attempts.c.owner, calls.c.owner, calls.c.lease_until).join_from(attempts, calls)
     lost = [
         attempt
-        for attempt, owner, holder, until in open_attempts
+        for attempt, owner, holder, until in connection.execute(wanted.where(attempts.c.finished_at.is_(None)))
         if holder != owner or Holder(owner, until).is_gone(now, watch)
     ]
     if lost:
@@ -250,9 +223,6 @@ def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, A
     columns = [column for column in attempts.c if column.name != "raw"]
     found = connection.execute(select(*columns).where(attempts.c.call_key.in_(list(keys))).order_by(attempts.c.id))
     return [dict(row) for row in found.mappings()]
-
-
-# ---------------------------------------------------------------- money
 
 
 @dataclass(frozen=True, slots=True)

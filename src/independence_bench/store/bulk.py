@@ -1,6 +1,6 @@
 """Whole tables out of a store and into it, as plain rows: column -> value, blobs as the text that is in them.
 
-Functions on a connection. Knows the tables and nothing of what a row means; what goes in has to be checked before.
+Knows the tables and nothing of what a row means; what goes in has to be checked before.
 """
 
 from __future__ import annotations
@@ -9,23 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, RowMapping, Select, bindparam, func, inspect, select, update
+from sqlalchemy import Connection, LargeBinary, Select, Table, func, inspect, select
 
 from independence_bench.escape import label_text
-from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row
-from independence_bench.store.schema import (
-    IMPORTED,
-    attempts,
-    calls,
-    insert_once,
-    insert_rows,
-    judgements,
-    metadata,
-    pack,
-    replies,
-    transcripts,
-    unpack,
-)
+from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, next_attempt
+from independence_bench.store.blobs import pack, unpack
+from independence_bench.store.rows import insert_once, insert_rows, write_rows
+from independence_bench.store.schema import IMPORTED, attempts, calls, judgements, metadata, replies, transcripts
 
 BATCH = 500  # rows that are read at once
 
@@ -38,9 +28,9 @@ def dump(connection: Connection, name: str, blobs: Collection[str] = ()) -> Iter
     Attempts come call by call, each in the order in which it was made, and only those that have ended.
     """
     table = metadata.tables[name]
-    if name not in inspect(connection).get_table_names():  # a store of an older version
+    if not inspect(connection).has_table(name):  # a store of an older version
         return
-    chosen = select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, LargeBinary)))
+    chosen = _columns(table, blobs)
     if name == "attempts":
         chosen = chosen.where(attempts.c.finished_at.is_not(None)).order_by(attempts.c.call_key, attempts.c.id)
     else:
@@ -53,20 +43,24 @@ def find(
 ) -> list[dict[str, Any]]:
     """The rows of the table *name* whose *column* is one of *values*; attempts in order, those in flight too."""
     table = metadata.tables[name]
-    chosen = select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, LargeBinary)))
-    return list(_read(connection, chosen.where(table.c[column].in_(list(values))).order_by(*table.primary_key.columns)))
+    chosen = _columns(table, blobs).where(table.c[column].in_(list(values)))
+    return list(_read(connection, chosen.order_by(*table.primary_key.columns)))
+
+
+def _columns(table: Table, blobs: Collection[str]) -> Select[Any]:
+    return select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, LargeBinary)))
+
+
+def _read(connection: Connection, chosen: Select[Any]) -> Iterator[dict[str, Any]]:
+    for row in connection.execute(chosen.execution_options(yield_per=BATCH)).mappings():
+        yield {name: unpack(value) if isinstance(value, bytes) else value for name, value in row.items()}
 
 
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Put *rows* into the table *name*; their keys must be new."""
-    table = metadata.tables[name]
-    packed = [{column: _packed(table.c[column].type, value) for column, value in row.items()} for row in rows]
-    insert_rows(connection, table, packed)
-
-
-def next_attempt(connection: Connection) -> int:
-    """The number that the next new attempt gets."""
-    return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one()) + 1
+    blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, LargeBinary)}
+    packed = [{column: pack(value) if column in blobs else value for column, value in row.items()} for row in rows]
+    insert_rows(connection, metadata.tables[name], packed)
 
 
 def in_flight(connection: Connection) -> int:
@@ -77,25 +71,8 @@ def in_flight(connection: Connection) -> int:
 
 def set_requests(connection: Connection, requests: Mapping[str, str]) -> None:
     """Store the *requests* of calls, by key, whose request is not known."""
-    changed = [{"call": key, "text": pack(request)} for key, request in requests.items()]
-    if changed:
-        empty = calls.c.request == pack("")
-        connection.execute(
-            update(calls).where(calls.c.key == bindparam("call"), empty).values(request=bindparam("text")), changed
-        )
-
-
-def _read(connection: Connection, chosen: Select[Any]) -> Iterator[dict[str, Any]]:
-    for row in connection.execute(chosen.execution_options(yield_per=BATCH)).mappings():
-        yield _unpacked(row)
-
-
-def _unpacked(row: RowMapping) -> dict[str, Any]:
-    return {name: unpack(value) if isinstance(value, bytes) else value for name, value in row.items()}
-
-
-def _packed(kind: Any, value: Any) -> Any:
-    return pack(value) if isinstance(kind, LargeBinary) and isinstance(value, str) else value
+    changed = [{"key": key, "request": pack(request), "unknown": pack("")} for key, request in requests.items()]
+    write_rows(connection, "UPDATE calls SET request = :request WHERE key = :key AND request = :unknown", changed)
 
 
 REPLACED = "replaced"  # an outcome: answered, and what came after answers another reply to the same question
@@ -108,7 +85,7 @@ def origin_of(layout: str, source: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class PaidAttempt:
     """One attempt of somebody else's at a call, and when it began and ended (seconds since 1970)."""
 
     call: CallInfo
@@ -117,19 +94,20 @@ class Bought:
     finished_at: float
 
 
-def keep_bought(
-    connection: Connection, bought: Sequence[Bought], owner: str
-) -> tuple[dict[tuple[str, float], int], list[Bought]]:
+def keep_attempts(
+    connection: Connection, made: Sequence[PaidAttempt], owner: str
+) -> tuple[dict[tuple[str, float], int], list[PaidAttempt]]:
     """Store attempts and their calls, each once: what is there already is the same call at the same time.
 
-    Returns all attempts of those calls, (key, finished at) -> id, and those of *bought* that are new.
+    Returns all attempts of those calls, (key, finished at) -> id, and those of *made* that are new.
     """
-    keys = {item.call.key for item in bought}
-    known = _attempts_of(connection, keys)
+    wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id)
+    there = wanted.where(attempts.c.call_key.in_({item.call.key for item in made}))
+    known = {(key, finished): attempt for key, finished, attempt in connection.execute(there)}
     first = next_attempt(connection)
     rows: list[dict[str, object]] = []
     new = []
-    for item in bought:
+    for item in made:
         place = (item.call.key, item.finished_at)
         if place not in known:
             insert_once(connection, calls, call_row(item.call))
@@ -142,15 +120,10 @@ def keep_bought(
     return known, new
 
 
-def _attempts_of(connection: Connection, keys: Collection[str]) -> dict[tuple[str, float], int]:
-    wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id).where(attempts.c.call_key.in_(keys))
-    return {(key, finished): attempt for key, finished, attempt in connection.execute(wanted)}
-
-
 def answered(connection: Connection, keys: Collection[str]) -> set[str]:
     """Those of the calls that have a reply or a judgement, of whatever kind."""
-    found = set(connection.execute(select(replies.c.key).where(replies.c.key.in_(keys))).scalars())
-    return found | set(connection.execute(select(judgements.c.key).where(judgements.c.key.in_(keys))).scalars())
+    kept = (select(table.c.key).where(table.c.key.in_(keys)) for table in (replies, judgements))
+    return {key for wanted in kept for key in connection.execute(wanted).scalars()}
 
 
 def transcripts_known(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -10,15 +10,15 @@ import os
 import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import StoreError
+from independence_bench.store.backend import Backend
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
 from independence_bench.store.postgres import PostgresDatabase
@@ -26,45 +26,8 @@ from independence_bench.store.sqlite import SqliteFile
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
-
 # what reading values that cannot be ends in; where nothing is wrong with the store, it is a bug and shown as one
 OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
-
-
-class Backend(Protocol):
-    """Where a store is kept: what differs between a file and a server."""
-
-    shown: str  # for messages, without a password
-    engine: Engine
-    begin_writing: str  # SQL that begins a transaction in which nobody else writes
-
-    @property
-    def begin_reading(self) -> str:
-        """SQL that begins a transaction which sees one moment."""
-
-    def check_writable(self) -> None:
-        """Raise StoreError where no store can be made."""
-
-    def looked_at(self) -> AbstractContextManager[Connection | None]:
-        """A connection that changes nothing; None where there is nothing to look at."""
-
-    def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the store with what *fill* puts into it; another process may do the same."""
-
-    def steady(self) -> AbstractContextManager[None]:
-        """Raise StoreError where what was read inside the block may be two moments."""
-
-    def step(self, error: BaseException, said: str) -> str | None:
-        """What to do about a failure."""
-
-    def time(self, connection: Connection) -> float | None:
-        """Seconds since 1970 on the clock that all who work here share; None where there is no such clock."""
-
-    def is_replaced(self) -> bool:
-        """Whether what was opened is no longer what is in its place: deleted, or another one."""
-
-    def rescue(self) -> Path | None:
-        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
 
 
 class Store:
@@ -93,8 +56,6 @@ class Store:
         try:
             with self.reading() as connection:
                 return next(iter(check(connection)), None)
-        except StoreError:
-            raise
         except OF_DAMAGE as error:
             return f"{type(error).__name__} in checking it"
 
@@ -105,11 +66,8 @@ class Store:
     def is_there(self) -> bool:
         """Whether it is made already. Raises StoreError where something else is in its place."""
         if self._version is None:
-            try:
-                with self.backend.looked_at() as connection:
-                    self._version = None if connection is None else version_of(connection, self.shown)
-            except SQLAlchemyError as error:
-                raise self.failed("opened", error) from error
+            with self._reporting("opened"), self.backend.looked_at() as connection:
+                self._version = None if connection is None else version_of(connection, self.shown)
         return self._version is not None
 
     @contextmanager
@@ -117,10 +75,12 @@ class Store:
         """A connection that sees one moment of the store and blocks nobody."""
         engine = self.engine if self.is_there() else _nothing()
         try:
-            with self.backend.steady(), engine.connect().execution_options(reading=True) as connection:
+            with (
+                self._reporting("read"),
+                self.backend.steady(),
+                engine.connect().execution_options(reading=True) as connection,
+            ):
                 yield connection
-        except SQLAlchemyError as error:
-            raise self.failed("read", error) from error
         finally:
             if engine is not self.engine:
                 engine.dispose()
@@ -129,22 +89,23 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction: all of it is durable when the block ends, or none of it is."""
         if not self.is_there():
-            self._make()
-        try:
+            with self._reporting("made", (SQLAlchemyError, sqlite3.Error, OSError)):
+                self.backend.make(make_tables)
+            self.is_there()  # it may be another process's, and of another version
+        with self._reporting("written"):
             with self.engine.begin() as connection:
                 if self._version != VERSION:
                     upgrade(connection, self.shown)
                 yield connection
             self._version = VERSION
-        except SQLAlchemyError as error:
-            raise self.failed("written", error) from error
 
-    def _make(self) -> None:
+    @contextmanager
+    def _reporting(self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)) -> Iterator[None]:
+        """Raises StoreError, which says that the store cannot be *verb*, for errors of those *kinds*."""
         try:
-            self.backend.make(make_tables)
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise self.failed("made", error) from error
-        self.is_there()  # it may be another process's, and of another version
+            yield
+        except kinds as error:
+            raise self.failed(verb, error) from error
 
     def failed(self, verb: str, error: Exception) -> StoreError:
         """*error* as one line with a next step."""

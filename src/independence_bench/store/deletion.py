@@ -1,6 +1,6 @@
-"""Deleting what was answered, so that it is asked anew. What it cost stays: attempts are kept.
+"""Deleting answers, so that they are asked for anew. What they cost stays: attempts are kept.
 
-Functions on a connection. A call whose answer is deleted leaves its key, so that a new call of that key starts from
+A call whose answer is deleted leaves its key, so that a new call of that key starts from
 nothing: its attempts go on under a key of their own, of the same kind, and spending is what it was.
 """
 
@@ -15,21 +15,11 @@ from sqlalchemy import Connection, Table, bindparam, delete, select, update
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
+from independence_bench.store.blobs import unpack
 from independence_bench.store.owners import is_dead
 from independence_bench.store.registry import undo
-from independence_bench.store.schema import (
-    CLEARED,
-    attempts,
-    begun,
-    calls,
-    in_chunks,
-    insert_rows,
-    judgements,
-    replies,
-    subjects,
-    transcripts,
-    unpack,
-)
+from independence_bench.store.rows import in_chunks, insert_rows
+from independence_bench.store.schema import CLEARED, attempts, begun, calls, judgements, replies, subjects, transcripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +44,13 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
     judgement of the very same words. Of all protocols, replies of conversations that never ended go too.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    said = {key for row in going for key in json.loads(row.reply_keys)}
-    kept = {key for row in staying for key in json.loads(row.reply_keys)}
+    said, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
     if protocols is None:
         said |= set(_unfinished(connection, of, said | kept))
-    given = _judgements(connection, {row.heard_hash for row in going} - {row.heard_hash for row in staying}, None)
     return Doomed(
         tuple(row.id for row in going),
         tuple(sorted(said - kept)),
-        tuple(given),
+        tuple(_judgements(connection, going, staying, None)),
         tuple(subject.hash for subject in of),
         None if protocols is None else tuple(protocols),
     )
@@ -76,18 +64,17 @@ def find_judgements(
     A judgement of words that another subject said as well stays.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    heard = {row.heard_hash for row in going} - {row.heard_hash for row in staying}
-    return Doomed(judgements=tuple(_judgements(connection, heard, judges)))
+    return Doomed(judgements=tuple(_judgements(connection, going, staying, judges)))
 
 
 def held(connection: Connection, doomed: Doomed, now: float) -> int:
-    """How many of those calls somebody is at just now."""
-    wanted = select(calls.c.owner, calls.c.lease_until).where(calls.c.owner.is_not(None))
-    found = 0
-    for keys in in_chunks((*doomed.replies, *doomed.judgements)):
-        owned = connection.execute(wanted.where(calls.c.key.in_(keys)))
-        found += sum(until is not None and until > now and not is_dead(owner) for owner, until in owned)
-    return found
+    """How many of those calls a process has claimed."""
+    wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
+    return sum(
+        not is_dead(owner)
+        for keys in in_chunks((*doomed.replies, *doomed.judgements))
+        for owner in connection.execute(wanted.where(calls.c.key.in_(keys))).scalars()
+    )
 
 
 def clear(connection: Connection, doomed: Doomed, now: float) -> None:
@@ -99,12 +86,11 @@ def clear(connection: Connection, doomed: Doomed, now: float) -> None:
         _retire(connection, keys, now)
     for subject in doomed.of:
         runs = delete(begun).where(begun.c.subject_hash == subject)
-        connection.execute(
-            runs if doomed.protocols is None else runs.where(begun.c.protocol_hash.in_(doomed.protocols))
-        )
-        left = select(transcripts.c.id).where(transcripts.c.subject_hash == subject).limit(1)
-        still = select(begun.c.run).where(begun.c.subject_hash == subject).limit(1)
-        if connection.execute(left).first() is None and connection.execute(still).first() is None:
+        if doomed.protocols is not None:
+            runs = runs.where(begun.c.protocol_hash.in_(doomed.protocols))
+        connection.execute(runs)
+        left = [select(table.c.run).where(table.c.subject_hash == subject).limit(1) for table in (transcripts, begun)]
+        if all(connection.execute(rows).first() is None for rows in left):
             undo(connection, subject)
             connection.execute(delete(subjects).where(subjects.c.hash == subject))
 
@@ -147,14 +133,16 @@ def _unfinished(connection: Connection, of: Sequence[ChatModel], finished: Colle
                 yield key
 
 
-def _judgements(connection: Connection, heard: Collection[str], judges: Collection[str] | None) -> list[str]:
+def _judgements(
+    connection: Connection, going: Sequence[Any], staying: Sequence[Any], judges: Collection[str] | None
+) -> Iterator[str]:
+    """The keys of the judgements of words that only those transcripts have, by those judges (None: by any)."""
     wanted = select(judgements.c.key).order_by(judgements.c.key)
     if judges is not None:
         wanted = wanted.where(judgements.c.judge_hash.in_(list(judges)))
-    found: list[str] = []
+    heard = {row.heard_hash for row in going} - {row.heard_hash for row in staying}
     for some in in_chunks(sorted(heard)):
-        found += connection.execute(wanted.where(judgements.c.heard_hash.in_(some))).scalars()
-    return found
+        yield from connection.execute(wanted.where(judgements.c.heard_hash.in_(some))).scalars()
 
 
 def _delete(connection: Connection, table: Table, keys: Sequence[str]) -> None:

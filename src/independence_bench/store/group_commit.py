@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from independence_bench.store.database import Store
+from independence_bench.store.rows import in_chunks
 
 I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
@@ -37,14 +38,6 @@ class _Write:
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
-
-    def settle(self) -> None:
-        if self.future.done():
-            return  # its task was cancelled meanwhile; the write stands all the same
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
 
 
 class Commits:
@@ -86,17 +79,19 @@ class Commits:
         return write.future
 
     def _hand_over(self) -> None:
-        for start in range(0, len(self._waiting), LARGEST_BATCH):
-            batch = self._waiting[start : start + LARGEST_BATCH]
+        for batch in in_chunks(self._waiting, LARGEST_BATCH):
             self._loop.run_in_executor(self._thread, self._commit, batch).add_done_callback(partial(_settle, batch))
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
         carried_out = False
+        groups: dict[Operation, list[_Write]] = {}
+        for write in batch:
+            groups.setdefault(write.operation, []).append(write)
         try:
             try:
                 with self._store.writing() as connection:
-                    for operation, writes in _by_operation(batch):
+                    for operation, writes in groups.items():
                         results = operation(connection, [write.item for write in writes])
                         for write, result in zip(writes, results, strict=True):
                             write.result = result
@@ -123,13 +118,6 @@ class Commits:
                     write.error = error
 
 
-def _by_operation(batch: list[_Write]) -> list[tuple[Operation, list[_Write]]]:
-    groups: dict[Operation, list[_Write]] = {}
-    for write in batch:
-        groups.setdefault(write.operation, []).append(write)
-    return list(groups.items())
-
-
 def _first(error: SQLAlchemyError) -> SQLAlchemyError:
     """What went wrong first, where undoing it went wrong as well."""
     before: BaseException | None = error
@@ -140,4 +128,9 @@ def _first(error: SQLAlchemyError) -> SQLAlchemyError:
 
 def _settle(batch: list[_Write], _done: asyncio.Future[None]) -> None:
     for write in batch:
-        write.settle()
+        if write.future.done():
+            continue  # its task was cancelled meanwhile; the write stands all the same
+        if write.error is not None:
+            write.future.set_exception(write.error)
+        else:
+            write.future.set_result(write.result)

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, RowMapping, Table, func, select
 from independence_bench.hashing import judgement_key, reply_key, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.blobs import unpack
 from independence_bench.store.results import read_lines
 from independence_bench.store.schema import (
     CLEARED,
@@ -30,7 +31,6 @@ from independence_bench.store.schema import (
     replies,
     subjects,
     transcripts,
-    unpack,
 )
 
 BATCH = 500  # rows that are read at once
@@ -131,7 +131,7 @@ def each_transcript(connection: Connection) -> Iterator[str]:
 def each_judgement(connection: Connection) -> Iterator[str]:
     """Judgements of no attempt, or with marks that are none.
 
-    One of a conversation that is not stored is no finding: `aib judge --probe-injection` buys such judgements.
+    One of a conversation that is not stored is no finding: `aib judge --probe-injection` makes such judgements.
     """
     for row in _rows(connection, _with_attempt(judgements)):
         paid = () if row["attempt_id"] is None else _payment_faults(row, "judgement")

@@ -1,4 +1,4 @@
-"""Who is at work on a store: a name for each process, which tells whether it has ended and what clock it has.
+"""The processes that use a store: a name for each, which tells whether it has ended and what clock it has.
 
 A claim lasts until a time, and a time means something on the clock that it was read from. Processes that one kernel
 runs, in containers or not, share a clock; other machines have clocks of their own, whatever they are called. So a
@@ -16,14 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from independence_bench.hashing import text_hash
 
-_PARTS = 6
 
-
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(NamedTuple):
     """A process among all that share a store."""
 
     host: str  # for people
@@ -86,7 +84,7 @@ class LeaseWatch:
 
 def _read(owner: str) -> _Name | None:
     parts = owner.split("|")
-    return _Name(*parts) if len(parts) == _PARTS else None
+    return _Name(*parts) if len(parts) == len(_Name._fields) else None
 
 
 @lru_cache(maxsize=1)
@@ -105,8 +103,7 @@ def _namespace() -> str:
 
 def _started(pid: str) -> str:
     """When the process *pid* began; "" where that is not told. Its name, in brackets, may hold anything."""
-    _, _, after = _first_line(f"/proc/{pid}/stat").rpartition(")")
-    fields = after.split()
+    fields = _first_line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 
 

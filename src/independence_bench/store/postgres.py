@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine
+from sqlalchemy import URL, Connection, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from independence_bench.errors import StoreError
 from independence_bench.models.redaction import KNOWN
+from independence_bench.store.backend import Backend, find_step
 
 DRIVER = "postgresql+psycopg"
 LOCK = 0x41494231  # "AIB1": the advisory lock of whoever writes
@@ -33,46 +33,36 @@ DEFAULTS = {
     "tcp_user_timeout": 60_000,  # milliseconds
 }
 
-GONE = "the server has gone away or was restarted; what was stored is safe, the same command goes on from there"
 
+GONE = "the server has gone away or was restarted; what was stored is safe, the same command goes on from there"
 # SQLSTATE, exact or its class -> what to do; a server says the rest in its own language
 STEPS_BY_STATE = {
-    "53100": "make room on the server's disk; what was stored before is safe",
-    "53300": "end other connections, or let the server allow more",
-    "55P03": "another process has held it for too long; wait for it, or end it",
-    "25006": "the server or the user may only read; name another database with --store",
-    "42501": "let the user create, read and write tables in this database",
-    "3F000": "let the user create, read and write tables in this database",
-    "42P01": "it is another program's database, or damaged; choose another database with --store",
-    "42703": "it is another program's database, or damaged; choose another database with --store",
-    "08": GONE,
-    "57P": GONE,
-    "25P03": GONE,
+    "^53100": "make room on the server's disk; what was stored before is safe",
+    "^53300": "end other connections, or let the server allow more",
+    "^55P03": "another process has held it for too long; wait for it, or end it",
+    "^25006": "the server or the user may only read; name another database with --store",
+    "^42501|^3F000": "let the user create, read and write tables in this database",
+    "^42P01|^42703": "it is another program's database, or damaged; choose another database with --store",
+    "^08|^57P|^25P03": GONE,
 }
 # what libpq says before there is a connection, where there is no SQLSTATE
 STEPS_BY_WORDS = {
     "password": "check the user and the password; PGPASSWORD or ~/.pgpass keep it out of the command line",
     "does not exist": "check the names of the user and the database; `createdb NAME` makes a database",
-    "pg_hba.conf": "let the server's pg_hba.conf admit this user from here",
-    "resolve host": "check the name of the host",
-    "name or service": "check the name of the host",
-    "refused": "check the host and the port, and that the server runs",
-    "timeout": "check the host and the port, and that the server runs",
+    r"pg_hba\.conf": "let the server's pg_hba.conf admit this user from here",
+    "resolve host|name or service": "check the name of the host",
+    "refused|timeout": "check the host and the port, and that the server runs",
     "no such file": "check the folder of the socket, and that the server runs",
     "too many": "end other connections, or let the server allow more",
     "starting up": "wait until the server has started",
     "shutting down": "start the server again",
     "ssl": "check the encryption that the address asks for (sslmode)",
     "connection option": "check what the address says behind its question mark",
-    "closed the connection": GONE,
-    "connection is lost": GONE,
-    "connection was lost": GONE,
-    "connection is closed": GONE,
-    "consuming input failed": GONE,
+    "closed the connection|connection (is|was) lost|connection is closed|consuming input failed": GONE,
 }
 
 
-class PostgresDatabase:
+class PostgresDatabase(Backend):
     """The database at *address*. *wait*: seconds to wait for another process's commit.
 
     Raises StoreError where the address is none or the driver is missing; does not connect.
@@ -84,29 +74,21 @@ class PostgresDatabase:
         url = _read(address)
         self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         limit = round(wait * 1000)
-        # one journey for all of it. A writer that falls silent is cut off, or everybody would wait for it; a
-        # server that is told to forget at a crash is told not to, for what was paid may not be lost
+        # one round trip for all of it. A writer that falls silent is cut off, or everybody would wait for it; commits
+        # are durable even where the server is configured otherwise, for what was paid may not be lost
         self.begin_writing = (
             f"BEGIN; SET LOCAL lock_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}; "
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'; "
             f"SELECT pg_advisory_xact_lock({LOCK})"
         )
-        self.engine = self._engine(url)
-
-    def _engine(self, url: URL) -> Engine:
         settings = {name: value for name, value in DEFAULTS.items() if name not in url.query}
+        settings["autocommit"] = True  # we say BEGIN ourselves
         try:
-            # autocommit: we say BEGIN ourselves
-            return create_engine(
-                url, connect_args=settings | {"autocommit": True}, pool_pre_ping=True, use_native_hstore=False
-            )
+            self.engine = create_engine(url, connect_args=settings, pool_pre_ping=True, use_native_hstore=False)
         except ImportError:
             raise StoreError(
                 "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
             ) from None
-
-    def check_writable(self) -> None:
-        """Whether tables can be made is found out by making them."""
 
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
@@ -125,29 +107,14 @@ class PostgresDatabase:
                 )
             fill(connection)
 
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Nothing to watch: a reading transaction sees one moment."""
-        yield
-
     def time(self, connection: Connection) -> float | None:
         """The server's clock: those of its clients may differ."""
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
 
-    def is_replaced(self) -> bool:
-        """A database that is dropped says so itself."""
-        return False
-
-    def rescue(self) -> Path | None:
-        """There is nothing to save."""
-        return None
-
     def step(self, error: BaseException, said: str) -> str | None:
-        """What to do about *error*, which *said* something; None where that is not known."""
+        """By what the server calls the error, else by its words."""
         state = str(getattr(error, "sqlstate", None) or "")
-        by_state = (step for clue, step in STEPS_BY_STATE.items() if state.startswith(clue))
-        by_words = (step for clue, step in STEPS_BY_WORDS.items() if clue in said.lower())
-        return next(by_state, None) or next(by_words, None)
+        return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, said.lower())
 
 
 def _read(address: str) -> URL:

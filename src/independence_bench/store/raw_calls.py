@@ -1,69 +1,45 @@
-"""What endpoints sent, as it came: every attempt that has ended, read one after the other.
-
-A body that cannot be read back is told apart from one that was never kept, and hides none of the others.
-"""
+"""What endpoints sent, as it came. A body that cannot be read back hides none of the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
+from sqlalchemy import Connection, and_, null, select
 
-from independence_bench.store.attempts import select_attempts
-from independence_bench.store.schema import Damaged, attempts, calls, judgements, replies, unpack
+from independence_bench.store.blobs import Damaged, unpack
+from independence_bench.store.schema import attempts, calls, judgements, replies
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyBody:
-    """An attempt at a reply that has ended, as it came, and what is stored of it where it is the stored one."""
+class RawAttempt:
+    """An attempt that has ended, as it came, and what is stored of it where the stored answer is of this attempt."""
 
     key: str  # of the call
     outcome: str
     status: int | None
     served_provider: str | None
     raw: str | None  # "": nothing came, or nothing was kept; None: damaged
-    request: str | None  # JSON; None: damaged
-    state: str | None  # of the stored reply; None: another attempt became it, or none
-    text: str | None
+    request: str | None  # JSON; "" for a judgement, None: damaged
+    state: str | None  # of the stored reply or judgement; None: another attempt became it, or none
+    text: str | None  # of the stored reply
     notes: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictBody:
-    """An attempt at a judgement that has ended, as it came."""
-
-    key: str  # of the call, and of the judgement
-    outcome: str
-    status: int | None
-    raw: str | None
-    is_stored: bool  # whether the stored judgement was made of it
-
-
-def reply_bodies(connection: Connection) -> Iterator[ReplyBody]:
-    """Every attempt at a reply that has ended, in order, one after the other."""
-    stored = and_(replies.c.key == calls.c.key, replies.c.attempt_id == attempts.c.id)
-    columns = ("key", "outcome", "status", "served_provider", "raw", "request")
-    wanted = select_attempts(*columns).add_columns(replies.c.state, replies.c.text, replies.c.notes)
-    for key, outcome, status, served, raw, request, *kept_as in _ended(connection, wanted, "reply", replies, stored):
-        yield ReplyBody(key, outcome, status, served, _text(raw), _text(request), *kept_as)
-
-
-def verdict_bodies(connection: Connection) -> Iterator[VerdictBody]:
-    """Every attempt at a judgement that has ended, in order, one after the other."""
-    stored = and_(judgements.c.key == calls.c.key, judgements.c.attempt_id == attempts.c.id)
-    wanted = select_attempts("key", "outcome", "status", "raw").add_columns(judgements.c.key.label("stored"))
-    for key, outcome, status, raw, kept in _ended(connection, wanted, "judgement", judgements, stored):
-        yield VerdictBody(key, outcome, status, _text(raw), kept is not None)
-
-
-def _ended(
-    connection: Connection, wanted: Select[Any], kind: str, table: Table, stored: ColumnElement[bool]
-) -> Iterator[Sequence[Any]]:
-    """Those *wanted* attempts of a kind that have ended, with what of *table* is *stored* of each."""
-    wanted = wanted.outerjoin(table, stored).where(calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    yield from connection.execute(wanted.execution_options(yield_per=200))
+def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) -> Iterator[RawAttempt]:
+    """Every attempt at a call of that kind that has ended, in order, read one after the other."""
+    of_reply: tuple[Any, ...] = (calls.c.request, replies.c.state, replies.c.text, replies.c.notes)
+    of_judgement = (null(), judgements.c.state, null(), null())
+    table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
+    of_attempt = (calls.c.key, *(attempts.c[name] for name in ("outcome", "status", "served_provider", "raw")))
+    stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
+    wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
+    wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
+    for key, outcome, status, served, raw, request, *kept_as in connection.execute(
+        wanted.execution_options(yield_per=200)
+    ):
+        yield RawAttempt(key, outcome, status, served, _text(raw), _text(request), *kept_as)
 
 
 def _text(blob: bytes | None) -> str | None:

@@ -1,7 +1,4 @@
-"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that were excluded.
-
-Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
-"""
+"""What was played and by whom: protocols, subjects, judges, runs that were begun, and subjects that were excluded."""
 
 from __future__ import annotations
 
@@ -11,25 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, inspect, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.store.schema import (
-    begun,
-    decisions,
-    fields_of,
-    insert_once,
-    insert_rows,
-    judgements,
-    judges,
-    pack,
-    protocols,
-    subjects,
-    transcripts,
-    undamaged,
-    unpack,
-)
+from independence_bench.protocol.plan import Job
+from independence_bench.store.blobs import pack, undamaged, unpack
+from independence_bench.store.rows import fields_of, insert_once, insert_rows, rows_of
+from independence_bench.store.schema import begun, decisions, judgements, judges, protocols, subjects, transcripts
 
 
 def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float) -> None:
@@ -51,11 +37,6 @@ def stored_protocols(connection: Connection) -> list[tuple[str, str, dict[str, s
 def keep_subject(connection: Connection, subject: ChatModel) -> None:
     """Store a subject's settings."""
     insert_once(connection, subjects, {"hash": subject.hash, "label": subject.label, "spec": subject.spec})
-
-
-def known_subjects(connection: Connection) -> set[str]:
-    """The hash of every subject that was played, or is about to be."""
-    return set(connection.execute(select(subjects.c.hash)).scalars())
 
 
 def stored_subjects(connection: Connection) -> dict[str, ChatModel]:
@@ -95,22 +76,12 @@ def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A run that was begun for a protocol, in one configuration."""
-
-    protocol_hash: str
-    subject_hash: str
-    run: int
-    system: str
-    delivery: str
-
-
-def begin_runs(connection: Connection, runs: Sequence[Begun]) -> list[None]:
-    """Write down that runs were begun, once each: who fails before any transcript is stored has begun all the same."""
-    for run in dict.fromkeys(runs):
-        insert_once(connection, begun, fields_of(run))
-    return [None] * len(runs)
+def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
+    """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves nothing else."""
+    for protocol, job in jobs:
+        where, run = job.configuration, {"protocol_hash": protocol, "subject_hash": job.subject.hash, "run": job.run}
+        insert_once(connection, begun, run | {"system": where.system, "delivery": where.delivery})
+    return [None] * len(jobs)
 
 
 def begun_runs(connection: Connection, protocol: str, subject: str | None = None) -> set[tuple[str, int, str, str]]:
@@ -180,10 +151,7 @@ def undo(connection: Connection, subject: str) -> None:
 
 def decided(connection: Connection) -> Mapping[str, Decision]:
     """Subject's hash -> what was decided about it; {} in a store of a version that kept none."""
-    if not inspect(connection).has_table(decisions.name):
-        return {}
-    columns = (decisions.c.subject_hash, decisions.c.verdict, decisions.c.reason, decisions.c.origin)
-    return {subject: Decision(*values) for subject, *values in connection.execute(select(*columns))}
+    return {subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)}
 
 
 def state_of(connection: Connection) -> str:

@@ -1,7 +1,4 @@
-"""Replies, transcripts and judgements: reading and writing them.
-
-Functions on a connection, so one transaction can do several of them; opens nothing and waits for nothing.
-"""
+"""Replies, transcripts and judgements: reading and writing them."""
 
 from __future__ import annotations
 
@@ -10,21 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, literal, select
 
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.plan import Job
-from independence_bench.store.schema import (
-    fields_of,
-    insert_over,
-    judgements,
-    pack,
-    replies,
-    transcripts,
-    undamaged,
-    unpack,
-)
+from independence_bench.store.blobs import pack, undamaged, unpack
+from independence_bench.store.rows import fields_of, insert_over
+from independence_bench.store.schema import judgements, replies, transcripts
 
 A = TypeVar("A")
 
@@ -238,15 +228,9 @@ def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, 
 
 def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning."""
-    columns = [judgements.c[n] for n in Judgement.__dataclass_fields__ if n != "reasoning"]
-    found = connection.execute(
-        select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    ).all()
-    with undamaged():
-        return [
-            Judgement(key, heard, rubric, judge, json.loads(marks), "", reason)
-            for key, heard, rubric, judge, marks, reason in found
-        ]
+    columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in judgements.c]
+    wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
+    return [_judgement(row) for row in connection.execute(wanted).mappings()]
 
 
 def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:

@@ -5,11 +5,11 @@ Times are seconds since 1970 (UTC), costs are US dollars, blobs are zlib-compres
 protocols     snapshot of each protocol that was played, so that old results can be read and scored
 subjects      each subject that was played, by the hash of all its settings
 judges        each judge that marked, likewise
-calls         one question (a reply or a judgement that has to be bought), its request, and its lease
+calls         one request for a reply or a judgement, and the lease of the process that makes it
 attempts      every try at a call: written before it is sent, completed when it has ended
 replies       the answer to a call of a subject, or that it has none (invalid)
 transcripts   one scenario played to its end, or to the reply that was invalid
-judgements    all marks of one judge on what was heard in one transcript, or that it failed
+judgements    all marks of one judge on the words of one transcript, or that it failed
 begun         runs that were begun for a protocol, beside those that have transcripts of it
 commands      what each owner of attempts was: the command, as it was typed (since version 2)
 prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
@@ -18,10 +18,6 @@ decisions     which subjects a person took off the boards, or kept on them, and 
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -29,7 +25,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Dialect,
     Float,
     ForeignKey,
@@ -43,8 +38,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-from independence_bench.errors import StoreError
-from independence_bench.store.unpacking import TooLarge, inflate
+from independence_bench.store.blobs import Damaged
 
 IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
@@ -115,10 +109,10 @@ calls = Table(
     Column("endpoint", String, nullable=False),
     Column("model", String, nullable=False),
     Column("request", LargeBinary, nullable=False),
-    Column("owner", String),  # who is at it now; NULL: nobody
+    Column("owner", String),  # the process that has claimed it; NULL: none
     Column("lease_until", Number),
 )
-# of what is at work alone: an index of all that ever was would be written to twice with every call
+# of claimed calls alone: an index of all would be written to twice with every call
 _claimed = calls.c.owner.is_not(None)
 Index("calls_by_owner", calls.c.owner, sqlite_where=_claimed, postgresql_where=_claimed)
 
@@ -200,7 +194,7 @@ judgements = Table(
     Column("reason", Text),
     Column("marks", Text, nullable=False),  # JSON: mark -> number
     Column("reasoning", Text, nullable=False),
-    Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: nothing was bought for it
+    Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: no call was made for it
     Column("stored_at", Number, nullable=False),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
@@ -244,88 +238,3 @@ decisions = Table(
     Column("origin", String, nullable=False),  # command | models.yaml
     Column("decided_at", Number, nullable=False),
 )
-
-
-def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry *sql*, in which `:name` is a value, out for each of *rows*, which have plain values, blobs packed.
-
-    Handed to the driver as it is: every call needs five such statements, and SQLAlchemy's care for each value takes
-    longer than the database.
-    """
-    if rows:
-        if connection.dialect.name == "postgresql":
-            sql = re.sub(r":(\w+)", r"%(\1)s", sql)
-        connection.exec_driver_sql(sql, list(rows))
-
-
-def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], conflict: str = "") -> None:
-    """Insert *rows*, which have the same columns; *conflict*: what to do where a primary key is there already."""
-    if rows:
-        names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
-        sql = f"INSERT INTO {table.name} ({names}) VALUES ({values}) {conflict}"  # noqa: S608 - names of columns
-        write_rows(connection, sql, rows)
-
-
-def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Insert *row* unless its primary key is there already."""
-    insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
-
-
-def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
-    (key,) = table.primary_key.columns
-    changed = ", ".join(f"{column.name} = excluded.{column.name}" for column in table.c if column is not key)
-    given_way = f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
-    insert_rows(connection, table, rows, given_way)
-
-
-def execute_in(connection: Connection, until_in: str, keys: Collection[str], *given: str) -> Iterable[Sequence[Any]]:
-    """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
-
-    Handed to the driver as it is, like above.
-    """
-    sql = f"{until_in} ({', '.join('?' * len(keys))})"
-    if connection.dialect.name == "postgresql":
-        sql = sql.replace("?", "%s")
-    return connection.exec_driver_sql(sql, (*given, *keys))
-
-
-def fields_of(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass as they are, by name."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
-
-
-def in_chunks(keys: Sequence[str], size: int = 500) -> Iterator[list[str]]:
-    """*keys* in lists that fit into one statement."""
-    for start in range(0, len(keys), size):
-        yield list(keys[start : start + size])
-
-
-def pack(text: str) -> bytes:
-    """*text* as it is stored in a blob."""
-    # fast: 4 % larger than the default, in two thirds of the time, which is spent on every call
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-
-
-def unpack(blob: bytes) -> str:
-    """The text of a blob. Raises StoreError where it is damaged."""
-    try:
-        return inflate(blob).decode("utf-8", "surrogatepass")
-    except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
-        raise Damaged(error) from None
-
-
-class Damaged(StoreError):
-    """A stored record that is not what we wrote."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(f"the store holds a damaged record ({type(error).__name__}); restore it from a copy")
-
-
-@contextmanager
-def undamaged() -> Iterator[None]:
-    """What cannot be read back raises StoreError."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Damaged(error) from None

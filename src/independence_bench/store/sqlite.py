@@ -1,4 +1,4 @@
-"""A store that is a file: how SQLite opens it, makes it and looks at it, and what may be wrong with a file.
+"""A store that is a file: how SQLite opens, makes and inspects it, and what may be wrong with a file.
 
 WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a process
 that only reads takes no lock. Knows nothing of what is in the tables.
@@ -20,20 +20,20 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
+from independence_bench.store.backend import Backend, find_step
 from independence_bench.store.staging import link_in_place, staging, take_away_leftovers
 
-# told to SQLite's own header, so that `file` can tell our store from another program's database
+# in SQLite's own header, so that `file` can tell our store from another program's database
 APPLICATION_ID = 0x41494231  # "AIB1"
 
 _FILE = "file"  # what file a connection has, in its record
 WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
 
+
 STEPS = {
-    "disk is full": "make room; what was stored before is safe",
-    "no space left": "make room; what was stored before is safe",
+    "disk is full|no space left": "make room; what was stored before is safe",
     "disk i/o error": "check the disk and the room on it; what was stored before is safe",
-    "readonly": "check the permissions of the file and its folder",
-    "permission denied": "check the permissions of the file and its folder",
+    "readonly|permission denied": "check the permissions of the file and its folder",
     "read-only file system": "choose a file in a folder that can be written, with --store",
     "unable to open": "check that the folder exists and can be written",
     "locked": "another process has held it for too long; wait for it, or end it",
@@ -43,7 +43,7 @@ STEPS = {
 }
 
 
-class SqliteFile:
+class SqliteFile(Backend):
     """The file at *address*, which need not exist. *wait*: seconds to wait for another process's commit."""
 
     begin_reading = "BEGIN"
@@ -53,6 +53,7 @@ class SqliteFile:
         self.shown = address
         # links are followed here, for what SQLite puts beside a file belongs beside its target
         self.path = Path(os.path.realpath(os.path.expanduser(address)))
+        self._wal = Path(f"{self.path}-wal")
         self._wait = wait
         self._read_only = not (_writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path)))
         self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
@@ -61,10 +62,17 @@ class SqliteFile:
 
     def exists(self) -> bool:
         """Whether there is a file. Raises StoreError where there is something that can be no store."""
+        until = time.monotonic() + WAIT_FOR_MAKER
         try:
-            found = self._settled()
+            while (found := self.path.stat()).st_size == 0 and stat.S_ISREG(found.st_mode) and time.monotonic() < until:
+                time.sleep(0.01)
         except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
+                "of its folder"
+            ) from None
         if stat.S_ISDIR(found.st_mode):
             within = Path(self.shown) / "aib.db"
             raise StoreError(f"the store {self.shown} is a folder; name a file in it, such as {within}")
@@ -95,7 +103,7 @@ class SqliteFile:
             yield None
             return
         # without a -wal nobody has it open, so nothing can change; else SQLite itself has to find out what holds
-        how = "mode=ro" if _beside(self.path, "-wal").exists() else "mode=ro&immutable=1"
+        how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
         engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
         try:
             with engine.connect() as connection:
@@ -129,10 +137,6 @@ class SqliteFile:
         if self._state() != before:
             raise StoreError(f"the store {self.shown} was written to while it was read; do it again")
 
-    def time(self, connection: Connection) -> float | None:
-        """Whoever opens a file has a clock of their own."""
-        return None
-
     def is_replaced(self) -> bool:
         """Whether the file that was opened has been deleted, or another one is in its place."""
         return self._opened is not None and self._which() != self._opened
@@ -162,35 +166,20 @@ class SqliteFile:
 
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""
-        if "unable to open" in said and _size(_beside(self.path, "-wal")):
+        if "unable to open" in said and _size(self._wal):
             return f"its latest part is in {self.shown}-wal: copy both to a folder that can be written, and use those"
-        return next((step for clue, step in STEPS.items() if clue in said.lower()), None)
-
-    def _settled(self) -> os.stat_result:
-        """The file's state; an empty one is given the time in which another process may fill it."""
-        until = time.monotonic() + WAIT_FOR_MAKER
-        try:
-            while (found := self.path.stat()).st_size == 0 and stat.S_ISREG(found.st_mode) and time.monotonic() < until:
-                time.sleep(0.01)
-        except (FileNotFoundError, NotADirectoryError):
-            raise
-        except OSError as error:
-            raise StoreError(
-                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
-                "of its folder"
-            ) from None
-        return found
+        return find_step(STEPS, said.lower())
 
     def _state(self) -> tuple[float, int, int]:
         found = self.path.stat()
-        return found.st_mtime_ns, found.st_size, _size(_beside(self.path, "-wal"))
+        return found.st_mtime_ns, found.st_size, _size(self._wal)
 
     def _address(self) -> str:
         """The file for SQLite: never made by opening it, and readable where nothing can be written beside it."""
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
         # what may not be written cannot be locked; without a -wal, the file alone is the whole store
-        alone = _size(_beside(self.path, "-wal")) == 0
+        alone = _size(self._wal) == 0
         return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
     def _engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
@@ -202,10 +191,6 @@ class SqliteFile:
         raw.execute("PRAGMA synchronous=FULL")
         raw.execute("PRAGMA foreign_keys=ON")
         return raw
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
 
 
 def _size(path: Path) -> int:

@@ -7,6 +7,7 @@ command that makes something in the same place takes it away, and nothing else. 
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 import shutil
 import sys
@@ -96,7 +97,7 @@ def link_in_place(fresh: Path, target: Path) -> bool:
 def take_away_leftovers(target: Path) -> None:
     """Delete what processes that were killed were making at *target*; put back what they had moved out of the way."""
     with suppress(OSError):
-        for path in target.parent.glob(f".{_escaped(target.name)}.????????{_LOCK}"):
+        for path in target.parent.glob(f".{glob.escape(target.name)}.????????{_LOCK}"):
             with suppress(OSError):
                 _take_away(path, target)
 
@@ -134,7 +135,3 @@ def _exchanged(one: Path, other: Path) -> bool:
     except (OSError, AttributeError):
         return False
     return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0)
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

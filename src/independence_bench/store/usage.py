@@ -1,7 +1,7 @@
 """What was consumed: attempts as money and tokens, which commands made them, and what endpoints listed as prices then.
 
 An attempt's owner says which process made it; `commands` says what that was. A store of version 1 kept neither commands
-nor prices: what it holds from then has none. Functions on a connection; opens nothing and waits for nothing.
+nor prices: what it holds from then has none.
 """
 
 from __future__ import annotations
@@ -12,24 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Connection, and_, func, inspect, select
+from sqlalchemy import Connection, func, select
 
 from independence_bench.store.attempts import select_attempts
+from independence_bench.store.blobs import undamaged, unpack
 from independence_bench.store.results import reply_keys
-from independence_bench.store.schema import (
-    IMPORTED,
-    attempts,
-    calls,
-    commands,
-    fields_of,
-    in_chunks,
-    insert_once,
-    judgements,
-    prices,
-    transcripts,
-    undamaged,
-    unpack,
-)
+from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of
+from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
 BATCH = 2000  # rows that are read at once
 
@@ -46,7 +35,7 @@ def newest(connection: Connection) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a process did with the store. One command may have opened it for buying several times."""
+    """What a process did with the store. One command may have opened it for calls several times."""
 
     session: str  # the same for all that one command did
     began_at: float  # seconds since 1970
@@ -78,19 +67,13 @@ def keep_price(connection: Connection, owner: str, endpoint: str, model: str, pr
 
 def kept_commands(connection: Connection) -> dict[str, Command]:
     """Owner -> what it was; {} in a store that kept none."""
-    if not inspect(connection).has_table(commands.name):
-        return {}
-    return {row.owner: Command(row.session, row.began_at, row.typed) for row in connection.execute(select(commands))}
+    return {owner: Command(*command) for owner, *command in rows_of(connection, commands)}
 
 
 def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]:
     """(owner, endpoint, model) -> what it was listed at; {} in a store that kept none."""
-    if not inspect(connection).has_table(prices.name):
-        return {}
-    return {
-        (row.owner, row.endpoint, row.model): ListPrice(row.prompt, row.completion, row.request)
-        for row in connection.execute(select(prices))
-    }
+    found = rows_of(connection, prices)
+    return {(owner, endpoint, model): ListPrice(*listed) for owner, endpoint, model, *listed in found}
 
 
 # ---------------------------------------------------------------- dollars
@@ -102,9 +85,9 @@ class Try:
 
     key: str  # of the call
     outcome: str
-    cost: float | None  # dollars; None: not told
+    cost: float | None  # dollars; None: not known
     provider: str | None  # that served it, by its own word
-    seconds: float | None  # from sending to the end; None: not told
+    seconds: float | None  # from sending to the end; None: not known
 
 
 def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[Try]]:
@@ -127,7 +110,7 @@ class Payment:
     owner: str
     started_at: float
     outcome: str | None  # None: in flight
-    cost: float | None  # dollars that were told
+    cost: float | None  # dollars; None: not known
     prompt_tokens: int | None
     completion_tokens: int | None
     cached_tokens: int | None
@@ -192,27 +175,22 @@ def used_by(
         select(transcripts.c.script_hash, transcripts.c.reply_keys)
         .where(transcripts.c.script_hash.in_(list(scripts)), transcripts.c.subject_hash == subject)
         .where(transcripts.c.state == "complete", transcripts.c.run <= most_runs)
-    ).all()
+    )
     with undamaged():
         keyed = [(script, json.loads(keys)) for script, keys in found]
-    used = _used(connection, [key for _, keys in keyed for key in keys])
+    counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
+    wanted = select_attempts("call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens").where(*counted)
+    used: dict[str, Used] = {}
+    for some in in_chunks(key for _, keys in keyed for key in keys):
+        for key, prompt, completion, reasoning in connection.execute(wanted.where(attempts.c.call_key.in_(some))):
+            before = used.get(key, Used(0, 0, 0))
+            said = max(completion - (reasoning or 0), 0)
+            used[key] = Used(before.prompt + prompt, before.completion + completion, said)
     by_script: dict[str, list[tuple[Used, ...]]] = {}
     for script, keys in keyed:
         if keys and all(key in used for key in keys):
             by_script.setdefault(script, []).append(tuple(used[key] for key in keys))
     return by_script
-
-
-def _used(connection: Connection, keys: Sequence[str]) -> dict[str, Used]:
-    wanted = select_attempts("call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-    wanted = wanted.where(and_(attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None)))
-    used: dict[str, Used] = {}
-    for some in in_chunks(keys):
-        for key, prompt, completion, reasoning in connection.execute(wanted.where(attempts.c.call_key.in_(some))):
-            before = used.get(key, Used(0, 0, 0))
-            said = max(completion - (reasoning or 0), 0)
-            used[key] = Used(before.prompt + prompt, before.completion + completion, said)
-    return used
 
 
 def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
@@ -228,14 +206,10 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
 
 def failed_attempts(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:
     """Transcript id -> how many attempts at its replies ended as one of *broken*; without those that have none."""
-    found = connection.execute(
-        select(attempts.c.call_key, func.count())
-        .join(calls, calls.c.key == attempts.c.call_key)
-        .where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply")
-        .group_by(attempts.c.call_key)
-    )
-    spoiled = {row[0]: int(row[1]) for row in found}
-    if not spoiled:
+    wanted = select(attempts.c.call_key, func.count()).join_from(attempts, calls).group_by(attempts.c.call_key)
+    found = connection.execute(wanted.where(attempts.c.outcome.in_(list(broken)), calls.c.kind == "reply"))
+    failed = {key: int(count) for key, count in found}
+    if not failed:
         return {}
-    counts = {one: sum(spoiled.get(key, 0) for key in keys) for one, keys in reply_keys(connection, scripts).items()}
+    counts = {one: sum(failed.get(key, 0) for key in keys) for one, keys in reply_keys(connection, scripts).items()}
     return {one: count for one, count in counts.items() if count}

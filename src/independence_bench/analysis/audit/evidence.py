@@ -21,14 +21,13 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
-from independence_bench.store import raw_calls as stored_bodies
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
 from independence_bench.store.integrity import check
-from independence_bench.store.raw_calls import ReplyBody
+from independence_bench.store.raw_calls import RawAttempt, raw_attempts
 from independence_bench.store.results import Judgement
 
 
@@ -133,7 +132,7 @@ def _read_replies(
     connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
 ) -> None:
     places: dict[str, Delivery] = {key: one.configuration.delivery for one in played for key in one.keys}
-    for body in stored_bodies.reply_bodies(connection):
+    for body in raw_attempts(connection, "reply"):
         if body.raw is None or body.request is None:
             bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
             continue
@@ -151,7 +150,7 @@ def _read_replies(
             bodies.histories[body.key] = model_lines(body.request)[0]
 
 
-def _compare(body: ReplyBody, read: Words | str, bodies: RawReadings) -> None:
+def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
     """What the raw body says beside what is stored of it."""
     if body.outcome == REPLACED:
         bodies.replaced.setdefault(body.key, []).append(read if isinstance(read, str) else read[0])
@@ -179,12 +178,12 @@ def _read_verdicts(
     connection: Connection, scenarios: Mapping[str, Scenario], given: Mapping[str, Judgement], bodies: RawReadings
 ) -> None:
     """*scenarios* by the hash of their rubric, judgements that are *given* by their key."""
-    for body in stored_bodies.verdict_bodies(connection):
+    for body in raw_attempts(connection, "judgement"):
         stored = given.get(body.key)
         if body.raw is None:
             bodies.damaged[body.key] = "the raw body of a judgement"
             continue
-        if stored is None or stored.reason is not None or not (body.is_stored or body.outcome == JUDGED_AGAIN):
+        if stored is None or stored.reason is not None or not (body.state or body.outcome == JUDGED_AGAIN):
             continue
         if not body.raw:
             bodies.silent.add(body.key)

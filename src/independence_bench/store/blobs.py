@@ -1,12 +1,16 @@
-"""How much may be written or held of what is unpacked: archives, blobs, columns. A small file can stand for gigabytes.
+"""Texts as blobs, and how much may be written or held of what is unpacked: a small file can stand for gigabytes.
 
-Pure. Whoever unpacks asks here, before the bytes are there.
+Whoever unpacks an archive, a blob or a column asks here, before the bytes are there.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from independence_bench.errors import StoreError
 
 LARGEST_TEXT = 64_000_000  # bytes of one record: a reply of the largest size that can be set, escaped for JSON in JSON
 LARGEST_TOTAL = 2_000_000_000  # bytes of a data set in all; the known one has 100 million
@@ -43,3 +47,33 @@ def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
     if not unpacker.eof:
         raise zlib.error("incomplete or truncated stream")
     return data
+
+
+def pack(text: str) -> bytes:
+    """*text* as it is stored in a blob."""
+    # fast: 4 % larger than the default, in two thirds of the time, which is spent on every call
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def unpack(blob: bytes) -> str:
+    """The text of a blob. Raises StoreError where it is damaged."""
+    try:
+        return inflate(blob).decode("utf-8", "surrogatepass")
+    except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
+        raise Damaged(error) from None
+
+
+class Damaged(StoreError):
+    """A stored record that is not what we wrote."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"the store holds a damaged record ({type(error).__name__}); restore it from a copy")
+
+
+@contextmanager
+def undamaged() -> Iterator[None]:
+    """What cannot be read back raises StoreError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged(error) from None

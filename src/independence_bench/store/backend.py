@@ -1,0 +1,56 @@
+"""What differs between a store in a file and one in a server's database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+
+
+class Backend:
+    """Where a store is kept. What is not abstract here is what a server's database does."""
+
+    shown: str  # for messages, without a password
+    engine: Engine
+    begin_reading: str  # SQL that begins a transaction which sees one moment
+    begin_writing: str  # SQL that begins a transaction in which nobody else writes
+
+    def check_writable(self) -> None:
+        """Raise StoreError where it is known that no store can be made."""
+
+    def looked_at(self) -> AbstractContextManager[Connection | None]:
+        """A connection that finds out what is there and changes nothing; None where nothing is."""
+        raise NotImplementedError
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the store with what *fill* puts into it, whole or not at all; another process may do the same."""
+        raise NotImplementedError
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Raise StoreError where what was read inside the block may be two moments."""
+        yield
+
+    def time(self, connection: Connection) -> float | None:
+        """Seconds since 1970 on the clock that all who use the store share; None where there is no such clock."""
+        return None
+
+    def is_replaced(self) -> bool:
+        """Whether what was opened is no longer what is in its place: deleted, or another one."""
+        return False
+
+    def rescue(self) -> Path | None:
+        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
+        return None
+
+    def step(self, error: BaseException, said: str) -> str | None:
+        """What to do about *error*, which *said* something; None where that is not known."""
+        raise NotImplementedError
+
+
+def find_step(steps: Mapping[str, str], said: str) -> str | None:
+    """The first of *steps*, by regular expression, that what a database *said* has; None where there is none."""
+    return next((step for pattern, step in steps.items() if re.search(pattern, said)), None)
