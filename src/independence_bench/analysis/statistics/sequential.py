@@ -36,7 +36,6 @@ class WidthLook:
     """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at 95 %."""
 
     width: Floats
-    in_the_end: Floats  # the width to be expected with as many runs as are allowed
     narrow: Bools  # settled
     out_of_reach: Bools  # not settled, and not to be expected in the end either
     next: Numbers  # who is to play one more run, the closest to being settled first
@@ -78,7 +77,7 @@ def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) 
     hopeless = ~narrow & (then > SLACK * width) & known
     on = may_play & ~narrow & ~hopeless & (measured.runs < most)
     order = np.argsort(now, kind="stable")
-    return WidthLook(now, then, narrow, hopeless, order[on[order]])
+    return WidthLook(now, narrow, hopeless, order[on[order]])
 
 
 def look_at_ranking(measured: Measured, may_play: Bools, most: int, looks: int | None = None) -> RankLook:
