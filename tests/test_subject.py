@@ -132,7 +132,7 @@ def test_what_a_model_is_called_finds_it_again() -> None:
 @pytest.mark.parametrize("typed", ["", "  ", "openrouter:", "local: ", "a/\x1b[31mb", "a\nb", "a\x00b"])
 def test_what_is_no_model_id_is_refused(typed: str) -> None:
     """It would end up in tables and terminals."""
-    with pytest.raises(SubjectError, match=r"is no model id; write author/model or ENDPOINT:MODEL"):
+    with pytest.raises(SubjectError, match=r"is not a model id; write author/model or ENDPOINT:MODEL"):
         ROSTER.find(typed)
 
 
@@ -254,7 +254,11 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),
         ("endpoints:\n  lab: {}", "endpoints.lab.url", "is missing; add it"),
         ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "check its spelling"),
-        ("endpoints:\n  lab: {url: localhost}", "endpoints.lab.url", "is no http(s) address; write http://localhost"),
+        (
+            "endpoints:\n  lab: {url: localhost}",
+            "endpoints.lab.url",
+            "is not an http(s) address; write http://localhost",
+        ),
         ("endpoints:\n  lab: {url: 'http://u:hunter2@x'}", "endpoints.lab.url", "use an environment variable"),
         ("endpoints:\n  lab: {url: 'http://ｏpenrouter.ai'}", "endpoints.lab.url", "write other letters as xn--"),
         ("endpoints:\n  lab: {url: 'http://x\\\\@y/v1'}", "endpoints.lab.url", "a plain name"),
@@ -310,7 +314,7 @@ def test_an_address_has_no_slash_at_its_end(url: str, checked: str) -> None:
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "http://", "file:///etc/passwd", "x"])
 def test_what_is_no_http_address_is_refused(url: str) -> None:
     """With an example of one."""
-    with pytest.raises(SubjectError, match=r"is no http\(s\) address; write http://localhost:8080/v1"):
+    with pytest.raises(SubjectError, match=r"is not an http\(s\) address; write http://localhost:8080/v1"):
         check_url(url)
 
 
@@ -344,5 +348,5 @@ def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
 
 def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:
     """A slip such as `embeded` is said at once, and not asked of an endpoint that costs money."""
-    with pytest.raises(SubjectError, match=r"is no model of OpenRouter.* `embedded`"):
+    with pytest.raises(SubjectError, match=r"is not an OpenRouter model.* `embedded`"):
         ROSTER.find("embeded")

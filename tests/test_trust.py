@@ -402,7 +402,7 @@ def test_the_proxy_that_is_named_is_the_one_that_is_used(value: str, place: str 
     if place is not None:
         assert route("HTTPS_PROXY", value) == Permission("HTTPS_PROXY", place)
         return
-    with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is no address of a proxy"):
+    with pytest.raises(WrongUse, match=r"\.env: HTTPS_PROXY is not the address of a proxy"):
         route("HTTPS_PROXY", value)
 
 

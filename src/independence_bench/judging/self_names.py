@@ -344,7 +344,7 @@ def _taken(said: str) -> set[str]:
 
 
 def _final_gender(said: str, before: Choice, held: bool) -> tuple[str | None, State]:
-    """The gender at the end; *held*: the name stayed, so that a mention of another gender is no taking of it."""
+    """The gender at the end; *held*: the name stayed, so a mention of another gender does not take it."""
     taken = _taken(said)
     refuses = _REFUSES.search(said) is not None
     if before.gender is not None and (refuses or _KEEPS.search(said)):

@@ -251,7 +251,7 @@ def _certificates(url: str) -> ssl.SSLContext | bool:
 def largest_reply(variables: Mapping[str, str]) -> int:
     """Bytes that a reply may have after decompression, as *variables*, an environment, say; else `LARGEST_REPLY`.
 
-    Raises EndpointUnusable for what is no number above 0 and up to `LARGEST_SETTING` (of megabytes).
+    Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
     """
     told = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
     try:
@@ -266,7 +266,7 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
     """The endpoint's API key from the environment, once *allow* has let it go there.
 
-    Raises MissingKey where it is needed and not there, EndpointUnusable where it is no key, and what *allow* raises.
+    Raises MissingKey where it is needed and absent, EndpointUnusable where it cannot be a key, and what *allow* raises.
     """
     allow(endpoint)
     if endpoint.key_variable is None:

@@ -229,7 +229,7 @@ class Kind(StrEnum):
 
 
 SETTINGS = frozenset({"reasoning", "temperature"})  # of a request, which an endpoint may refuse
-UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, and it is no answer
+UNUSABLE = frozenset({Kind.BROKEN, Kind.TOO_LARGE})  # a reply came, but it cannot be read
 
 
 @dataclass(frozen=True, slots=True)

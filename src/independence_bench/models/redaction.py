@@ -15,7 +15,7 @@ from collections.abc import Mapping
 SHORTEST_SECRET = 6  # characters; what is shorter stands in every text
 KEY, LOGIN = "[key]", "[login]"
 WITHHELD = "[withheld: it holds a secret in a coding that cannot be cut out]"
-# What makers of local servers tell everybody to write where no key is wanted is no secret, and models say these words.
+# Documented placeholders of local servers, which models may say, are not secrets.
 PLACEHOLDERS = frozenset({"ollama", "lm-studio", "not-needed", "no-key-required", "sk-no-key-required", "token-abc123"})
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")  # in either case, as urllib reads them
 _MOST = 16  # escapes of one character that are cut out: JSON in JSON in JSON in JSON has 15 backslashes
@@ -42,7 +42,7 @@ class Secrets:
         return f"Secrets({len(self._plain)})"
 
     def learn(self, secret: str | None) -> None:
-        """Know *secret* from now on; None, a placeholder, and what is shorter than `SHORTEST_SECRET`, is no secret."""
+        """Know *secret* from now on; None, a placeholder, and what is shorter than `SHORTEST_SECRET`, is ignored."""
         if self._within:
             self._within.learn(secret)
         if secret is not None and len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDERS:

@@ -153,7 +153,7 @@ class ModelSpec:
     exclude: str | None = None  # why it is on no ranking
 
     def __post_init__(self) -> None:
-        """Raises SubjectError where the provider is no name: it stands in labels and in the store."""
+        """Raises SubjectError where the provider has characters that a label cannot hold."""
         try:
             one_line(self.provider or "")
         except ValueError as error:
@@ -282,10 +282,10 @@ class Roster:
         before, colon, after = typed.partition(":")
         endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         if not model.strip() or any(not c.isprintable() for c in model):
-            raise SubjectError(f"{typed!r} is no model id; write author/model or ENDPOINT:MODEL")
+            raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
         if endpoint == "openrouter" and "/" not in model:
             raise SubjectError(
-                f"{typed!r} is no model of OpenRouter's (author/model); write ENDPOINT:MODEL, or `embedded`"
+                f"{typed!r} is not an OpenRouter model (author/model); write ENDPOINT:MODEL, or `embedded`"
             )
         listed = tuple(spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint))
         known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]
@@ -364,7 +364,7 @@ def check_url(url: str) -> str:
     try:
         parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
     except ValidationError as error:
-        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1") from error
+        raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1") from error
     if parsed.username or parsed.password:
         raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
     # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
@@ -379,7 +379,7 @@ def origin(url: str) -> str:
     """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
     found = _ORIGIN.match(url)
     if found is None:
-        raise SubjectError(f"{url!r} is no http(s) address; write http://localhost:8080/v1")
+        raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1")
     scheme, host, port = found[1].lower(), found[2].lower(), found[3]
     usual = {"http": 80, "https": 443}[scheme]
     return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")

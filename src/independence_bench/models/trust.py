@@ -74,6 +74,6 @@ def route(variable: str, value: str) -> Permission:
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))
     if (found := _PROXY.fullmatch(value.strip())) is None:
-        raise WrongUse(f".env: {variable} is no address of a proxy; write http://proxy:3128")
+        raise WrongUse(f".env: {variable} is not the address of a proxy; write http://proxy:3128")
     scheme, host, port = found.groups(default="")
     return Permission(variable, f"{scheme}{host}{port}".lower())

@@ -188,7 +188,7 @@ def _at_length(text: str) -> str:
 
 
 def _verdict(change: Callable[[dict[str, Any]], str]) -> Spoil:
-    """The completion with a judge's verdict written in another way; what is no verdict stays as it is."""
+    """The completion with a judge's verdict written in another way; any other reply stays as it is."""
 
     def spoil(body: Body) -> Sent | Body:
         message = body["choices"][0]["message"]

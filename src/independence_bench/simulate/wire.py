@@ -1,6 +1,6 @@
 """The chat-completions format from the server's side: a request read, a completion written.
 
-Knows the format; knows no character, no fault and no HTTP. A body that is no request is `NotUnderstood`.
+Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 class NotUnderstood(Exception):
-    """A body that is no request for a chat completion, and why."""
+    """A body is not a request for a chat completion: why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class TableMark:
     *phrases* are up to five that weighed most, heaviest first, each with its signed weight: the change of the mark, in
     its points, against the same reply without that one phrase (for a yes/no mark: of the chance of a yes, 0-1; for
     0-2: in points of 0-10, before they are cut). A full stop in a phrase is a sentence's end; what stands in brackets
-    is no phrase but something counted.
+    is something counted.
     """
 
     value: float | bool  # on the scale asked for; a bool for a yes/no mark
