@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from math import fsum
 from typing import Any, Literal, TypeVar, cast
 
 from independence_bench import __version__
-from independence_bench.analysis.item_analysis import MarkWeight
 from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Ask, Mark, Protocol, Says
@@ -246,11 +244,3 @@ def script(scenario: Played) -> tuple[ScriptLine, ...]:
         else ScriptLine("human" if isinstance(step, Says) else "given", step.text)
         for step in scenario.script
     )
-
-
-def share_of_points(worths: Sequence[MarkWeight], marks: Mapping[str, float]) -> float | None:
-    """What a transcript has of the points that it can have, in [0, 100]; None: a mark is missing, or none counts."""
-    to_be_had = fsum(worth.points for worth in worths)
-    if not to_be_had or any(worth.mark not in marks for worth in worths):
-        return None
-    return 100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had

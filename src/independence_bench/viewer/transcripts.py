@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Literal
 
 from sqlalchemy import Connection
@@ -13,7 +14,7 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store import results
 from independence_bench.viewer.encode import GivenMark, Whole
-from independence_bench.viewer.fragments import copied, share_of_points
+from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of, scenario_slug
 
 State = Literal["judged", "not judged", "judge failed", "invalid"]
@@ -52,31 +53,25 @@ class Listing:
 
     def line(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
         """One line of a list."""
-        row = stored.row
-        marks = self._marks(stored)
-        state, why = self._state(connection, stored, marks)
+        of_subject, slot = self.rows.get(stored.row.subject_hash), (stored.configuration, stored.scenario.id)
+        marks = of_subject.marks.get(stored.row.run, {}).get(slot, {}) if of_subject else {}
+        state, why = ("judged", None) if marks else self._why_unmarked(connection, stored)
+        worths = self.worths[stored.scenario.id]
+        to_be_had = fsum(worth.points for worth in worths)
+        has_all = to_be_had and all(worth.mark in marks for worth in worths)
         return copied(
             TranscriptEntry,
-            row,
+            stored.row,
             id=stored.id,
             scenario=scenario_slug(stored.scenario.id),
             configuration=stored.configuration,
             state=state,
             why=why,
-            score=share_of_points(self.worths[stored.scenario.id], marks),
+            score=100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had if has_all else None,
             marks=marks,
         )
 
-    def _marks(self, stored: StoredTranscript) -> Mapping[str, float]:
-        row = self.rows.get(stored.row.subject_hash)
-        slot = (stored.configuration, stored.scenario.id)
-        return {} if row is None else row.marks.get(stored.row.run, {}).get(slot, {})
-
-    def _state(
-        self, connection: Connection, stored: StoredTranscript, marks: Mapping[str, float]
-    ) -> tuple[State, str | None]:
-        if marks:
-            return "judged", None
+    def _why_unmarked(self, connection: Connection, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
         if self.entry.judge is not None:
