@@ -56,7 +56,7 @@ class _Checked(TypeDecorator[float]):
         return value
 
 
-class Number(_Checked):
+class Real(_Checked):
     """Seconds, dollars: any number."""
 
     impl, cache_ok = Float, True
@@ -82,7 +82,7 @@ protocols = Table(
     Column("hash", String(64), primary_key=True),
     Column("name", String, nullable=False),
     Column("files", LargeBinary, nullable=False),  # JSON: path -> text
-    Column("played_at", Number, nullable=False),  # last
+    Column("played_at", Real, nullable=False),  # last
 )
 
 subjects = Table(
@@ -110,7 +110,7 @@ calls = Table(
     Column("model", String, nullable=False),
     Column("request", LargeBinary, nullable=False),
     Column("owner", String),  # the process that has claimed it; NULL: none
-    Column("lease_until", Number),
+    Column("lease_until", Real),
 )
 # of claimed calls alone: an index of all would be written to twice with every call
 _claimed = calls.c.owner.is_not(None)
@@ -122,9 +122,9 @@ attempts = Table(
     Column("id", Whole, primary_key=True, autoincrement=False),
     Column("call_key", String(64), ForeignKey("calls.key"), nullable=False, index=True),
     Column("owner", String, nullable=False),  # the process that made it; IMPORTED and where it is from
-    Column("started_at", Number, nullable=False),
+    Column("started_at", Real, nullable=False),
     Column("max_tokens", LargeWhole, nullable=False),
-    Column("finished_at", Number),
+    Column("finished_at", Real),
     Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a chat.Kind
     Column("message", Text),
     Column("status", LargeWhole),
@@ -133,8 +133,8 @@ attempts = Table(
     Column("completion_tokens", LargeWhole),
     Column("reasoning_tokens", LargeWhole),
     Column("cached_tokens", LargeWhole),
-    Column("cost", Number),
-    Column("seconds", Number),
+    Column("cost", Real),
+    Column("seconds", Real),
     Column("served_model", String),
     Column("served_provider", String),
     Column("response_id", String),
@@ -156,7 +156,7 @@ replies = Table(
     Column("cut_off", Boolean, nullable=False),
     Column("plain_text", Boolean, nullable=False),
     Column("reasoned", Boolean, nullable=False),
-    Column("stored_at", Number, nullable=False),
+    Column("stored_at", Real, nullable=False),
 )
 
 transcripts = Table(
@@ -180,7 +180,7 @@ transcripts = Table(
     Column("cut_off", Whole, nullable=False),  # of those
     Column("plain_text", Whole, nullable=False),
     Column("reasoned", Whole, nullable=False),
-    Column("finished_at", Number, nullable=False),
+    Column("finished_at", Real, nullable=False),
 )
 
 judgements = Table(
@@ -195,7 +195,7 @@ judgements = Table(
     Column("marks", Text, nullable=False),  # JSON: mark -> number
     Column("reasoning", Text, nullable=False),
     Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: no call was made for it
-    Column("stored_at", Number, nullable=False),
+    Column("stored_at", Real, nullable=False),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
 
@@ -214,7 +214,7 @@ commands = Table(
     metadata,
     Column("owner", String, primary_key=True),  # as in attempts
     Column("session", String, nullable=False),  # one command may have several owners, one after the other
-    Column("began_at", Number, nullable=False),
+    Column("began_at", Real, nullable=False),
     Column("typed", Text, nullable=False),  # without secrets; "": by a program that uses the library
 )
 
@@ -224,9 +224,9 @@ prices = Table(
     Column("owner", String, primary_key=True),
     Column("endpoint", String, primary_key=True),
     Column("model", String, primary_key=True),
-    Column("prompt", Number, nullable=False),  # dollars a token
-    Column("completion", Number, nullable=False),
-    Column("request", Number, nullable=False),  # dollars a call
+    Column("prompt", Real, nullable=False),  # dollars a token
+    Column("completion", Real, nullable=False),
+    Column("request", Real, nullable=False),  # dollars a call
 )
 
 decisions = Table(
@@ -236,5 +236,5 @@ decisions = Table(
     Column("verdict", String, nullable=False),  # exclude | keep
     Column("reason", Text, nullable=False),
     Column("origin", String, nullable=False),  # command | models.yaml
-    Column("decided_at", Number, nullable=False),
+    Column("decided_at", Real, nullable=False),
 )
