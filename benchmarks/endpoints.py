@@ -70,9 +70,9 @@ def work(name: str, subjects: str, judges: str, runs: int, at_once: int, folder:
     times: list[float] = []
 
     async def watch(at_work: player.Engine) -> None:
-        (progress,) = at_work.report.subjects
-        for reached in (lambda: progress.planned, lambda: progress.done == progress.planned):
-            while not reached():  # noqa: ASYNC110 - a report is looked at, it calls nobody
+        subjects = at_work.report.subjects
+        for reached in (lambda one: one.planned, lambda one: one.done == one.planned):
+            while not reached(subjects[0]):  # noqa: ASYNC110 - a report is looked at, it calls nobody
                 await asyncio.sleep(0.002)
             times.append(time.monotonic())
         await asyncio.Event().wait()
