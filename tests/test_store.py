@@ -28,7 +28,7 @@ from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import Job
 from independence_bench.protocol.scoring import score_run
-from independence_bench.store import attempts, registry, schema
+from independence_bench.store import attempts, bulk, registry, schema
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import CallInfo, Ended, Spending, Tried
 from independence_bench.store.database import Store, open_store
@@ -688,3 +688,15 @@ def test_a_number_that_is_none_is_a_damaged_record(tmp_path: Path) -> None:
                 with pytest.raises(StoreError, match="damaged record"):
                     connection.execute(select(read)).all()
             assert connection.execute(select(prices.c.completion)).scalar() == 1
+
+
+def test_a_text_that_is_not_packed_is_a_damaged_record(tmp_path: Path) -> None:
+    """Whatever stands in a column of packed texts, and whoever reads it."""
+    with open_store(tmp_path / "aib.db") as store:
+        with store.writing() as connection:
+            connection.exec_driver_sql("insert into protocols values ('hash', 'name', 1e999, 1)")
+        with store.reading() as connection:
+            with pytest.raises(StoreError, match="damaged record"):
+                connection.execute(select(schema.protocols.c.files)).all()
+            with pytest.raises(StoreError, match="damaged record"):
+                list(bulk.dump(connection, "protocols", {"files"}))

@@ -9,13 +9,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, Select, Table, func, inspect, select
+from sqlalchemy import Connection, Select, Table, func, inspect, select
 
 from independence_bench.escape import label_text
 from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, next_attempt
 from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.rows import insert_once, insert_rows, write_rows
-from independence_bench.store.schema import IMPORTED, attempts, calls, judgements, metadata, replies, transcripts
+from independence_bench.store.schema import (
+    IMPORTED,
+    Packed,
+    attempts,
+    calls,
+    judgements,
+    metadata,
+    replies,
+    transcripts,
+)
 
 BATCH = 500  # rows that are read at once
 
@@ -48,7 +57,7 @@ def find(
 
 
 def _columns(table: Table, blobs: Collection[str]) -> Select[Any]:
-    return select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, LargeBinary)))
+    return select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, Packed)))
 
 
 def _read(connection: Connection, chosen: Select[Any]) -> Iterator[dict[str, Any]]:
@@ -58,7 +67,7 @@ def _read(connection: Connection, chosen: Select[Any]) -> Iterator[dict[str, Any
 
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:
     """Put *rows* into the table *name*; their keys must be new."""
-    blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, LargeBinary)}
+    blobs = {column.name for column in metadata.tables[name].c if isinstance(column.type, Packed)}
     packed = [{column: pack(value) if column in blobs else value for column, value in row.items()} for row in rows]
     insert_rows(connection, metadata.tables[name], packed)
 

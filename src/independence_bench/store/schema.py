@@ -74,6 +74,18 @@ class LargeWhole(_Checked):
     impl, cache_ok = BigInteger, True
 
 
+class Packed(TypeDecorator[bytes]):
+    """A text as `blobs.pack` makes it: what is no bytes raises StoreError."""
+
+    impl, cache_ok = LargeBinary, True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        """*value*, which the database has in the column."""
+        if value is not None and not isinstance(value, bytes):
+            raise Damaged(TypeError(f"{value!r:.40} is not packed"))
+        return value
+
+
 meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
 
 protocols = Table(
@@ -81,7 +93,7 @@ protocols = Table(
     metadata,
     Column("hash", String(64), primary_key=True),
     Column("name", String, nullable=False),
-    Column("files", LargeBinary, nullable=False),  # JSON: path -> text
+    Column("files", Packed, nullable=False),  # JSON: path -> text
     Column("played_at", Real, nullable=False),  # last
 )
 
@@ -108,7 +120,7 @@ calls = Table(
     Column("kind", String, nullable=False),  # reply | judgement
     Column("endpoint", String, nullable=False),
     Column("model", String, nullable=False),
-    Column("request", LargeBinary, nullable=False),
+    Column("request", Packed, nullable=False),
     Column("owner", String),  # the process that has claimed it; NULL: none
     Column("lease_until", Real),
 )
@@ -138,7 +150,7 @@ attempts = Table(
     Column("served_model", String),
     Column("served_provider", String),
     Column("response_id", String),
-    Column("raw", LargeBinary),
+    Column("raw", Packed),
 )
 _in_flight = attempts.c.finished_at.is_(None)
 Index("attempts_in_flight", attempts.c.id, sqlite_where=_in_flight, postgresql_where=_in_flight)
@@ -174,7 +186,7 @@ transcripts = Table(
     Column("state", String, nullable=False),  # complete | invalid
     Column("reason", Text),
     Column("heard_hash", String(64), nullable=False, index=True),
-    Column("lines", LargeBinary, nullable=False),  # JSON
+    Column("lines", Packed, nullable=False),  # JSON
     Column("reply_keys", Text, nullable=False),  # JSON, in order
     Column("replies", Whole, nullable=False),  # asked for, the invalid one included
     Column("cut_off", Whole, nullable=False),  # of those
