@@ -123,9 +123,9 @@ def each_transcript(connection: Connection) -> Iterator[str]:
         elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
             for fault in told_faults(row, talk, [stored[key] for key in keys]):
                 yield f"{about} {fault}"
-            for key in keys:
+            for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
                 if not _is_caused(connection, key, row["run"]):
-                    yield f"{about}: the request of reply {_short(key)} is not the one that its key was made from"
+                    yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
 
 
 def each_judgement(connection: Connection) -> Iterator[str]:
