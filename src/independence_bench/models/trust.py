@@ -22,7 +22,7 @@ from independence_bench.models.spec import BUILT_IN, Endpoint, origin
 LOCAL_KEY = BUILT_IN["local"].key_variable
 PROVIDERS = {one.key_variable: origin(one.url) for one in BUILT_IN.values() if one.key_variable and one.url}
 
-_PROXY = re.compile(r"([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.I)
+_PROXY = re.compile(r"\A([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.I)
 
 
 @dataclass(frozen=True, slots=True)

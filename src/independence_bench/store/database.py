@@ -151,7 +151,7 @@ def _backend(address: str, wait: float) -> Backend:
     return SqliteFile(path, wait)
 
 
-_MISTYPED = re.compile(r"(?:postgres|pg)[^/]*:", re.IGNORECASE)
+_MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
 def _say_begin(engine: Engine, reading: str, writing: str) -> None:

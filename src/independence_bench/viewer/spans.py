@@ -27,7 +27,7 @@ _QUOTED = re.compile(
     r"“([^“”]{3,1500})”|„([^„“”]{3,1500})[“”]|«([^«»]{3,1500})»|(?<!\w)\"([^\"]{3,1500})\"(?!\w)"
     r"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){3,1500})'(?!\w)|(?<!\w)‘([^‘]{3,1500}?)’(?!\w)|`([^`]{3,1500})`"
 )
-_LEFT_OUT = re.compile(r"\s*(?:\[?\.{3,}\]?|\[?…\]?)\s*")
+_LEFT_OUT = re.compile(r"\[?\.{3,}\]?|\[?…\]?")
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\u00a0": " "})
 _EMPHASIS = frozenset("*_`")
 _ENDS = " \t\r\n.,;:!?\"'()[]-"
@@ -79,8 +79,12 @@ def _parts(reasoning: str) -> Iterator[tuple[int, int]]:
         begin, text = match.start(group), match[group]
         cuts = [0, *(edge for gap in _LEFT_OUT.finditer(text) for edge in gap.span()), len(text)]
         for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-            if end > start:
-                yield begin + start, begin + end
+            part = text[start:end]
+            # what is left out stands between spaces, which are no part of what is quoted
+            first = start + (len(part) - len(part.lstrip()) if start else 0)
+            last = end - (len(part) - len(part.rstrip()) if end < len(text) else 0)
+            if last > first:
+                yield begin + first, begin + last
 
 
 @lru_cache(maxsize=64)
