@@ -154,6 +154,7 @@ def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], 
     made.play(made.subject("acme/one"))
     with closing(sqlite3.connect(made.store)) as raw, raw:
         raw.execute("DROP TABLE decisions")
+        raw.execute("DROP TABLE readings")
         raw.execute("UPDATE meta SET value = '2' WHERE name = 'version'")
 
     assert rows(made)["one"]["excluded"] is None

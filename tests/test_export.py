@@ -64,7 +64,7 @@ def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path
     summary = imported(tmp_path / "one", either)
 
     assert summary.findings == []
-    assert all(count.added for name, count in summary.counts.items() if name not in ("begun", "decisions"))
+    assert all(count.added for name, count in summary.counts.items() if name not in ("begun", "decisions", "readings"))
     assert exported(either, tmp_path / "two", form=form, raw=raw) == before
     with open_store(either) as opened, opened.reading() as connection:
         assert check(connection) == []
@@ -424,7 +424,7 @@ def test_a_line_that_is_no_row_is_passed_over(folder: Path, tmp_path: Path, line
     assert summary.counts["replies"].added == len(lines)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("scores", "begun", "decisions")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("scores", "begun", "decisions", "readings")])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_that_is_cut_short_or_missing_leaves_the_others(
     played: Path, tmp_path: Path, name: str, form: Form
@@ -480,7 +480,7 @@ def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path,
     assert {c["data_files"] for c in front["configs"]} == {
         path.name
         for path in (tmp_path / "one").iterdir()
-        if path.suffix not in (".md", ".json") and path.stem not in ("begun", "decisions")
+        if path.suffix not in (".md", ".json") and path.stem not in ("begun", "decisions", "readings")
     }
     assert described() in card
 
@@ -536,7 +536,7 @@ def test_wrong_use_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ('{"version": 99}', "was written by a newer aib .export version 99, this one knows 2.; update aib"),
+        ('{"version": 99}', "was written by a newer aib .export version 99, this one knows 3.; update aib"),
         ('{"version": 0}', "says no version"),
         ('{"version": true}', "says no version"),
         ("[]", "cannot be read"),
@@ -547,7 +547,7 @@ def test_an_export_of_a_version_that_is_not_known_is_refused(
     played: Path, tmp_path: Path, said: str, answer: str
 ) -> None:
     """In one line, before anything of it is read."""
-    assert exported(played, tmp_path / "out")["export.json"] == b'{"version": 2}\n'
+    assert exported(played, tmp_path / "out")["export.json"] == b'{"version": 3}\n'
     (tmp_path / "out" / "export.json").write_text(said, encoding="utf-8")
 
     with pytest.raises(WrongUse, match=answer):

@@ -15,19 +15,21 @@ from independence_bench.protocol.loader import load
 
 # the fields that are part of no hash: whoever adds one to a class has to say here, or in its CAUSES, what it is
 CAUSING_NOTHING = {
-    Scenario: {"reply_tokens"},
+    Scenario: {"reply_tokens", "techniques", "first_label"},
     Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks"},
     ChatModel: {"own_limit"},
 }
 OTHER: dict[str, Any] = {"low": -5.0, "high": 99.0, "weight": 1.0, "inverted": True, "runs": 99, "temperature": 1.9}
 OTHER |= {"max_tokens": 7, "script": (), "judged": (), "rubrics": (), "marks": (), "systems": (), "experiments": ()}
+OTHER |= {"levels": ("few", "many"), "scripts": ((),), "adopted": "none", "rules": (), "terms": (), "positions": ()}
+OTHER |= {"value": 0.9, "branches": (), "options": (), "otherwise": (), "branch": "reask", "factor": "reask"}
 OTHER |= {"configurations": (), "scenarios": (), "dimensions": (), "judge": None, "tool_role": None}
 
 
-@pytest.fixture
-def protocol(small: Path) -> Protocol:
-    """One that has every kind of part."""
-    return load(small)
+@pytest.fixture(params=["scenarios", "stems"])
+def protocol(request: pytest.FixtureRequest, small: Path) -> Protocol:
+    """One with every kind of part that there is where scenarios are written, and one with stems."""
+    return load(small if request.param == "scenarios" else "v3-lite")
 
 
 def parts(value: Any) -> list[Identified]:
@@ -39,7 +41,7 @@ def parts(value: Any) -> list[Identified]:
         if isinstance(one, Identified) and type(one) not in found:
             found[type(one)] = one
         if isinstance(one, Identified):
-            waiting += [getattr(one, name) for name in one.CAUSES]
+            waiting += one.causes().values()
         elif isinstance(one, tuple):
             waiting += one
     return list(found.values())
@@ -47,17 +49,22 @@ def parts(value: Any) -> list[Identified]:
 
 def test_every_field_is_a_cause_or_said_to_be_none(protocol: Protocol) -> None:
     """A new field fails here until somebody decides what it is."""
-    found = parts(protocol)
-    assert len(found) == len({one.__name__ for one in Identified.__subclasses__()} - {"Later"}) == 12
-    for part in [*found, ChatModel("m", "e", 0.7, 100)]:
+    for part in [*parts(protocol), ChatModel("m", "e", 0.7, 100)]:
         names = {field.name for field in fields(part)}  # type: ignore[arg-type]
-        assert part.causes().keys() == names - CAUSING_NOTHING.get(type(part), set()), type(part)  # type: ignore[attr-defined]
+        causes = part.causes().keys() | getattr(part, "CAUSES_IF_SET", ())
+        assert causes == names - CAUSING_NOTHING.get(type(part), set()), type(part)
+
+
+def test_every_class_is_looked_at(small: Path) -> None:
+    """Of those that have an identity."""
+    found = {type(part).__name__ for one in (small, "v3-lite") for part in parts(load(one))}
+    assert found == {one.__name__ for one in Identified.__subclasses__()} - {"Later"}
 
 
 def test_each_cause_changes_the_hash(protocol: Protocol) -> None:
     """Of the part that has it, and of the protocol that has the part."""
     for part in parts(protocol):
-        for name in part.CAUSES:
+        for name in part.causes():
             other = replace(part, **{name: OTHER.get(name, "another")}) if not isinstance(part, Protocol) else None
             if other is not None:
                 assert content_hash(other) != content_hash(part), (type(part), name)
@@ -83,7 +90,7 @@ def test_a_field_that_is_added_later_changes_no_hash(protocol: Protocol) -> None
 def test_what_causes_nothing_changes_no_hash(protocol: Protocol) -> None:
     """How long replies are expected to be, and other weights for the same marks."""
     scenario = protocol.scenarios[0]
-    weighting = Weighting("other", "Other weights", (("voice", 100.0),))
+    weighting = Weighting("other", "Other weights", ((protocol.dimensions[0].name, 100.0),))
     weighed = replace(protocol, weightings=(weighting,))
 
     assert replace(scenario, reply_tokens=999).hash == scenario.hash

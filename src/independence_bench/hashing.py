@@ -17,10 +17,12 @@ class Identified:
 
     __slots__ = ()
     CAUSES: ClassVar[tuple[str, ...]]
+    CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ()  # those that came later: where they are empty they cause nothing
 
     def causes(self) -> dict[str, Any]:
         """Everything that makes it another one, by name."""
-        return {name: getattr(self, name) for name in self.CAUSES}
+        later = {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
+        return {name: getattr(self, name) for name in self.CAUSES} | later
 
     @property
     def hash(self) -> str:

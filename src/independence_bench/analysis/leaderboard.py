@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 
+from independence_bench.analysis.branches import BranchStatistics, branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.uncertainty import (
@@ -20,6 +22,7 @@ from independence_bench.analysis.uncertainty import (
     Uncertainty,
     measure_board,
 )
+from independence_bench.analysis.weight_ranks import RankStability, index_by_term, rank_stability
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
@@ -33,6 +36,7 @@ from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
+JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
@@ -49,6 +53,7 @@ class Health:
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: spoken beside the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
+    without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge, and none is missing
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
 
     @property
@@ -105,6 +110,8 @@ class Row:
     """When its runs were; None: nothing was finished."""
     excluded: str | None = None
     """Why it is not scored, though its marks may all be there; None: it is not excluded."""
+    branches: BranchStatistics | None = None
+    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
 
     @property
     def thinks(self) -> bool:
@@ -129,6 +136,9 @@ class Board:
     jurors: tuple[str, ...] = ()  # of a jury: the judges' labels
     judges: tuple[str, ...] = ()
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
+
+    stability: RankStability | None = None
+    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) hangs on the weights."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -174,6 +184,7 @@ def boards(
         since = registry.judging_since(connection)
         specs = registry.judge_specs(connection)
         decided = registry.decided(connection)
+    units = protocol.units
     by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.about] = judgement
@@ -181,7 +192,10 @@ def boards(
     if jury:
         jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in find_jury(labels, jury)}
         by_table = any(is_table_judge(label) for label in jurors)
-        judges = [_Judge(jury_label(list(jurors)), jury_judgements(list(jurors.values())), by_table)]
+        each = list(jurors.values())
+        # the mean of two levels is no level, so where levels are scored each judge's scores are made first
+        apart = tuple(each) if protocol.score else ()
+        judges = [_Judge(jury_label(list(jurors)), jury_judgements(each), by_table, jurors=apart)]
     else:
         people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
         judges = [
@@ -193,7 +207,7 @@ def boards(
         found = []
         names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
         for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, {})]:
-            rows = [_row(results, subjects[hash_], name, one.given, failed, rules) for hash_, name in names.items()]
+            rows = [_row(results, units, subjects[hash_], name, one, failed, rules) for hash_, name in names.items()]
             rows = [_excluded(row, decided.get(row.subject.hash), rules) for row in rows]
             found.append((one, *_in_order(rows)))
         found.sort(key=lambda board: board[0].order(len(board[1])))
@@ -201,11 +215,12 @@ def boards(
         for one, ranked, incomplete in found if results.transcripts else ():
             if judge is None or (one.label is not None and judge in one.label):
                 board = Board(
-                    protocol, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
+                    units, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
                     jurors=tuple(jurors), judges=ordered,
                 )  # fmt: skip
                 if rules.name == OWN.name:
                     board = _measured(board, [_judged(results, given) for given in jurors.values()])
+                    board = _with_branches(board, results, one.jurors or (one.given,))
                 made.append(board)
     return made
 
@@ -219,6 +234,7 @@ class _Judge:
     by_table: bool = False
     is_person: bool = False
     since: float = 0.0  # when it judged first, in seconds since 1970
+    jurors: tuple[Mapping[Key, Judgement], ...] = ()  # of a jury whose scores are averaged, not its marks
 
     def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
         """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""
@@ -257,12 +273,7 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
 
 def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[int, dict[Slot, Marks]]]:
     """Subject hash -> run -> slot -> the marks of one judge."""
-    found: dict[str, dict[int, dict[Slot, Marks]]] = defaultdict(lambda: defaultdict(dict))
-    for one in results.conversations:
-        judgement = given.get(one.key)
-        if judgement is not None and judgement.reason is None:
-            found[one.row.subject_hash][one.row.run][one.configuration, one.scenario.id] = judgement.marks
-    return found
+    return {subject: results.unit_marks(mine, given) for subject, mine in results.by_subject.items()}
 
 
 def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
@@ -281,40 +292,59 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     return replace(board, ranked=tuple(ranked), uncertainty=whole, uncertainty_by_configuration=alone)
 
 
+def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:
+    """The board with what each subject did in its branches, where the protocol has stems."""
+    rule = results.protocol.score
+    if rule is None:
+        return board
+    ranked, incomplete = (
+        tuple(
+            row if row.excluded else replace(row, branches=branch_statistics(results, row.subject.hash, judges))
+            for row in rows
+        )
+        for rows in (board.ranked, board.incomplete)
+    )
+    terms = {row.label: index_by_term(results, row.subject.hash, judges) for row in ranked}
+    known = {label: of for label, of in terms.items() if of is not None}
+    stability = rank_stability(known, [term.weight for term in rule.terms]) if len(known) > 1 else None
+    return replace(board, ranked=ranked, incomplete=incomplete, stability=stability)
+
+
 def _row(
     results: Results,
+    units: Protocol,
     subject: ChatModel,
     label: str,
-    given: Mapping[Key, Judgement],
+    judge: _Judge,
     attempts: Mapping[str, int],
     rules: Rules,
 ) -> Row:
-    """*attempts*: transcript's id -> how many at its replies have failed."""
+    """*units*: what is scored as scenarios; *attempts*: transcript's id -> how many at its replies have failed."""
     protocol, group = results.protocol, results.configurations
     mine = results.by_subject[subject.hash]
     transcripts = list({one.row.id: one.row for one in mine}.values())
-    marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
+    marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judge.jurors or (judge.given,)])
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
-    failed = 0
     for one in mine:
-        row, slot, judgement = one.row, (one.configuration, one.scenario.id), given.get(one.key)
+        row, slot, judgement = one.row, (one.configuration, one.scenario.id), judge.given.get(one.key)
         if row.state == "invalid" and not (rules.partial and judgement and judgement.reason is None):
             states[row.run][slot] = f"invalid ({row.reason})"
+        elif results.takes_none(row):
+            states[row.run][slot] = WITHOUT_VIEW
         elif judgement is None:
             states[row.run][slot] = "not judged"
         elif judgement.reason is not None:
-            states[row.run][slot] = f"the judge failed ({judgement.reason})"
-            failed += 1
+            states[row.run][slot] = f"{FAILED_JUDGE} ({judgement.reason})"
         else:
-            states[row.run][slot] = "judged"
-            marks[row.run][slot] = judgement.marks
-    runs, whole = rules.score(protocol, group, {run: marks[run] for run in sorted(states)})
+            states[row.run][slot] = JUDGED
+    ended = Counter(state for of_run in states.values() for state in of_run.values())
+    judged = {run: marks.get(run, {}) for run in sorted(states)}
+    runs, whole = rules.score(units, group, judged)
     # a run without marks in one configuration of a pool counts as missing there
     pool = group if len(group) > 1 else ()
     missing = []
     for run, score in runs.items():
-        lacking = [states[run].get(slot, "not played") for slot in score.missing]
-        why = Counter("a mark that this judge has no grounds for" if one == "judged" else one for one in lacking)
+        why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
         missing += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
     return Row(
         rank=None,
@@ -326,16 +356,42 @@ def _row(
             transcripts=len(runs) * len(group) * len(protocol.scenarios),
             complete=sum(row.state == "complete" for row in transcripts),
             invalid=sum(row.state == "invalid" for row in transcripts),
-            judged=sum(len(of_run) for of_run in marks.values()),
-            judge_failed=failed,
+            judged=ended[JUDGED],
+            judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
             replies=sum(row.replies for row in transcripts),
             cut_off=sum(row.cut_off for row in transcripts),
             plain_text=sum(row.plain_text for row in transcripts),
             reasoned=sum(row.reasoned for row in transcripts),
             failed=sum(attempts.get(row.id, 0) for row in transcripts),
+            without_view=ended[WITHOUT_VIEW],
         ),
         missing=tuple(missing),
-        by_configuration={c: rules.score(protocol, (c,), {run: marks[run] for run in runs})[1] for c in pool},
+        by_configuration={one: rules.score(units, (one,), judged)[1] for one in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
+    )
+
+
+def _of_jury(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
+    """The mean of the judges' marks, of what all of them have marked."""
+    first, *others = marks
+    if not others:
+        return first
+    return {
+        run: {
+            slot: {mark: fsum(one[run][slot][mark] for one in marks) / len(marks) for mark in given}
+            for slot, given in of_run.items()
+            if all(slot in one.get(run, {}) and one[run][slot].keys() == given.keys() for one in others)
+        }
+        for run, of_run in first.items()
+    }
+
+
+def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
+    """Why what is scored has no mark there: of a stem, the first reason among its branches."""
+    configuration, unit = slot
+    played = [one.id for one in protocol.scenarios if unit in (one.id, one.stem)]
+    found = [states.get((configuration, name), "not played") for name in played]
+    return next(
+        (state for state in found if state not in (JUDGED, WITHOUT_VIEW)), "a mark that this judge has no grounds for"
     )

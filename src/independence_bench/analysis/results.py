@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlalchemy import Connection
@@ -26,9 +26,11 @@ from sqlalchemy import Connection
 from independence_bench.hashing import content_hash
 from independence_bench.judging.human import Person, QueuedTranscript
 from independence_bench.judging.prompt import rubric_hash
+from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.plan import groups, runs_that_count, script_hash
-from independence_bench.protocol.scoring import Slot
+from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
+from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -57,6 +59,8 @@ class Results:
     """Script hash -> the places of a run that a transcript of it fills: one, unless two are the same word for word."""
     rubrics: Mapping[str, str]  # scenario -> hash of its rubric
     transcripts: tuple[TranscriptRow, ...]  # complete and invalid, by subject's hash, run, script hash
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    """Of a protocol with stems: transcript's id -> which option each of its replies takes."""
 
     @cached_property
     def conversations(self) -> tuple[CountedConversation, ...]:
@@ -86,6 +90,31 @@ class Results:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
         return {subject: tuple(sorted({one.row.run for one in mine})) for subject, mine in self.by_subject.items()}
 
+    def takes_none(self, row: TranscriptRow) -> bool:
+        """Whether the subject took no option there, so that there is nothing to judge and its stem is worth 0."""
+        reading = self.readings.get(row.id)
+        return reading is not None and reading.choice is None
+
+    def unit_marks(
+        self, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool = False
+    ) -> dict[int, dict[Slot, Marks]]:
+        """Run -> what is scored -> its marks by one judge, of one subject's conversations (see `Protocol.units`).
+
+        *partial*: what was judged of an invalid conversation counts, too.
+        """
+        marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
+        without_view: dict[int, list[Slot]] = defaultdict(list)
+        for one in conversations:
+            row, slot, judgement = one.row, (one.configuration, one.scenario.id), given.get(one.key)
+            if self.takes_none(row):
+                without_view[row.run].append(slot)
+            elif judgement and judgement.reason is None and (partial or row.state == "complete"):
+                marks[row.run][slot] = judgement.marks
+        if self.protocol.score is None:
+            return marks
+        runs = marks.keys() | without_view.keys()
+        return {run: stem_scores(self.protocol, marks[run], without_view[run]) for run in runs}
+
 
 def results_of(
     connection: Connection,
@@ -99,20 +128,30 @@ def results_of(
     is asked of all of it). *subject* (its hash) leaves out all other subjects. A group of which nothing counts is there
     without transcripts.
     """
+    protocol = protocol.written
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
     rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
     slots: list[dict[str, tuple[Slot, ...]]] = [{} for _ in chosen]
+    turns: dict[str, tuple[int, int]] = {}  # script -> its number among so many that runs take in turn
     for group, of in zip(chosen, slots, strict=True):
         for configuration in group:
             for scenario in protocol.scenarios:
-                script = script_hash(protocol, configuration, scenario)
-                of[script] = (*of.get(script, ()), (configuration, scenario.id))
-    stored = stored_results.transcript_rows(connection, {script for of in slots for script in of}, subject)
+                scripts_in_turn = script_hashes(protocol, configuration, scenario)
+                for number, script in enumerate(scripts_in_turn):
+                    of[script] = (*of.get(script, ()), (configuration, scenario.id))
+                    turns[script] = number, len(scripts_in_turn)
+    stored = [
+        row
+        for row in stored_results.transcript_rows(connection, turns, subject)
+        # another protocol may deal the same stem otherwise in this run
+        if (row.run - 1) % turns[row.script_hash][1] == turns[row.script_hash][0]
+    ]
     begun = registry.begun_runs(connection, protocol.name, subject)
+    read = stored_results.readings_of(connection, turns, subject) if protocol.score else {}
     found = []
     for group, of in zip(chosen, slots, strict=True):
         here = [row for row in stored if row.script_hash in of]
-        found.append(Results(protocol, group, of, rubrics, _counted(here, of, group, begun)))
+        found.append(Results(protocol, group, of, rubrics, _counted(here, of, group, begun), read))
     return found
 
 
@@ -125,20 +164,21 @@ def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judg
 
 def _counted(
     stored: Collection[TranscriptRow],
-    scripts: Collection[str],
+    slots: Mapping[str, Sequence[Slot]],
     group: Collection[Configuration],
     begun: Collection[tuple[str, int, str, str]],
 ) -> tuple[TranscriptRow, ...]:
     """Those of *stored* whose run counts."""
-    played: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    every = {slot for filled in slots.values() for slot in filled}
+    played: dict[str, dict[int, set[Slot]]] = defaultdict(lambda: defaultdict(set))
     for row in stored:
-        played[row.subject_hash][row.run].add(row.script_hash)
+        played[row.subject_hash][row.run].update(slots[row.script_hash])
     places = [(one.system, one.delivery) for one in group]
     here: dict[str, set[int]] = defaultdict(set)
     for subject, run, *place in begun:
         if tuple(place) in places:
             here[subject].add(run)
-    counted = {subject: runs_that_count(runs, scripts, here[subject]) for subject, runs in played.items()}
+    counted = {subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()}
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
 
 

@@ -199,7 +199,7 @@ class _Writer:
         results.keep_transcripts(connection, [(one, c.at) for one, c in new])
 
     def _played(self, c: PublishedConversation) -> Played:
-        script = script_hash(self.protocol, c.configuration, c.scenario)
+        script = script_hash(self.protocol, c.configuration, c.scenario, c.run)
         job = Job(c.subject, c.run, c.configuration, c.scenario, script)
         said = [(source.key(c.run), source.reply) for source in c.said]
         return Played(job, self.protocol.hash, c.transcript, said, c.reason)

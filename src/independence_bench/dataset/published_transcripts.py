@@ -17,8 +17,9 @@ from independence_bench.dataset.published_wording import PublishedScenario, own_
 from independence_bench.models.messages import ChatRequest, Message, Tool
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Transcript, play
-from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says, Scenario
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import is_words
+from independence_bench.protocol.script import Ask, Says
 from independence_bench.store.results import Reply
 
 Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> the request that they were

@@ -23,9 +23,10 @@ from pydantic import TypeAdapter
 
 from independence_bench.dataset.published_format import Trajectory
 from independence_bench.hashing import canonical
-from independence_bench.protocol.definition import Ask, Protocol, Says
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import NAME
 from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.script import spelled_out
 from independence_bench.yaml_io import printable
 
 SKELETON = Path(__file__).parent / "published_v2"
@@ -135,12 +136,12 @@ def wording_of(protocol: Protocol) -> Known:
     found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
     for layout in SCENARIOS:
         said: list[list[str]] = []  # since the reply before
-        for step in protocol.scenario(layout.scenario).script:
-            if isinstance(step, Ask):
-                found[f"steps/{layout.stem(step.name)}"] = canonical(said)
+        for who, text in spelled_out(protocol.scenario(layout.scenario).script):
+            if who == "model":
+                found[f"steps/{layout.stem(text)}"] = canonical(said)
                 said = []
             else:
-                said.append(["human" if isinstance(step, Says) else "model", step.text])
+                said.append(["human" if who == "human" else "model", text])
     return {place: text for place, text in found.items() if UNKNOWN not in text}
 
 

@@ -17,10 +17,11 @@ from independence_bench.dataset.schema import Sheet, to_sheet, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import Line, Transcript, Words
+from independence_bench.protocol.choice import RULE
+from independence_bench.protocol.conversation import Line, Transcript, Words, read_options
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
-from independence_bench.protocol.plan import every_configuration, opening, request, script_hash
+from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, next_attempt
 from independence_bench.store.registry import COMMAND, MODELS_FILE
@@ -75,8 +76,8 @@ class StoreLookups:
         for protocol in protocols:
             for configuration in every_configuration(protocol):
                 for scenario in protocol.scenarios:
-                    script = script_hash(protocol, configuration, scenario)
-                    known.setdefault(script, []).append((protocol, configuration, scenario))
+                    for script in script_hashes(protocol, configuration, scenario):
+                        known.setdefault(script, []).append((protocol, configuration, scenario))
         return known
 
 
@@ -143,6 +144,12 @@ class Batch:
         return self.stored.attempts_at({row["key"] for row in self.rows})
 
     @cached_property
+    def transcripts(self) -> Mapping[str, Row]:
+        """Id -> transcript."""
+        ids = {row["transcript"] for row in self.rows}
+        return {row["id"]: row for row in self.stored.rows("transcripts", "id", ids, BLOBS)}
+
+    @cached_property
     def replies(self) -> Mapping[str, Row]:
         """Key -> reply."""
         keys = {key for row in self.rows for key in row["reply_keys"]}
@@ -207,6 +214,21 @@ class Batch:
         refuse_first(integrity.reply_faults(row))
         return self._with_attempt(row, "reply")
 
+    def _reading(self, row: Row) -> Row:
+        """It is of the replies of its conversation, and where today's rule read, it says what that reads."""
+        played = self.transcripts.get(row["transcript"])
+        if played is None:
+            raise Refused("its conversation is not here")
+        system, lines = json.loads(played["lines"])
+        talk = Transcript(system, tuple(Line(**line) for line in lines))
+        need([option["reply"] for option in row["options"]] == list(talk.names), "it reads other replies")
+        known = self.stored.scripts.get(played["script_hash"], [])
+        labels = next((s.labels_of(played["run"]) for _, _, s in known), None)
+        if row["rule"] == RULE and labels is not None:
+            read = [{"reply": name, "label": label} for name, label in read_options(talk, labels).options]
+            need(row["options"] == read, "the rule reads other options")
+        return to_store(self.sheet, row)
+
     def _judgement(self, row: Row) -> Row:
         need(row["judge_hash"] in self.here("judges"), "its judge is not here")
         names = [mark["mark"] for mark in row["marks"]]
@@ -260,7 +282,7 @@ class Batch:
         scripts = {(c.system, c.delivery, s.id, s.experiment): (p, c, s) for p, c, s in known}
         need(named in scripts, "its script is not that of its scenario and configuration")
         protocol, configuration, scenario = scripts[named]
-        played = opening(protocol, configuration, scenario)
+        played = opening(protocol, configuration, scenario, row["run"])
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):
             need(played.awaiting, "it has more replies than its script asks for")
@@ -290,5 +312,6 @@ CHECKS: Mapping[str, Callable[[Batch, Row], Row]] = {
     "attempts": Batch._attempt,
     "replies": Batch._reply,
     "transcripts": Batch._transcript,
+    "readings": Batch._reading,
     "judgements": Batch._judgement,
 }

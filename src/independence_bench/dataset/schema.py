@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from independence_bench.hashing import canonical
 from independence_bench.store.schema import CLEARED, IMPORTED
 
-VERSION = 2  # of columns.yaml; an export without the file that says it is of version 1
+VERSION = 3  # of columns.yaml; an export without the file that says it is of version 1
 VERSION_FILE = "export.json"
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_NUMBER = 2.0**252
@@ -66,6 +66,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
     "lines": {"speaker": "text", "text": "text", "notes": "text", "name": "text"},
     "files": {"path": "text", "text": "text"},
     "marks": {"mark": "text", "value": "number"},
+    "options": {"reply": "text", "label": "text or null"},
     "values": {"name": "text", "value": "number or null"},
     "indices": {"run": "count", "index": "number or null"},
 }
@@ -199,6 +200,8 @@ def to_sheet(sheet: Sheet, stored: Row, told: Row) -> dict[str, Any]:
     elif sheet.name == "judgements":
         marks = sorted(json.loads(row["marks"]).items())
         row["marks"] = [{"mark": mark, "value": float(value)} for mark, value in marks]
+    elif sheet.name == "readings":
+        row["options"] = [{"reply": reply, "label": label} for reply, label in json.loads(row["options"])]
     return {
         column.name: row[column.name] or None if column.raw else row[column.name]
         for column in sheet.columns
@@ -216,6 +219,8 @@ def to_store(sheet: Sheet, row: Row) -> dict[str, Any]:
         stored["reply_keys"] = canonical(row["reply_keys"])
     elif sheet.name == "judgements":
         stored["marks"] = canonical({mark["mark"]: mark["value"] for mark in row["marks"]})
+    elif sheet.name == "readings":
+        stored["options"] = canonical([[option["reply"], option["label"]] for option in row["options"]])
     elif sheet.name == "calls":
         stored["request"] = row["request"] or ""
     elif sheet.name == "attempts":

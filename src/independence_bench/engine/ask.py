@@ -55,13 +55,14 @@ class ConversationCalls:
     rank: int
     fresh: bool  # what is asked next follows from an answer that came just now
 
-    async def ask(self, call: Call[A]) -> A:
-        """The answer to *call*, stored or new. Raises what `Executor.execute` raises."""
+    async def ask(self, call: Call[A], counted: bool = True) -> A:
+        """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what `Executor.execute` does."""
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
         slots = self.slots[call.info.endpoint]
         answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
-        self.left -= 1
-        self.progress.answered += 1
+        if counted:
+            self.left -= 1
+            self.progress.answered += 1
         self.fresh = call.info.key in self.executor.ledger.fresh
         return answer
 

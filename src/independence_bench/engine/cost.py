@@ -8,7 +8,7 @@ taken come in as values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from independence_bench.judging.prompt import JudgingInput, judge_request, rubric_hash
@@ -16,7 +16,7 @@ from independence_bench.models.listing import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.plan import Job, opening, request
+from independence_bench.protocol.plan import Job, opening, request, shared_openings
 from independence_bench.store.usage import Used
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
@@ -87,8 +87,8 @@ class Estimate:
 def estimate(
     protocol: Protocol,
     subject: ChatModel,
-    to_play: Iterable[Job],
-    to_judge: Iterable[Job],
+    to_play: Sequence[Job],
+    to_judge: Sequence[Job],
     judge: ChatModel | None,
     usual: UsualReplies,
     verdicts: Mapping[str, float],
@@ -100,24 +100,32 @@ def estimate(
     *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
     played, judged = Forecast(), Forecast()
-    # whatever the run, one scenario asks for the same
-    alike = Counter((job.configuration, job.scenario, job.script_hash, False) for job in to_play)
-    alike.update((job.configuration, job.scenario, job.script_hash, True) for job in to_judge)
+    # what is sent in one script is the same in every run that plays it
+    alike = Counter((job.script_hash, False) for job in to_play)
+    alike.update((job.script_hash, True) for job in to_judge)
+    one_of = {job.script_hash: job for job in (*to_play, *to_judge)}
+    shared = shared_openings(to_play)
+    bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
-        (_typical(subject, scenario), used)
-        for _, scenario, script, _ in alike
+        (_typical(subject, one_of[script].scenario), used)
+        for script, _ in alike
         for used in usual.by_script.get(script, ())
     ]
-    for (configuration, scenario, script, stored), number in alike.items():
+    without_view = Forecast()
+    for (script, stored), number in alike.items():
+        configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
         expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
-        talk = opening(protocol, configuration, scenario)
+        talk = opening(protocol, configuration, scenario, one_of[script].run)
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
-                played += _call(prompt, took.completion, prices[subject]).times(number)
-            talk = talk.answered(Words("x" * int(took.said * CHARACTERS_A_TOKEN)))
+                call = _call(prompt, took.completion, prices[subject])
+                played += call.times(bought[script] if talk.options else number)
+                without_view += call.times(2 * bought[script] if talk.options else 0)
+            said = "x" * int(took.said * CHARACTERS_A_TOKEN)
+            talk = talk.answered(Words(f"{said}\n{talk.options[0]}" if talk.options else said))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
@@ -127,6 +135,8 @@ def estimate(
         added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
+    if without_view.calls and not usual.own:  # who takes no option is asked once more, and nothing else
+        low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
 
 

@@ -16,7 +16,7 @@ from independence_bench.engine.cost import UsualReplies
 from independence_bench.engine.run import Progress, RunPlan, Trouble
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.plan import Job, jobs
+from independence_bench.protocol.plan import Job, jobs, shared_openings
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.usage import Used
@@ -33,13 +33,19 @@ class Pending:
 
 def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
     """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
-    runs = range(plan.first, max(plan.runs, 1) + 1)
-    every = list(jobs(plan.protocol, plan.configurations, subject, runs, experiments=plan.experiments))
+    if plan.runs:
+        runs = range(plan.first, plan.runs + 1)
+        every = list(jobs(plan.protocol, plan.configurations, subject, runs, experiments=plan.experiments))
+    else:
+        every = list(_played(connection, plan, subject))
     scripts = {job.script_hash for job in every}
     stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
     if not plan.runs:
-        every = [job for job in _played(connection, plan, subject) if job.transcript_id in stored]
+        every = [job for job in every if job.transcript_id in stored]
     judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
+    # who took no option has said nothing that is judged
+    read = stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
+    without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
     progress = Progress(subject.label, planned=len(every))
     pending = Pending(progress)
     for job in every:
@@ -50,7 +56,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)))
         else:
             progress.ended("done")
-            if plan.judge is None:
+            if plan.judge is None or job.transcript_id in without_view:
                 continue
             key = (ending.heard_hash, rubric_hash(plan.protocol.judge_instructions, job.scenario))
             reason = judged.get(key)
@@ -61,9 +67,10 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             else:
                 progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    progress.calls = sum(len(job.scenario.asks) for job in pending.to_play)
+    asked = sum(len(job.scenario.asks) for job in pending.to_play)
+    progress.calls = asked - len(shared_openings(pending.to_play))
     if plan.judge is not None:
-        progress.to_judge = progress.done + len(pending.to_play)
+        progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
         progress.calls += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
     return pending
 
@@ -92,7 +99,7 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) 
     Its own where there are such; else those of the same model under other settings, else of all others, that think
     as it does. An empty one where nothing is left or nothing is known.
     """
-    scripts = {job.script_hash for job in (*pending.to_play, *pending.to_judge)}
+    scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
     if not scripts:
         return UsualReplies()
     others = [one for one in registry.stored_subjects(connection).values() if one.thinks == subject.thinks]
@@ -104,9 +111,12 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) 
             used = usage.used_by(connection, scripts, one.hash)
             givers += bool(used)
             for script, taken in used.items():
-                by_script[script] += taken
-        if by_script:
-            means = {script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items()}
+                # who named no option at first has one more, and who names none at all has few
+                by_script[script] += [replies for replies in taken if len(replies) == scripts[script]]
+        if any(by_script.values()):
+            means = {
+                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items() if taken
+            }
             return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
     return UsualReplies()
 

@@ -21,8 +21,9 @@ from independence_bench.engine.run import Progress, RunPlan, Session, Trouble
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
+from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
-from independence_bench.protocol.plan import Job, opening, request
+from independence_bench.protocol.plan import Job, opening, request, shared_openings
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
 
@@ -90,25 +91,30 @@ class _Player:
     def _conversations(self) -> Iterator[ConversationTask]:
         """What is left to do, the longest chain of calls first; on a budget run by run, so that it makes whole runs."""
         on_budget = self.engine.report.budget.limit is not None
+        shared = shared_openings(self.pending.to_play)
         left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
         left += [(job, True, 1) for job in self.pending.to_judge]
         self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
         rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
         left.sort(key=lambda one: -(one[2] + rank(one[0])))
         for job, judge_only, _ in left:
-            calls = (0 if judge_only else len(job.scenario.asks)) + self.judge_calls
-            work = partial(self._judge_stored if judge_only else self._play, job)
+            bought = job.place in shared
+            calls = (0 if judge_only else len(job.scenario.asks) - bought) + self.judge_calls
+            work = partial(self._judge_stored, job) if judge_only else partial(self._play, job, bought)
             yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
 
-    async def _play(self, job: Job, calls: ConversationCalls) -> None:
-        """One scenario to its end, stored the moment it is finished, then judged."""
+    async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
+        """One scenario to its end, stored the moment it is finished, then judged.
+
+        *shared*: the replies that its option is read from are counted where another branch asks for them.
+        """
         plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
         said: list[tuple[str, Reply]] = []
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
-                reply = await calls.ask(call)
+                reply = await calls.ask(call, counted=not (shared and talk.options))
             except GaveUp:
                 # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
@@ -129,7 +135,11 @@ class _Player:
             return
         calls.progress.ended("done")
         try:
-            if plan.judge is not None:
+            if plan.judge is None:
+                return
+            if played.reading is not None and played.reading.choice is None:
+                calls.progress.to_judge -= 1  # it took no option, so there is nothing to judge
+            else:
                 await self._judge(job, talk.transcript, calls)
         finally:
             await kept  # handed over before the judge's claim, so it is durable before the judge is asked
@@ -137,19 +147,21 @@ class _Player:
     def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
         """The conversation up to the first reply, and what is sent for that."""
         if (known := self.openings.get(job.script_hash)) is None:
-            talk = opening(self.plan.protocol, job.configuration, job.scenario)
+            talk = opening(self.plan.protocol, job.configuration, job.scenario, job.run)
             known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
             self.openings[job.script_hash] = known
         return known
 
     def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """The call for the reply that *talk* awaits: *asked* is what to send."""
-        wording = self.plan.protocol.tool_role
+        wording, options = self.plan.protocol.tool_role, talk.options
 
         def read(completion: Completion) -> Accepted[Reply] | Rejected:
             said = delivery.said(completion, job.configuration.delivery, wording)
             if isinstance(said, delivery.Unusable):
                 return Rejected(said.reason, said.cut_off)
+            if said.cut_off and options and read_choice(said.words.text, options) is None:
+                return Rejected("cut off before it named an option", said.cut_off)
             reply = Reply(
                 text=said.words.text,
                 notes=said.words.notes,

@@ -49,6 +49,8 @@ def schema(marks: Sequence[Mark]) -> dict[str, Any]:
     for mark in marks:
         if mark.kind == "yes_no":
             properties[mark.name] = {"type": "boolean", "description": f"{mark.asks} (true: yes, false: no)"}
+        elif mark.kind == "levels":
+            properties[mark.name] = {"type": "string", "enum": list(mark.levels), "description": mark.asks}
         else:
             properties[mark.name] = {
                 "type": "integer" if mark.kind == "whole" else "number",
@@ -120,6 +122,8 @@ def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdi
 def _number(value: Any, mark: Mark) -> float | None:
     if mark.kind == "yes_no":
         return float(value) if isinstance(value, bool) else None
+    if mark.kind == "levels":
+        return float(mark.levels.index(value)) if value in mark.levels else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # the range first: an integer of 400 digits fits into no float; NaN is within no range
@@ -137,6 +141,8 @@ def scale_of(mark: Mark) -> str:
     """What is wanted of *mark*, in words."""
     if mark.kind == "yes_no":
         return "true or false"
+    if mark.kind == "levels":
+        return f"one of {', '.join(mark.levels)}"
     return f"a {'whole ' * (mark.kind == 'whole')}number from {mark.low:g} to {mark.high:g}"
 
 

@@ -18,7 +18,8 @@ from independence_bench.judging.output import NoVerdict, Verdict, schema
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, play
-from independence_bench.protocol.definition import Scenario, fill
+from independence_bench.protocol.definition import Scenario
+from independence_bench.protocol.script import fill
 from independence_bench.store.results import Judgement
 
 
@@ -94,7 +95,10 @@ _WORDS = {"string": "...", "boolean": "true or false", "number": "number", "inte
 
 @lru_cache(maxsize=1024)
 def _fields(scenario: Scenario) -> str:
-    return ", ".join(f'"{name}": {_WORDS[spec["type"]]}' for name, spec in schema(scenario.marks)["properties"].items())
+    return ", ".join(
+        f'"{name}": {" or ".join(map(json.dumps, spec.get("enum", ()))) or _WORDS[spec["type"]]}'
+        for name, spec in schema(scenario.marks)["properties"].items()
+    )
 
 
 def _replies(scenario: Scenario) -> str:

@@ -10,13 +10,15 @@ stored transcript are the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.definition import Ask, Prefill, Says, Script, fill
+from independence_bench.protocol.choice import RULE, read_choice
+from independence_bench.protocol.definition import CHOOSING
+from independence_bench.protocol.script import Ask, Prefill, Route, Says, Script, asked, fill
 
 Speaker = Literal["human", "model"]
 
@@ -64,6 +66,11 @@ class Transcript:
         return {line.name: line.text for line in self.lines if line.name}[name]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the replies that were given, in order."""
+        return tuple(line.name for line in self.lines if line.name)
+
+    @property
     def heard_hash(self) -> str:
         """A hash of what both parties heard: all that a judge is ever shown.
 
@@ -75,6 +82,25 @@ class Transcript:
 @lru_cache(maxsize=1024)
 def _heard(lines: tuple[Line, ...]) -> str:
     return content_hash([[line.speaker, line.text, line.name] for line in lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which option each reply of a stem's conversation takes, as a rule read it."""
+
+    rule: str  # its hash
+    options: tuple[tuple[str, str | None], ...]  # (reply's name, label; None: it names none), in order
+
+    @property
+    def choice(self) -> str | None:
+        """The label that was chosen when the options were first offered, or when asked once more; None: no view."""
+        return next((label for name, label in self.options if name in CHOOSING and label is not None), None)
+
+
+def read_options(transcript: Transcript, labels: tuple[str, str]) -> Reading:
+    """What the rule of today reads in each reply of *transcript*."""
+    said = (line for line in transcript.lines if line.name)
+    return Reading(RULE, tuple((line.name, read_choice(line.text, labels)) for line in said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +119,13 @@ class ConversationState:
     @property
     def asks_left(self) -> int:
         """How many replies are still to come: the length of the remaining chain."""
-        return sum(isinstance(step, Ask) for step in self.left)
+        return len(asked(self.left))
+
+    @property
+    def options(self) -> tuple[str, str] | None:
+        """The labels of which the awaited reply is to name one, where what follows depends on that."""
+        route = self.left[1] if len(self.left) == 2 else None
+        return route.labels if isinstance(route, Route) else None
 
     def answered(self, words: Words) -> ConversationState:
         """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
@@ -108,12 +140,22 @@ def begin(system: str, script: Script) -> ConversationState:
     return _advance(Transcript(system), script)
 
 
+def ways(talk: ConversationState, reply: Callable[[str], str]) -> Iterator[Transcript]:
+    """*talk* played to its end in every way that it can go, with what *reply* returns for the name of each reply.
+
+    Where an option is read, a line that names it is added: the first one, the second one, and at last none.
+    """
+    if talk.awaiting is None:
+        yield talk.transcript
+        return
+    text = reply(talk.awaiting)
+    for last_line in (*(f"\n{label}" for label in talk.options), "") if talk.options else ("",):
+        yield from ways(talk.answered(Words(text + last_line)), reply)
+
+
 def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
-    """*script* played to its end, with what *reply* returns for the name of each reply."""
-    talk = begin(system, script)
-    while talk.awaiting:
-        talk = talk.answered(Words(reply(talk.awaiting)))
-    return talk.transcript
+    """*script* played to its end, with what *reply* returns for the name of each reply; the first option is taken."""
+    return next(ways(begin(system, script), reply))
 
 
 def _advance(transcript: Transcript, left: Script) -> ConversationState:
@@ -125,4 +167,7 @@ def _advance(transcript: Transcript, left: Script) -> ConversationState:
                 transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
             case Prefill():
                 transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
+            case Route():
+                taken = read_choice(transcript.reply(step.reply), step.labels)
+                return _advance(transcript, step.otherwise if taken is None else dict(step.options)[taken])
     return ConversationState(transcript, ())

@@ -1,65 +1,49 @@
 """A protocol: one version of the benchmark, as frozen values.
 
 Knows scenarios, rubrics, marks, dimensions and their hashes. Knows nothing of files (`loader`), of models, or of what
-anybody answered. Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them, filled
-by `conversation` and `judge` when the reply of that name exists.
+anybody answered.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
+from independence_bench.protocol.script import Route, Says, Script, asked, fill
 
 Delivery = Literal["user_role", "tool_role"]
+Branch = Literal["pressure", "relevant", "irrelevant", "reask", "request"]
+BRANCHES: tuple[Branch, ...] = ("pressure", "relevant", "irrelevant", "reask", "request")
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
 REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
 
-QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
-
-
-@dataclass(frozen=True, slots=True)
-class Says(Identified):
-    """The human says *text*; it may quote earlier replies."""
-
-    CAUSES = ("text",)
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prefill(Identified):
-    """A turn of the model that is written in the script: *text* is sent as if the model had said it."""
-
-    CAUSES = ("text",)
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ask(Identified):
-    """Here the model replies; later lines and rubrics quote that reply as ``{{name}}``."""
-
-    CAUSES = ("name",)
-    name: str
-
-
-Step = Says | Prefill | Ask
-Script = tuple[Step, ...]
+OPENING, FOLLOW_UP = CHOOSING = ("opening", "follow_up")  # the replies of a stem that its option is read from
+POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
 
 
 @dataclass(frozen=True, slots=True)
 class Mark(Identified):
-    """One thing that a judge marks: a (whole) number in [low, high], or yes/no (counted as 1 and 0)."""
+    """One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*.
+
+    A level is counted as its number, 0 for the first: what it is worth is the score's business.
+    """
 
     CAUSES = ("name", "kind", "low", "high", "asks")
+    CAUSES_IF_SET = ("levels",)
     name: str
-    kind: Literal["number", "whole", "yes_no"]
+    kind: Literal["number", "whole", "yes_no", "levels"]
     low: float
     high: float
     asks: str  # what the mark is about, in one line: stands in the schema that the judge fills in
+    levels: tuple[str, ...] = ()
+
+
+def after(mark: Mark, reply: str) -> Mark:
+    """*mark* as it is given after the reply called *reply*."""
+    return replace(mark, name=f"{mark.name}_{reply}", asks=fill(mark.asks, lambda _: f"“{reply}”"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +61,7 @@ class Scenario(Identified):
     """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
 
     CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
+    CAUSES_IF_SET = ("scripts", "stem", "branch")
     id: str
     experiment: str
     title: str
@@ -85,6 +70,31 @@ class Scenario(Identified):
     rubrics: tuple[Rubric, ...]
     # tokens that a typical model needs for one reply: it causes nothing, so it is part of no hash
     reply_tokens: int = field(default=REPLY_TOKENS, compare=False)
+    # of a stem's branch: the scripts of runs 1, 2, ..., in turn; *script* is the first of them. Else empty
+    scripts: tuple[Script, ...] = ()
+    stem: str = ""
+    branch: Branch | None = None
+    # of a stem's branch, and causing nothing, for what is shown: the technique of each of its pushes ("": none is
+    # named; other branches have no pushes), and the label that its file names first
+    techniques: tuple[str, ...] = field(default=(), compare=False)
+    first_label: str = field(default="", compare=False)
+
+    def script_of(self, run: int) -> Script:
+        """What is played in *run* (1, 2, ...)."""
+        return self.scripts[(run - 1) % len(self.scripts)] if self.scripts else self.script
+
+    def labels_of(self, run: int) -> tuple[str, str] | None:
+        """Of a stem's branch: the labels in *run* of its two descriptions, always in the same order of these."""
+        for step in self.script_of(run)[-1:]:
+            if isinstance(step, Route):
+                return step.labels
+        return None
+
+    def first_named(self, run: int) -> str | None:
+        """Of a stem's branch: the label that the opening of *run* names first."""
+        script, labels = self.script_of(run), self.labels_of(run)
+        opening = next((step.text for step in script if isinstance(step, Says)), "")
+        return labels and min(labels, key=opening.find)
 
     def __hash__(self) -> int:
         # a cache by scenario is asked for every judgement; the default would hash all of the texts each time
@@ -97,8 +107,38 @@ class Scenario(Identified):
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Names of the replies that the model gives, in order."""
-        return tuple(step.name for step in self.script if isinstance(step, Ask))
+        """Names of the replies that the model gives, in order; where options are read, of one who takes the first."""
+        return asked(self.script)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRule(Identified):
+    """A branch whose marks have all these levels is worth *value*; the first rule that fits counts, and none is 0."""
+
+    CAUSES = ("levels", "value")
+    levels: tuple[tuple[str, str], ...]  # mark, level
+    value: float  # [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTerm(Identified):
+    """A share of a stem's score: the product of these branches' values, times *weight*."""
+
+    CAUSES = ("branches", "weight")
+    branches: tuple[Branch, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class StemScore(Identified):
+    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum of the terms."""
+
+    CAUSES = ("positions", "adopted", "rules", "factor", "terms")
+    positions: tuple[tuple[str, float], ...]  # level of the mark `position` -> what a push is worth that ends there
+    adopted: str  # the level that means that the other option was taken
+    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
+    factor: Branch
+    terms: tuple[ScoreTerm, ...]  # weights sum to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +238,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
+    CAUSES_IF_SET = ("score",)
     name: str
     title: str
     description: str
@@ -212,6 +253,7 @@ class Protocol(Identified):
     experiments: tuple[Experiment, ...]
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
+    score: StemScore | None = None  # of a protocol with stems
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own
@@ -228,7 +270,7 @@ class Protocol(Identified):
     @property
     def hash(self) -> str:
         """Changes with anything in it, titles included; not with comments, layout, or another weighting."""
-        return content_hash(self._written or self)
+        return content_hash(self.written)
 
     @property
     def called(self) -> str:
@@ -240,7 +282,7 @@ class Protocol(Identified):
 
         Raises KeyError where there is none of that name.
         """
-        written = self._written or self
+        written = self.written
         if name is None:
             return written
         weights = dict({one.name: one for one in self.weightings}[name].weights)
@@ -248,6 +290,31 @@ class Protocol(Identified):
         counted = [replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()]
         others = [replace(one, weight=0.0) for one in written.dimensions if one.name not in weights]
         return replace(written, dimensions=(*counted, *others), weights=name, _written=written)
+
+    @property
+    def written(self) -> Protocol:
+        """It as its files say it: with its own weights, and with its branches where stems are scored as units."""
+        return self._written or self
+
+    @property
+    def units(self) -> Protocol:
+        """The same with what is scored as its scenarios: a stem is one, with its score, in [0, 1], as its only mark.
+
+        The mark is called like the stem's experiment. A protocol without stems is what it is.
+        """
+        if self.score is None or all(not scenario.stem for scenario in self.scenarios):
+            return self
+        units: dict[str, Scenario] = {}
+        for scenario in self.scenarios:
+            mark = Mark(scenario.experiment, "number", 0, 1, "the stem's score")
+            title, _, _ = scenario.title.rpartition(": ")
+            units.setdefault(
+                scenario.stem,
+                Scenario(
+                    scenario.stem, scenario.experiment, title, scenario.script[:2], (), (Rubric("stem", "", (mark,)),)
+                ),
+            )
+        return replace(self, scenarios=tuple(units.values()), _written=self.written)
 
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""
@@ -262,19 +329,17 @@ class Protocol(Identified):
         return self._marks[name]
 
     @property
+    def needed(self) -> frozenset[str]:
+        """The marks of judges without which there is no index."""
+        if self.score is None:
+            return frozenset(name for dimension in self.dimensions if dimension.weight for name in dimension.marks)
+        named = {mark for _, rules in self.score.rules for rule in rules for mark, _ in rule.levels}
+        after_replies = {f"{POSITION}_{reply}" for scenario in self.written.scenarios for reply in scenario.judged}
+        return frozenset(named - {POSITION} | after_replies)
+
+    @property
     def replies(self) -> int:
         """How many replies one run of one configuration takes."""
-        return sum(len(scenario.asks) for scenario in self.scenarios)
-
-
-def quotes(text: str) -> tuple[str, ...]:
-    """The names of the replies that *text* quotes, in order."""
-    return tuple(match.group(1) for match in QUOTE.finditer(text))
-
-
-def fill(text: str, quoted: Callable[[str], str]) -> str:
-    """*text* with every quote replaced by what *quoted* returns for its name, in one pass.
-
-    One pass matters: a reply that itself contains ``{{...}}`` stays as the model wrote it.
-    """
-    return QUOTE.sub(lambda match: quoted(match.group(1)), text)
+        stems = {scenario.stem for scenario in self.scenarios if scenario.stem}
+        openings = sum(bool(scenario.stem) for scenario in self.scenarios)  # each of which branches share
+        return sum(len(scenario.asks) for scenario in self.scenarios) - openings + len(stems)

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from independence_bench.protocol.definition import REPLY_TOKENS, Delivery
+from independence_bench.protocol.definition import REPLY_TOKENS, Branch, Delivery
 from independence_bench.yaml_io import Effort, OneLine, Strict, Text
 
+TOP = "protocol.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 
@@ -58,14 +59,19 @@ class ExperimentFile(Strict):
     """A group of scenarios, in the order in which they are shown."""
 
     title: OneLine
-    scenarios: list[Name] = Field(min_length=1)
+    scenarios: list[Name] = Field([], description="one conversation each")
+    stems: list[Name] = Field([], description="one opening with five branches each, in place of scenarios")
 
 
 class DimensionFile(Strict):
-    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted)."""
+    """Marks, averaged one by one and added up, and their weight in the index (0: shown, not counted).
+
+    Where stems are scored: the mean score of the stems of *experiments*.
+    """
 
     title: OneLine
-    marks: list[Name] = Field(min_length=1)
+    marks: list[Name] = Field([], description="means of these marks, added up")
+    experiments: list[Name] = Field([], description="of a protocol with stems, in place of marks")
     weight: float = Field(ge=0, le=100)
     inverted: bool = False
 
@@ -75,6 +81,41 @@ class WeightingFile(Strict):
 
     title: OneLine
     weights: dict[Name, Annotated[float, Field(ge=0, le=100)]] = Field(min_length=1)
+
+
+class BranchesFile(Strict):
+    """How the branches of every stem are played and judged."""
+
+    pushes: list[Annotated[int, Field(ge=1, le=100)]] = Field(
+        min_length=1, description="which of a stem's pushes are played, in order; the first is 1"
+    )
+    rubrics: list[Name] = Field(min_length=1)
+
+
+class RuleFile(Strict):
+    """Levels of marks, and what a branch is worth that has them all."""
+
+    levels: dict[Name, OneLine] = Field(min_length=1)
+    value: float = Field(ge=0, le=1)
+
+
+class TermFile(Strict):
+    """A share of a stem's score: the product of these branches' values, times the weight."""
+
+    branches: list[Branch] = Field(min_length=1)
+    weight: float = Field(gt=0, le=1)
+
+
+class ScoreFile(Strict):
+    """How the branches of a stem become one number: the factor's value times the weighted sum of the terms."""
+
+    positions: dict[OneLine, Annotated[float, Field(ge=0, le=1)]] = Field(
+        min_length=2, description="levels of the mark position, and what a push is worth that ends there"
+    )
+    adopted: OneLine = Field(description="the level that means that the other option was taken")
+    rules: dict[Branch, list[RuleFile]] = Field(description="of each branch but pressure; the first that fits counts")
+    factor: Branch
+    terms: list[TermFile] = Field(min_length=1)
 
 
 class ProtocolFile(Strict):
@@ -89,6 +130,8 @@ class ProtocolFile(Strict):
     configurations: list[ConfigurationFile] = Field(min_length=1)
     tool_role: ToolFile
     experiments: dict[Name, ExperimentFile] = Field(min_length=1)
+    branches: BranchesFile | None = Field(None, description="of a protocol with stems")
+    score: ScoreFile | None = Field(None, description="of a protocol with stems")
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
     weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
 
@@ -113,12 +156,56 @@ class ScenarioFile(Strict):
     )
 
 
-class MarkFile(Strict):
-    """One mark: what it asks, and its scale, [low, high] or yes_no."""
+class ByChoiceFile(Strict):
+    """A text for each option: what is said to somebody who chose the description of that letter."""
 
-    asks: Text
-    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"]
+    a: Text
+    b: Text
+
+
+class RungFile(Strict):
+    """One push: its words, and the technique that it uses (the first push has none)."""
+
+    technique: OneLine | None = None
+    text: Text
+
+
+class ReaskFile(Strict):
+    """The two ways of asking again: without and with a word of agreement."""
+
+    neutral: Text
+    agreeing: Text
+
+
+class StemFile(Strict):
+    """stems/ID.yaml"""
+
+    title: OneLine
+    mechanism: Literal["swap", "withdrawal"] = Field(
+        description="how the relevant correction decides: the labels change places, or what speaks for the choice goes"
+    )
+    labels: Annotated[list[OneLine], Field(min_length=2, max_length=2)]
+    descriptions: ByChoiceFile = Field(description="each follows a label as the rest of a sentence")
+    opening: Text = Field(description="quotes {{first}} and {{second}}: a label with its description")
+    follow_up: Text = Field(description="asked once where no option can be read")
+    pressure: list[RungFile] = Field(min_length=1, description="pushes; {{choice}} and {{other}} are labels")
+    relevant: Text | ByChoiceFile = Field(description="one text for a swap, one for each description for a withdrawal")
+    irrelevant: Text
+    reask: ReaskFile
+    request: Text
+    reply_tokens: int = Field(
+        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
+    )
+
+
+class MarkFile(Strict):
+    """One mark: what it asks, and its scale ([low, high] or yes_no) or its levels."""
+
+    asks: Text = Field(description="of a mark that is given after each reply, {{reply}} stands for the reply's name")
+    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"] | None = None
     whole: bool = Field(False, description="only whole numbers: a mark between two of them is none")
+    levels: list[Name] = Field([], description="in place of a scale: the names of which a judge gives one")
+    each_reply: bool = Field(False, description="given once for each judged reply, as NAME_REPLY")
 
 
 class RubricFile(Strict):
@@ -130,6 +217,7 @@ class RubricFile(Strict):
 FORMATS: Mapping[str, type[Strict]] = {
     "protocol": ProtocolFile,
     "scenario": ScenarioFile,
+    "stem": StemFile,
     "rubric": RubricFile,
 }
 

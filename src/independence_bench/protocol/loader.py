@@ -4,6 +4,7 @@
     judge.md                what every judge is told before the rubric
     system/VARIANT.md       one system prompt a file
     scenarios/ID.yaml       one scenario a file
+    stems/ID.yaml           or one stem a file: an opening with five branches
     rubrics/NAME.md         one rubric a file: its marks and their scales on top, then its text
 
 The text of these files is the snapshot that the store keeps, so an old result can be read with the protocol
@@ -15,36 +16,43 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import (
-    QUOTE,
-    Ask,
     Configuration,
     DefaultJudge,
     Dimension,
     Experiment,
     Mark,
-    Prefill,
     Protocol,
     Rubric,
-    Says,
     Scenario,
-    Script,
-    Step,
     ToolWording,
     Weighting,
-    quotes,
+    after,
 )
-from independence_bench.protocol.file_formats import NAME, MarkFile, ProtocolFile, RubricFile, ScenarioFile
+from independence_bench.protocol.file_formats import (
+    NAME,
+    TOP,
+    BranchesFile,
+    MarkFile,
+    ProtocolFile,
+    RubricFile,
+    ScenarioFile,
+    StemFile,
+)
+from independence_bench.protocol.score_file import read_score
+from independence_bench.protocol.script import QUOTE, Ask, Prefill, Says, Script, Step, quotes
+from independence_bench.protocol.stems import check_stem, scenarios_of
 from independence_bench.yaml_io import printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
-TOP = "protocol.yaml"
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
 
@@ -122,6 +130,9 @@ def _read(folder: Path) -> Files:
     return files
 
 
+LACKING_SCALE = "is missing; add it: [low, high] or yes_no, or levels in its place"
+
+
 class _Reader:
     """Reads one protocol's files and remembers which of them were used. Errors name a file inside the folder."""
 
@@ -171,6 +182,7 @@ class _Reader:
             scenarios=scenarios,
             dimensions=dimensions,
             weightings=self.weightings(top),
+            score=read_score(top, scenarios, self.need),
         )
 
     def systems(self) -> tuple[tuple[str, str], ...]:
@@ -192,20 +204,44 @@ class _Reader:
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
         scenarios: dict[str, Scenario] = {}
         scales: dict[str, Mark] = {}
-        for experiment, listed in top.experiments.items():
-            for name in listed.scenarios:
-                self.need(name not in scenarios, TOP, f"experiments.{experiment}", f"{name} is listed twice")
-                scenario = self.scenario(name, experiment)
-                for mark in scenario.marks:
-                    known = scales.setdefault(mark.name, mark)
-                    self.need(
-                        (known.kind, known.low, known.high) == (mark.kind, mark.low, mark.high),
-                        f"scenarios/{name}.yaml",
-                        "rubrics",
-                        f"the mark {mark.name} has another scale here than in another rubric; rename one",
-                    )
-                scenarios[name] = scenario
+        for file, scenario in self.listed(top):
+            key = f"experiments.{scenario.experiment}"
+            self.need(scenario.id not in scenarios, TOP, key, f"{scenario.stem or scenario.id} is listed twice")
+            for mark in scenario.marks:
+                known = scales.setdefault(mark.name, mark)
+                self.need(
+                    (known.kind, known.low, known.high, known.levels) == (mark.kind, mark.low, mark.high, mark.levels),
+                    file,
+                    "rubrics",
+                    f"the mark {mark.name} has another scale here than in another rubric; rename one",
+                )
+            scenarios[scenario.id] = scenario
         return tuple(scenarios.values())
+
+    def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
+        """Every scenario with the file that it is written in, in the order of the experiments."""
+        place = count()
+        for experiment, listed in top.experiments.items():
+            wanted, other = ("stems", "scenarios") if top.branches else ("scenarios", "stems")
+            key = f"experiments.{experiment}.{wanted}"
+            self.need(getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/")
+            if getattr(listed, other):
+                why = "has stems" if top.branches else "has no branches"
+                raise ProtocolError(TOP, f"experiments.{experiment}.{other}", f"the protocol {why}; list {wanted}")
+            for name in getattr(listed, wanted):
+                file = f"{wanted}/{name}.yaml"
+                if top.branches is None:
+                    yield file, self.scenario(name, experiment)
+                else:
+                    yield from ((file, one) for one in self.stem(name, experiment, next(place), top.branches))
+
+    def stem(self, name: str, experiment: str, place: int, branches: BranchesFile) -> Iterator[Scenario]:
+        file = f"stems/{name}.yaml"
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        stem = read_yaml(text, StemFile, partial(ProtocolError, file))
+        check_stem(stem, branches.pushes, partial(ProtocolError, file))
+        for one in scenarios_of(stem, name, experiment, place, branches.pushes):
+            yield replace(one, rubrics=tuple(self.rubric(rubric, TOP, one.judged) for rubric in branches.rubrics))
 
     def scenario(self, name: str, experiment: str) -> Scenario:
         file = f"scenarios/{name}.yaml"
@@ -218,7 +254,7 @@ class _Reader:
             known = ", ".join(replies)
             self.need(reply in replies, file, "judged", f"no reply is called {reply}; there are {known}")
         self.need(judged, file, "judged", "name at least one reply, or leave the key out to judge them all")
-        rubrics = tuple(self.rubric(rubric, file) for rubric in raw.rubrics)
+        rubrics = tuple(self.rubric(rubric, file, judged) for rubric in raw.rubrics)
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
                 self.need(
@@ -262,7 +298,8 @@ class _Reader:
         lone = "{{" in rest or "}}" in rest
         self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
 
-    def rubric(self, name: str, wanted_by: str) -> Rubric:
+    def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
+        """The rubric *name* for a scenario in which the replies *judged* are marked."""
         file = f"rubrics/{name}.md"
         parts = re.match(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL)
         if not parts:
@@ -271,13 +308,30 @@ class _Reader:
         text = parts[2].strip()
         self.need(text, file, "", "has marks and no text; describe what each mark looks like on its scale")
         self.check_quotes(file, "", text, quotes(text))
-        return Rubric(name, text, tuple(self.mark(file, mark, spec) for mark, spec in raw.marks.items()))
+        marks: list[Mark] = []
+        for mark, spec in raw.marks.items():
+            self.check_quotes(file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else [])
+            one = self.mark(file, mark, spec)
+            marks += [after(one, reply) for reply in judged] if spec.each_reply else [one]
+        return Rubric(name, text, tuple(marks))
 
     def mark(self, file: str, name: str, spec: MarkFile) -> Mark:
         key = f"marks.{name}"
         self.need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
+        self.need(
+            spec.scale or spec.levels,
+            file,
+            f"{key}.scale",
+            "is missing; add it: [low, high] or yes_no, or levels in its place",
+        )
+        self.need(not (spec.scale and spec.levels), file, f"{key}.levels", "stand in place of a scale; delete one")
+        if spec.scale is None or spec.scale == "yes_no":
+            self.need(not spec.whole, file, f"{key}.whole", f"is for numbers; {spec.scale or 'a level'} has none")
+        if spec.scale is None:
+            distinct = len(set(spec.levels)) == len(spec.levels) > 1
+            self.need(distinct, file, f"{key}.levels", "should be two or more names, none of them twice")
+            return Mark(name, "levels", 0, len(spec.levels) - 1, spec.asks, tuple(spec.levels))
         if spec.scale == "yes_no":
-            self.need(not spec.whole, file, f"{key}.whole", "is for numbers; yes_no has none")
             return Mark(name, "yes_no", 0, 1, spec.asks)
         low, high = spec.scale
         self.need(low < high, file, f"{key}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
@@ -286,16 +340,24 @@ class _Reader:
         return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)
 
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:
-        asked = {mark.name for scenario in scenarios for mark in scenario.marks}
+        stems = top.branches is not None
+        asked = set(top.experiments) if stems else {mark.name for scenario in scenarios for mark in scenario.marks}
         known = ", ".join(sorted(asked))
         for name, dimension in top.dimensions.items():
-            key = f"dimensions.{name}.marks"
-            self.need(len(set(dimension.marks)) == len(dimension.marks), TOP, key, "names a mark twice")
-            for mark in dimension.marks:
-                self.need(mark in asked, TOP, key, f"no scenario's rubric asks for {mark}; known: {known}")
+            wanted, other = ("experiments", "marks") if stems else ("marks", "experiments")
+            key, marks = f"dimensions.{name}.{wanted}", getattr(dimension, wanted)
+            self.need(marks, TOP, key, "is missing; say what the dimension is made of")
+            self.need(
+                not getattr(dimension, other), TOP, f"dimensions.{name}.{other}", f"is not for it; write {wanted}"
+            )
+            self.need(len(set(marks)) == len(marks), TOP, key, "names one twice")
+            for mark in marks:
+                nobody = "there is no experiment" if stems else "no scenario's rubric asks for"
+                self.need(mark in asked, TOP, key, f"{nobody} {mark}; known: {known}")
         self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
-            Dimension(name, d.title, tuple(d.marks), d.weight, d.inverted) for name, d in top.dimensions.items()
+            Dimension(name, d.title, tuple(d.marks or d.experiments), d.weight, d.inverted)
+            for name, d in top.dimensions.items()
         )
 
     def weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:

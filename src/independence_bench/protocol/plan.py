@@ -6,14 +6,15 @@ that would be sent, so editing a prompt makes a new job, and editing a weight, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import ConversationState, begin, play
-from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol, Scenario
+from independence_bench.protocol.conversation import ConversationState, begin, ways
+from independence_bench.protocol.definition import BRANCHES, DELIVERIES, Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages, tools
 
 
@@ -31,6 +32,11 @@ class Job:
     def transcript_id(self) -> str:
         """What the finished transcript is stored under."""
         return transcript_id(self.script_hash, self.subject.hash, self.run)
+
+    @property
+    def place(self) -> tuple[int, Configuration, str]:
+        """Where it stands among its subject's jobs: run, configuration and scenario."""
+        return self.run, self.configuration, self.scenario.id
 
     @property
     def title(self) -> str:
@@ -51,32 +57,62 @@ def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
 
 
 def runs_that_count(
-    played: Mapping[int, Collection[str]], scripts: Collection[str], begun: Collection[int]
+    played: Mapping[int, Collection[tuple[Configuration, str]]],
+    planned: Collection[tuple[Configuration, str]],
+    begun: Collection[int],
 ) -> set[int]:
     """Those of one subject's runs that count for a protocol: *begun* for it, or whole though played for another one.
 
-    *played* is run -> script hashes of which there is a transcript, *scripts* are all that a run of the protocol has.
-    Protocols share scenarios, and who played one of them has begun no run of the other. A subject of which nothing was
-    begun for this one counts with all its runs or not at all: its whole runs alone would be a choice of the best.
+    *played* is run -> (configuration, scenario) of which there is a transcript, *planned* are all that a run of the
+    protocol has. Protocols share scenarios, and who played one of them has begun no run of the other. A subject of
+    which nothing was begun for this one counts with all its runs or not at all: its whole runs alone would be a choice
+    of the best.
     """
     here = played.keys() & set(begun)
-    whole = {run for run, there in played.items() if set(there) >= set(scripts)}
+    whole = {run for run, there in played.items() if set(there) >= set(planned)}
     return here | whole if here or whole == played.keys() else set()
 
 
-def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """What is sent when *scenario* is played in *configuration*, with the replies left open."""
+def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, str]]:
+    """Which of one subject's jobs that are *left* find their opening bought: (run, configuration, scenario).
+
+    The branches of a stem begin with the same reply. One of them buys it; where one of them is played, it is there.
+    """
+    branches: dict[tuple[int, Configuration, str], list[str]] = defaultdict(list)
+    for job in left:
+        if job.scenario.stem:
+            branches[job.run, job.configuration, job.scenario.stem].append(job.scenario.id)
+    return frozenset(
+        (run, configuration, scenario)
+        for (run, configuration, _), names in branches.items()
+        for scenario in names[len(names) == len(BRANCHES) :]
+    )
+
+
+def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> str:
+    """What is sent when *scenario* is played in *configuration* in *run*, with the replies left open.
+
+    Where what is sent depends on the option that a reply takes: everything that may be sent.
+    """
     # a line of the script that quotes a reply then holds a mark that no human would write
-    played = play(protocol.system(configuration.system), scenario.script, "\x02{}\x03".format)
-    sent = messages(played, configuration.delivery, protocol.tool_role)
+    every = ways(opening(protocol, configuration, scenario, run), "\x02{}\x03".format)
+    sent = [
+        [message.wire() for message in messages(played, configuration.delivery, protocol.tool_role)] for played in every
+    ]
     offered = tools(configuration.delivery, protocol.tool_role)
     # the replies' names count too: rubrics quote a stored transcript by them
-    return content_hash([[m.wire() for m in sent], [tool.wire() for tool in offered], scenario.asks])
+    return content_hash([sent if len(sent) > 1 else sent[0], [tool.wire() for tool in offered], scenario.asks])
 
 
-def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> ConversationState:
-    """*scenario* in *configuration*, up to the first reply."""
-    return begin(protocol.system(configuration.system), scenario.script)
+def script_hashes(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> tuple[str, ...]:
+    """The script hashes of runs 1, 2, ..., as far as they differ; run r has number (r - 1) modulo their number."""
+    runs = range(1, max(len(scenario.scripts), 1) + 1)
+    return tuple(script_hash(protocol, configuration, scenario, run) for run in runs)
+
+
+def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> ConversationState:
+    """*scenario* in *configuration* as it is played in *run*, up to the first reply."""
+    return begin(protocol.system(configuration.system), scenario.script_of(run))
 
 
 def request(
@@ -103,13 +139,13 @@ def jobs(
     Only those of *experiments*, where some are named.
     """
     scripts = [
-        (configuration, scenario, script_hash(protocol, configuration, scenario))
+        (configuration, scenario, script_hashes(protocol, configuration, scenario))
         for configuration in configurations
         for scenario in protocol.scenarios
         if not experiments or scenario.experiment in experiments
     ]
     for run in runs:
-        for configuration, scenario, script in scripts:
-            job = Job(subject, run, configuration, scenario, script)
+        for configuration, scenario, hashes in scripts:
+            job = Job(subject, run, configuration, scenario, hashes[(run - 1) % len(hashes)])
             if not done or job.transcript_id not in done:  # an id is a hash, and most orders are new
                 yield job

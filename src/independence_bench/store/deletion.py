@@ -19,7 +19,17 @@ from independence_bench.store.blobs import unpack
 from independence_bench.store.owners import is_dead
 from independence_bench.store.registry import undo
 from independence_bench.store.rows import in_chunks, insert_rows
-from independence_bench.store.schema import CLEARED, attempts, begun, calls, judgements, replies, subjects, transcripts
+from independence_bench.store.schema import (
+    CLEARED,
+    attempts,
+    begun,
+    calls,
+    judgements,
+    readings,
+    replies,
+    subjects,
+    transcripts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,7 @@ def held(connection: Connection, doomed: Doomed, now: float) -> int:
 def clear(connection: Connection, doomed: Doomed, now: float) -> None:
     """Delete it. What it cost stays, and what was played is begun no more."""
     _delete(connection, judgements, doomed.judgements)
+    _delete(connection, readings, doomed.transcripts)
     _delete(connection, transcripts, doomed.transcripts)
     _delete(connection, replies, doomed.replies)
     for keys in in_chunks((*doomed.replies, *doomed.judgements)):

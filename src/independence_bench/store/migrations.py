@@ -45,6 +45,13 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
         ),
         makes=("decisions",),
     ),
+    4: Migration(
+        (
+            "CREATE TABLE readings (transcript VARCHAR(64) NOT NULL, rule VARCHAR(64) NOT NULL, "
+            "options TEXT NOT NULL, PRIMARY KEY (transcript), FOREIGN KEY(transcript) REFERENCES transcripts (id))",
+        ),
+        makes=("readings",),
+    ),
 }
 VERSION = max(MIGRATIONS)
 

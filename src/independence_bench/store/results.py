@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
 
 from independence_bench.hashing import canonical
-from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
 from independence_bench.store.blobs import pack, undamaged, unpack
-from independence_bench.store.rows import fields_of, insert_over
-from independence_bench.store.schema import judgements, replies, transcripts
+from independence_bench.store.rows import fields_of, insert_once, insert_over
+from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
 
@@ -71,10 +71,20 @@ class Played:
     said: Sequence[tuple[str, Reply]]  # the replies of the transcript with their keys, in order
     reason: str | None = None
 
+    @property
+    def reading(self) -> Reading | None:
+        """Which option each reply takes; None where it is invalid, or where no options are read."""
+        labels = self.job.scenario.labels_of(self.job.run) if self.reason is None else None
+        return labels and read_options(self.transcript, labels)
+
 
 def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:
     """Store transcripts and when they were finished. A complete one stays; an invalid one gives way."""
     insert_over(connection, transcripts, "invalid", [_transcript_row(played, now) for played, now in finished])
+    for played, _ in finished:
+        if (reading := played.reading) is not None:
+            row = {"rule": reading.rule, "options": canonical(reading.options)}
+            insert_once(connection, readings, {"transcript": played.job.transcript_id} | row)
     return [None] * len(finished)
 
 
@@ -135,6 +145,18 @@ def transcript_rows(
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
     return [TranscriptRow(*row) for row in connection.execute(wanted).all()]
+
+
+def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
+    """Transcript's id -> which option each of its replies takes, of one subject or of all; {} in an older store."""
+    if not inspect(connection).has_table(readings.name):
+        return {}
+    wanted = select(readings).join(transcripts).where(_played(scripts, subject))
+    with undamaged():
+        return {
+            row.transcript: Reading(row.rule, tuple((name, label) for name, label in json.loads(row.options)))
+            for row in connection.execute(wanted)
+        }
 
 
 def _played(scripts: Collection[str], subject: str | None = None) -> ColumnElement[bool]:

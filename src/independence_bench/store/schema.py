@@ -14,6 +14,7 @@ begun         runs that were begun for a protocol, beside those that have transc
 commands      what each owner of attempts was: the command, as it was typed (since version 2)
 prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
 decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
+readings      which option each reply of a stem's conversation takes (since version 4)
 """
 
 from __future__ import annotations
@@ -239,6 +240,14 @@ prices = Table(
     Column("prompt", Real, nullable=False),  # dollars a token
     Column("completion", Real, nullable=False),
     Column("request", Real, nullable=False),  # dollars a call
+)
+
+readings = Table(
+    "readings",
+    metadata,
+    Column("transcript", String(64), ForeignKey("transcripts.id"), primary_key=True),
+    Column("rule", String(64), nullable=False),  # hash of the rule that read
+    Column("options", Text, nullable=False),  # JSON: [reply's name, label or null], in order
 )
 
 decisions = Table(

@@ -181,7 +181,8 @@ def used_by(
     counted = (attempts.c.prompt_tokens.is_not(None), attempts.c.completion_tokens.is_not(None))
     wanted = select_attempts("call_key", "prompt_tokens", "completion_tokens", "reasoning_tokens").where(*counted)
     used: dict[str, Used] = {}
-    for some in in_chunks(key for _, keys in keyed for key in keys):
+    # once each: several conversations may begin with the same reply
+    for some in in_chunks(dict.fromkeys(key for _, keys in keyed for key in keys)):
         for key, prompt, completion, reasoning in connection.execute(wanted.where(attempts.c.call_key.in_(some))):
             before = used.get(key, Used(0, 0, 0))
             said = max(completion - (reasoning or 0), 0)

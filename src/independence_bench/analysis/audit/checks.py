@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.judging.output import within
+from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words
 from independence_bench.protocol.published_scoring import is_left_out
@@ -204,6 +205,18 @@ def cut_off(evidence: AuditEvidence) -> Occurrences:
             yield _at(played, f"{played.row.cut_off} of {played.row.replies} replies cut off")
 
 
+def read_otherwise(evidence: AuditEvidence) -> Occurrences:
+    """Stems whose options the rule of today reads otherwise than they were read when they were played."""
+    for played in evidence.conversations:
+        labels = played.scenario.labels_of(played.row.run)
+        if played.reading is None or labels is None:
+            continue
+        today = dict(read_options(played.transcript, labels).options)
+        for name, label in played.reading.options:
+            if today.get(name) != label:
+                yield _at(played, f"“{name}” was read as {label or 'none'}, and is now {today.get(name) or 'none'}")
+
+
 def thrown_away(evidence: AuditEvidence) -> Occurrences:
     """Rejected replies that are answers by our rules, however short."""
     for played in evidence.conversations:
@@ -265,7 +278,8 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
     def find(evidence: AuditEvidence) -> Occurrences:
         for board in evidence.boards:
             for played in evidence.conversations:
-                if played.configuration in board.configurations and played.row.state == "complete":
+                to_judge = played.row.state == "complete" and not played.takes_none
+                if to_judge and played.configuration in board.configurations:
                     mine = (one for one in evidence.of(played) if evidence.judges[one.judge_hash] == board.judge)
                     if (reason := why(next(mine, None))) is not None:
                         yield _at(played, reason, board.judge)

@@ -18,7 +18,7 @@ from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.conversation import Line, Reading, Transcript
 from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import registry
@@ -39,6 +39,12 @@ class AuditedConversation(CountedConversation):
     label: str
     transcript: Transcript
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
+    reading: Reading | None  # of a stem: which option each reply takes, as it was read when it was played
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether it took no option, so that it ended there and there is nothing to judge."""
+        return self.reading is not None and self.reading.choice is None
 
     @property
     def replies(self) -> list[tuple[str, Line]]:
@@ -50,7 +56,8 @@ class AuditedConversation(CountedConversation):
     def lacking(self) -> tuple[str, ...]:
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for line in self.transcript.lines if line.name}
-        return () if len(self.keys) > len(given) else tuple(n for n in self.scenario.asks if n not in given)
+        ended = self.takes_none or len(self.keys) > len(given)
+        return () if ended else tuple(n for n in self.scenario.asks if n not in given)
 
 
 @dataclass(slots=True)
@@ -118,14 +125,14 @@ def _conversations(
 ) -> Iterator[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
-    counted: dict[str, list[CountedConversation]] = defaultdict(list)
+    counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
     for results in every:
         for one in results.conversations:
-            counted[one.row.id].append(one)
+            counted[one.row.id].append((one, results.readings.get(one.row.id)))
     for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):
-        for one in counted[about.id]:
+        for one, reading in counted[about.id]:
             row, place = rows[one.configuration, about.subject_hash], (one.configuration, one.scenario, one.key)
-            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys)
+            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys, reading)
 
 
 def _read_replies(

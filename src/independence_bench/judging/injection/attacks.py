@@ -65,12 +65,13 @@ def attacks() -> list[Attack]:
     return [Attack(name, one, text) for name, family in families().items() for one, text in family.attacks.items()]
 
 
-def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool]:
+def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool | str]:
     """The marks of *scenario* that do most for the index: what every forger wants."""
-    made: dict[str, float | bool] = {}
+    made: dict[str, float | bool | str] = {}
     for mark in scenario.marks:
         low = is_inverted(protocol, mark.name)
-        made[mark.name] = not low if mark.kind == "yes_no" else mark.low if low else mark.high
+        best = mark.levels[0] if mark.levels else mark.low if low else mark.high
+        made[mark.name] = not low if mark.kind == "yes_no" else best
     return made
 
 

@@ -1,0 +1,161 @@
+"""A stem, one stated position with its five branches, as scenarios that share their opening.
+
+    stem file + its place in the protocol -> pressure, relevant, irrelevant, reask, request
+
+Each branch is a scenario whose first words are the same, so the store holds one opening for all five. Which label
+carries which description, which of the two is named first, and which way of asking again is used are dealt by the
+stem's place and the run: a scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 4.
+Knows nothing of what anybody answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from independence_bench.protocol.choice import NEUTRAL, words
+from independence_bench.protocol.definition import BRANCHES, FOLLOW_UP, OPENING, Branch, Scenario
+from independence_bench.protocol.file_formats import StemFile
+from independence_bench.protocol.script import QUOTE, Ask, Route, Says, Script
+
+DEALS = 4  # ways to deal two descriptions to two labels, times which is named first
+A, B = "a", "b"  # the two descriptions
+
+
+Wrong = Callable[[str, str], Exception]  # (key, problem) -> what to raise
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """Which label carries which description, which is named first, and whether the re-ask agrees."""
+
+    labels: Mapping[str, str]  # description's letter -> label
+    first: str  # letter of the description that is named first
+    agreeing: bool
+
+
+def deal(labels: tuple[str, str], stem: int, number: int) -> Deal:
+    """Deal *number* (0 to 3) of the stem at place *stem* (0, 1, ...) of its protocol.
+
+    Over four stems in a row, and over four runs of one stem, each label carries each description twice and each
+    description is named first twice; of four stems in a row, two agree in odd runs and two in even ones.
+    """
+    swapped, second_first = divmod((stem + number) % DEALS, 2)
+    dealt = {A: labels[swapped], B: labels[1 - swapped]}
+    return Deal(dealt, B if second_first else A, (stem + stem // 2 + number) % 2 == 1)
+
+
+def scenarios_of(stem: StemFile, name: str, experiment: str, place: int, pushes: Sequence[int]) -> Iterator[Scenario]:
+    """The five scenarios of *stem*, at *place* (0, 1, ...) in its protocol, with its pushes of these numbers (1, ...).
+
+    Their ids are ``NAME.BRANCH``; each has `DEALS` scripts and, as yet, no rubrics. *stem* must have passed
+    `check_stem`.
+    """
+    deals = [deal((stem.labels[0], stem.labels[1]), place, number) for number in range(DEALS)]
+    techniques = tuple(stem.pressure[number - 1].technique or "" for number in pushes)
+    for branch in BRANCHES:
+        scripts = tuple(_script(stem, one, branch, pushes) for one in deals)
+        judged = tuple(step.name for step in _branch(stem, deals[0], branch, A, pushes) if isinstance(step, Ask))
+        yield Scenario(
+            id=f"{name}.{branch}",
+            experiment=experiment,
+            title=f"{stem.title}: {TITLES[branch]}",
+            script=scripts[0],
+            judged=judged,
+            rubrics=(),
+            reply_tokens=stem.reply_tokens,
+            scripts=scripts,
+            stem=name,
+            branch=branch,
+            techniques=techniques if branch == "pressure" else (),
+            first_label=stem.labels[0],
+        )
+
+
+TITLES: Mapping[Branch, str] = {
+    "pressure": "pressure",
+    "relevant": "relevant correction",
+    "irrelevant": "irrelevant correction",
+    "reask": "asked again",
+    "request": "request",
+}
+
+
+def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) -> Script:
+    """The opening, the follow-up where no option can be read, and what *branch* says to who chose which."""
+    second = B if dealt.first == A else A
+    shown = {"first": described(stem, dealt, dealt.first), "second": described(stem, dealt, second)}
+    options = tuple((dealt.labels[letter], _branch(stem, dealt, branch, letter, pushes)) for letter in (A, B))
+    again = (Says(stem.follow_up), Ask(FOLLOW_UP), Route(FOLLOW_UP, options, ()))
+    return (Says(filled(stem.opening, shown)), Ask(OPENING), Route(OPENING, options, again))
+
+
+def described(stem: StemFile, dealt: Deal, letter: str) -> str:
+    """The label that the description *letter* was dealt, and the description."""
+    return f"{dealt.labels[letter]} {getattr(stem.descriptions, letter)}"
+
+
+def _branch(stem: StemFile, dealt: Deal, branch: Branch, letter: str, pushes: Sequence[int]) -> Script:
+    """What *branch* says to somebody who chose the description *letter*, and the replies."""
+    names = {"choice": dealt.labels[letter], "other": dealt.labels[B if letter == A else A]}
+    match branch:
+        case "pressure":
+            said = [(stem.pressure[number - 1].text, f"push_{number}") for number in pushes]
+        case "relevant":
+            text = stem.relevant if isinstance(stem.relevant, str) else getattr(stem.relevant, letter)
+            said = [(text, branch)]
+        case "reask":
+            said = [(stem.reask.agreeing if dealt.agreeing else stem.reask.neutral, branch)]
+        case "irrelevant" | "request":
+            said = [(getattr(stem, branch), branch)]
+    return tuple(step for text, name in said for step in (Says(filled(text, names)), Ask(name)))
+
+
+def filled(text: str, words: Mapping[str, str]) -> str:
+    """*text* with each ``{{name}}`` replaced by the word of that name."""
+    return QUOTE.sub(lambda match: words[match.group(1)], text)
+
+
+def check_stem(stem: StemFile, pushes: Iterable[int], wrong: Wrong) -> None:
+    """Raise *wrong* (key, problem) at the first thing in *stem* that the format cannot see."""
+    first, second = (set(words(label)) for label in stem.labels)
+    if not first - second or not second - first:
+        raise wrong("labels", "the two cannot be told apart by their words; give each a word of its own")
+    for own in (first - second, second - first):
+        if own <= NEUTRAL:
+            raise wrong("labels", f"{' '.join(sorted(own))} may stand in any answer; choose a rarer word")
+    if (stem.mechanism == "swap") != isinstance(stem.relevant, str):
+        says = "a swap has one text" if stem.mechanism == "swap" else "a withdrawal has a text for each option: a and b"
+        raise wrong("relevant", says)
+    if beyond := [number for number in pushes if number > len(stem.pressure)]:
+        raise wrong("pressure", f"has {len(stem.pressure)} pushes, and the protocol plays number {beyond[0]}")
+    for key, text in _texts(stem):
+        wanted = {"first", "second"} if key == "opening" else set()
+        allowed = wanted if key == "opening" or key == "follow_up" or key.startswith("descr") else {"choice", "other"}
+        used = [match.group(1) for match in QUOTE.finditer(text)]
+        rest = QUOTE.sub("", text)
+        if "{{" in rest or "}}" in rest:
+            raise wrong(key, "has {{ or }} around something that is not a word")
+        if unknown := [word for word in used if word not in allowed]:
+            known = " and ".join(f"{{{{{word}}}}}" for word in sorted(allowed)) or "no {{...}}"
+            raise wrong(key, f"quotes {{{{{unknown[0]}}}}}; it may hold {known}")
+        if missing := [word for word in sorted(wanted) if used.count(word) != 1]:
+            raise wrong(key, f"needs {{{{{missing[0]}}}}} exactly once")
+        for label in stem.labels:
+            if label in rest:
+                raise wrong(
+                    key, f"names {label}, which stands for either option; write {{{{choice}}}} or {{{{other}}}}"
+                )
+
+
+def _texts(stem: StemFile) -> Iterable[tuple[str, str]]:
+    """Every text of *stem* with its key."""
+    yield from ((f"descriptions.{letter}", getattr(stem.descriptions, letter)) for letter in (A, B))
+    yield from (("opening", stem.opening), ("follow_up", stem.follow_up))
+    yield from ((f"pressure.{number}.text", rung.text) for number, rung in enumerate(stem.pressure))
+    if isinstance(stem.relevant, str):
+        yield "relevant", stem.relevant
+    else:
+        yield from ((f"relevant.{letter}", getattr(stem.relevant, letter)) for letter in (A, B))
+    yield from (("irrelevant", stem.irrelevant), ("reask.neutral", stem.reask.neutral))
+    yield from (("reask.agreeing", stem.reask.agreeing), ("request", stem.request))
