@@ -18,10 +18,11 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
-from independence_bench.protocol.definition import Ask, Configuration, Protocol, Says
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, load_with_files, shipped
 from independence_bench.protocol.plan import every_configuration, script_hash
 from independence_bench.protocol.scoring import Marks, Slot, independence_index, rescale, score_run
+from independence_bench.protocol.script import Ask, Says
 from independence_bench.report.board_json import boards_json
 from independence_bench.simulate.ledger import Entry
 from independence_bench.simulate.server import simulate
@@ -44,9 +45,9 @@ STRONG_TOOL = Configuration("strong_independence", "tool_role")
 # ---------------------------------------------------------------- what they hold
 
 
-def test_three_protocols_ship() -> None:
+def test_the_protocols_that_ship() -> None:
     """Each can be named without a path."""
-    assert shipped() == ("lite", "v1", "v2")
+    assert shipped() == ("lite", "v1", "v2", "v3", "v3-lite")
 
 
 @BOTH
@@ -232,8 +233,8 @@ def test_nothing_shared_depends_on_the_protocols_name(protocol: Protocol) -> Non
     differ = [
         name
         for name in (*IDENTITY, *STABILITY)
-        if script_hash(protocol, STRONG_TOOL, protocol.scenario(name))
-        != script_hash(V2, STRONG_TOOL, V2.scenario(name))
+        if script_hash(protocol, STRONG_TOOL, protocol.scenario(name), 1)
+        != script_hash(V2, STRONG_TOOL, V2.scenario(name), 1)
     ]
 
     assert differ == (["psychological"] if protocol is V1 else [])
