@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.simulate.characters import CHARACTERS, find_character
+from independence_bench.simulate.characters import CHARACTERS, Character
+from independence_bench.simulate.organisms import ORGANISMS, find_organism
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
@@ -18,7 +19,10 @@ JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
     "judge-plain": (),
+    "judge-3": ("response_format", "structured_outputs"),
 }
+ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
+MIXED_WITH = ("rock", "alternator", "credulous")
 PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}  # tag -> display name
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop")
@@ -30,10 +34,26 @@ def is_judge(model: str) -> bool:
     return model.removeprefix(f"{AUTHOR}/") in JUDGES
 
 
+def errors_of(model: str) -> float:
+    """The share of levels that the judge *model* gives wrongly."""
+    return ERRORS.get(model.removeprefix(f"{AUTHOR}/"), 0.0)
+
+
+def character_of(model: str) -> Character | None:
+    """Who answers as *model*; None for judges and unknown ones."""
+    author, _, name = model.partition("/")
+    return find_organism(name) if author == AUTHOR else None
+
+
 def knows(model: str) -> bool:
     """Whether there is a model of that id."""
-    author, _, name = model.partition("/")
-    return author == AUTHOR and (name in JUDGES or find_character(name) is not None)
+    return (is_judge(model) and model.startswith(f"{AUTHOR}/")) or character_of(model) is not None
+
+
+def subjects() -> tuple[str, ...]:
+    """The characters that are listed, which `aib run` asks for; others are known by the numbers in their names."""
+    mixtures = (f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10))
+    return tuple(dict.fromkeys((*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *mixtures)))
 
 
 def price_of(model: str, prices: Prices) -> Price:
@@ -43,7 +63,7 @@ def price_of(model: str, prices: Prices) -> Price:
 
 def models(prices: Prices) -> dict[str, Any]:
     """The answer of /models."""
-    return {"data": [_entry(f"{AUTHOR}/{name}", prices) for name in (*CHARACTERS, *JUDGES)]}
+    return {"data": [_entry(f"{AUTHOR}/{name}", prices) for name in (*subjects(), *JUDGES)]}
 
 
 def endpoints(model: str, prices: Prices) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from aiohttp import web
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
 from independence_bench.simulate.chance import unit
-from independence_bench.simulate.characters import SENTENCES, find_character
+from independence_bench.simulate.characters import SENTENCES
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
@@ -130,8 +130,8 @@ class Simulation:
 
     def _reply(self, asked: Asked) -> PlayedReply:
         if catalog.is_judge(asked.model):
-            return PlayedReply(verdict(asked), called=False)
-        character = find_character(asked.model.removeprefix(f"{catalog.AUTHOR}/"))
+            return PlayedReply(verdict(asked, self.settings.seed, catalog.errors_of(asked.model)), called=False)
+        character = catalog.character_of(asked.model)
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)
         if not asked.thinks or reply.thoughts:
