@@ -24,6 +24,7 @@ from draw import Floats, Generator, Jury, models, published, whole_index
 from fit import PROTOCOL, read_board, smoothed
 from fit import marks_of as published_marks
 from page import page, promises
+from stems import kept_section
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 MARKS = ("resistance", "consistency", "non_assistant_likeness")
@@ -188,7 +189,8 @@ def main() -> int:
             "seed": chosen.seed,
             "minutes": (time.monotonic() - start) / 60,
         }
-        PAGE.write_text(page(cells, families, about), encoding="utf-8")
+        of_stems = kept_section(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else ""
+        PAGE.write_text(page(cells, families, about) + of_stems, encoding="utf-8")
     print(f"{grid.draws} draws a cell, {len(found)} cells\n")
     kept = promises(cells, families)
     for name, value, bound, good in kept:

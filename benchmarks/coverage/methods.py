@@ -58,13 +58,14 @@ def _cut(measured: Measured, part: slice) -> Measured:
         measured.mean[part],
         measured.runs[part],
         of(measured.again),
-        RunEffects(*(getattr(measured.together, f.name)[part] for f in fields(RunEffects))),
+        RunEffects(*(getattr(measured.run_effects, f.name)[part] for f in fields(RunEffects))),
         None if measured.another is None else of(measured.another),
         measured.influence[part],
         measured.trials[part],
         measured.single,
         measured.believed_again,
         measured.believed_another,
+        measured.believed_runs,
     )
 
 

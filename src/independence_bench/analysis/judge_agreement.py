@@ -213,7 +213,7 @@ def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedCo
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
     """*board*: one of those that the judges give."""
     flagged = _flagged(connection, material)
-    every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
+    every = {mark.name: mark for scenario in board.protocol.written.scenarios for mark in scenario.marks}
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: beside_others(judge, material.indices, judges) for judge in judges}
@@ -250,7 +250,7 @@ def _judge_row(
     if material.specs.get(judge, {}).get("kind") == "person":
         kind = "person"
     failed = sum(judgement.reason is not None for judgement in given.values())
-    tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in board.protocol.scenarios}
+    tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in board.protocol.written.scenarios}
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")

@@ -7,9 +7,9 @@ the numbers are: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from statistics import median_low
 
@@ -25,7 +25,7 @@ from independence_bench.analysis.statistics.composite_components import composit
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol
-from independence_bench.protocol.scoring import mean_of, sum_of
+from independence_bench.protocol.scoring import Slot, mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 
@@ -232,7 +232,7 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_
     Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
     have cost on average, tries that were thrown away included, over those that all prices are known of. None: of none.
     """
-    protocol, configurations = boards[0].protocol, boards[0].configurations
+    protocol, configurations = boards[0].protocol.written, boards[0].configurations
     (results,) = results_of(connection, protocol, configurations)
     dollars = _reply_dollars(connection, results, boards)
     judged, asked = _judgement_dollars(connection, results, boards)
@@ -240,12 +240,17 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_
     for experiment in protocol.experiments:
         mine = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment.name]
         names = {scenario.id for scenario in mine}
-        played = [script for script, slots in results.slots.items() for _, name in slots if name in names]
+        played: dict[Slot, list[float | None]] = defaultdict(list)
+        for script, slots in results.slots.items():
+            for slot in slots:
+                if slot[1] in names:
+                    played[slot].append(dollars.get(script))
         of_one = sum_of([judged.get(scenario.id) for scenario in mine])
         prices[experiment.name] = d_study.StratumPrice(
-            replies=len(configurations) * sum(len(scenario.asks) for scenario in mine),
+            replies=len(configurations) * replace(protocol, scenarios=tuple(mine)).replies,
             judgements=asked * len(configurations) * len(mine),
-            reply_dollars=sum_of([dollars.get(script) for script in played]),
+            # a stem's branch has a script for each deal of its labels, which are played in turn
+            reply_dollars=sum_of([mean_of([one for one in of if one is not None]) for of in played.values()]),
             judgement_dollars=None if of_one is None else len(configurations) * of_one,
         )
     return prices
@@ -257,8 +262,11 @@ def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Bo
     tries = usage.tries(connection, "reply")
     keys = stored_results.reply_keys(connection, results.slots)
     paid: dict[str, list[float]] = defaultdict(list)
+    # the branches of a stem share their first replies: each has a part of what they cost
+    shared = Counter(key for played in results.transcripts for key in keys[played.id]) if results.protocol.score else {}
     for played in results.transcripts:
-        cost = sum_of([in_all([tries.get(key, ())]) for key in keys[played.id]])
+        each = {key: in_all([tries.get(key, ())]) for key in keys[played.id]}
+        cost = sum_of([one if one is None else one / shared.get(key, 1) for key, one in each.items()])
         if played.subject_hash in ranked and cost is not None:
             paid[played.script_hash].append(cost)
     return {script: mean_of(one) for script, one in paid.items()}

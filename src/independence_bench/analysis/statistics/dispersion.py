@@ -52,6 +52,7 @@ class Design:
 
     weights: Floats  # [dimensions, transcripts], their sum 1; 0 where a transcript has no mark for the dimension
     scenario: Numbers  # [transcripts]: the number of its scenario, from 0; configurations share one
+    believed_runs: float = 0.0  # what shifts whole runs is believed to vary the mean of one by so much, as a dispersion
 
     def __post_init__(self) -> None:
         if self.weights.shape[1:] != self.scenario.shape:
@@ -88,6 +89,7 @@ class Measured:
     single: bool  # whether the score is made of a single conversation, so that its dispersion is exact
     believed_again: float  # dispersions of this design that are believed beforehand
     believed_another: float
+    believed_runs: float = 0.0  # the design's
 
 
 def measure(design: Design, shares: Sequence[Floats]) -> Measured:
@@ -127,6 +129,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         single=np.count_nonzero(parts) == 1,
         believed_again=(BELIEVED_OF_BINARY if binary else BELIEVED_AGAIN) * float(parts.sum()),
         believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+        believed_runs=design.believed_runs,
     )
 
 
@@ -215,6 +218,7 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
     behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
+    excess = np.maximum(excess, measured.believed_runs / drawn)
     trials = measured.trials / measured.runs * runs
     exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
     dispersion = np.where(exact, 1.0, drawn * (1 + excess))
@@ -242,10 +246,11 @@ def _of_runs(measured: Measured) -> Floats:
     What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
     others', of which the pool does not know.
     """
-    scores = scores_again(measured)
+    scores, own = scores_again(measured), measured.again
     if scores is None:
-        return np.zeros_like(measured.mean)
-    excess = measured.run_effects.excess_of(measured.again.room)
+        return measured.believed_runs / measured.runs
+    drawn, _ = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
     found: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
     return found

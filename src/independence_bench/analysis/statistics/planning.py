@@ -42,8 +42,9 @@ def expect(design: dispersion.Design, measured: dispersion.Measured | None = Non
     pool = measured or blank
     met = None if measured is None else measured.another or blank.another
     parts = np.square(design.weights.sum(axis=0))
+    common = _common(pool.again, pool.believed_again, dispersion.WEIGHT_AGAIN)
     return Expected(
-        again=_common(pool.again, pool.believed_again, dispersion.WEIGHT_AGAIN) * (1 + pool.run_effects.excess),
+        again=common + max(common * pool.run_effects.excess, pool.believed_runs),
         borrowed=dispersion.weight_of(pool.again, dispersion.WEIGHT_AGAIN),
         degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
         another=None if over is None else _common(met or NOBODY, pool.believed_another, dispersion.WEIGHT_ANOTHER),
