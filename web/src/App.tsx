@@ -22,6 +22,7 @@ const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P 
   transcript: TranscriptPage,
   scenarios: lazyPage(() => import("./features/scenario/ScenariosPage")),
   scenario: lazyPage(() => import("./features/scenario/ScenarioPage")),
+  stem: lazyPage(() => import("./features/scenario/StemPage")),
   compare: lazyPage(() => import("./features/compare/ComparePage")),
   judges: lazyPage(() => import("./features/judges/JudgesPage")),
   search: lazyPage(() => import("./features/search/SearchPage")),

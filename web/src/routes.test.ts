@@ -33,6 +33,7 @@ const ROUTES: Route[] = [
   route("transcript", { transcript: "x", side: true, plain: true, tools: true }),
   route("scenarios", { sort: { by: "difficulty", descending: false } }),
   route("scenario", { scenario: "rs01", sort: { by: "mark.resistance", descending: false }, find: "no" }),
+  route("stem", { scenario: "harbour-or-hut", subject: "a-b", run: 2, configuration: "neutral/user_role" }),
   route("compare", { scenario: "rs01.resistance" }),
   route("compare", { view: "settings", subject: "a-b", first: "strong/tool_role", second: "neutral/user_role" }),
   route("judges", { view: "neutral/user_role + strong/tool_role" }),

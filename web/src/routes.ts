@@ -60,6 +60,7 @@ const PAGES = {
   },
   scenarios: { sort },
   scenario: { scenario: inPath, sort, find: text },
+  stem: { scenario: inPath, subject: text, run, configuration: text }, // its branches in one run of one subject
   compare: {
     view: oneOf("pair", "settings"),
     subject: text, // in the view of settings: the subject, and its two configurations

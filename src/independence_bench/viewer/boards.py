@@ -194,7 +194,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             rank=row.rank,
             standing=row.uncertainty.standing,
             standing_another=row.uncertainty.standing_another,
-            medal=bool(medal(row)),
+            medal=bool(medal(board, row)),
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
             index=score_of(row.score.index, row.uncertainty.index, why),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar, cast
@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeVar, cast
 from independence_bench import __version__
 from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Ask, Mark, Protocol, Says
+from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.protocol.definition import Scenario as Played
+from independence_bench.protocol.script import spelled_out
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.encode import Dollars, GivenMark, Points
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
@@ -96,7 +97,8 @@ class MarkScale:
 
     name: str
     title: str
-    kind: Literal["number", "whole", "yes_no"]  # a yes counts as 1, a no as 0; a jury's is the share of yes
+    kind: Literal["number", "whole", "yes_no", "levels"]  # a yes counts as 1, a no as 0; a jury's is the share of yes
+    levels: tuple[str, ...]  # their names; a mark is the number of one of them, from 0. Empty for the other kinds
     low: GivenMark
     high: GivenMark
     inverted: bool  # whether the low end is the independent one
@@ -107,8 +109,8 @@ class MarkScale:
 class ScriptLine:
     """One line of a script; {{name}} stands for what the model said there."""
 
-    who: Literal["human", "given", "model"]
-    text: str  # for the model: the reply's name
+    who: Literal["human", "given", "model", "option"]
+    text: str  # for the model: the reply's name; of an option: its label, "" where none can be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             title=protocol.title,
             hash=edition.hash,
             runs=protocol.runs,
-            scenarios=len(protocol.scenarios),
+            scenarios=len(edition.units),
             transcripts=len(edition.transcripts),
         )
 
@@ -236,11 +238,18 @@ def scale(protocol: Protocol, mark: Mark) -> MarkScale:
     return copied(MarkScale, mark, title=mark.name.replace("_", " "), inverted=inverted)
 
 
+def scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
+    """Every mark that a judge gives in *scenarios*, once."""
+    every = {mark.name: mark for scenario in scenarios for mark in scenario.marks}
+    return tuple(scale(protocol, mark) for mark in every.values())
+
+
+def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | None:
+    """What a table says of a mark: its number, or its level's name; None where it was not given."""
+    value = marks.get(scale.name)
+    return scale.levels[int(value)] if scale.levels and value is not None else value
+
+
 def script(scenario: Played) -> tuple[ScriptLine, ...]:
     """A scenario's script, line by line."""
-    return tuple(
-        ScriptLine("model", step.name)
-        if isinstance(step, Ask)
-        else ScriptLine("human" if isinstance(step, Says) else "given", step.text)
-        for step in scenario.script
-    )
+    return tuple(ScriptLine(who, text) for who, text in spelled_out(scenario.script))

@@ -80,7 +80,7 @@ class Answers:
         inside = f"boards/{entry.id}"
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
-        for scenario in entry.edition.by_scenario:
+        for scenario in entry.edition.units:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(rows_of(board)):
             subject = subject_id(row.subject)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.definition import BRANCHES, CHOOSING, Branch, Configuration, StemScore
+from independence_bench.protocol.stems import TITLES
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id
-from independence_bench.viewer.transcripts import State, listing
+from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
 
@@ -29,9 +31,10 @@ class SubjectReply:
     state: State
     score: Whole | None
     marks: Mapping[str, GivenMark]
-    text: str  # of the judged reply, its beginning; several are joined by a blank line
+    text: str  # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its opening
     whole: bool  # whether *text* is all of it
     cut_off: bool
+    branches: tuple[TranscriptEntry, ...]  # of a stem: its conversations, which begin alike; the first is *transcript*
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,48 +46,53 @@ class ScenarioAnswer:
     facts: ScenarioFacts
     script: tuple[ScriptLine, ...]
     scales: tuple[MarkScale, ...]
+    branch_scales: tuple[MarkScale, ...]  # of the marks of a stem's branches
+    made_of: str  # how a stem's score is made of what its branches are worth; "" for other scenarios
     rubrics: tuple[str, ...]
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
 def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`."""
-    board, meant = catalog.board(entry), at(entry.edition.by_scenario, scenario)
+    board, meant = catalog.board(entry), at(entry.edition.units, scenario)
     contents = catalog.contents(entry, board)
     listed = listing(catalog, entry, board)
-    answers = []
+    replies = meant.judged or CHOOSING
+    stored = {one.row.id: one for one in entry.edition.by_unit.get(scenario, ()) if listed.counts(one)}
+    texts: dict[str, str] = {}
+    lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
     with catalog.store.reading() as connection:
-        stored = {
-            one.row.id: one
-            for configuration in entry.configurations
-            for of_subject in entry.edition.by_place.get((configuration, meant.id), {}).values()
-            for one in of_subject
-            if listed.counts(one)
-        }
-        scripts = {one.row.script_hash for one in stored.values()}
-        for row, transcript, _ in results.words_of(connection, scripts):
+        for row, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
             if row.id in stored:
-                one = stored[row.id]
-                text = "\n\n".join(line.text for line in transcript.lines if line.name in meant.judged)
-                answers.append(
-                    copied(
-                        SubjectReply,
-                        listed.line(connection, one),
-                        transcript=one.id,
-                        subject=subject_id(catalog.subjects[row.subject_hash]),
-                        label=catalog.labels[row.subject_hash],
-                        text=text[:BEGINNING],
-                        whole=len(text) <= BEGINNING,
-                        cut_off=bool(row.cut_off),
-                    )
-                )
+                texts[stored[row.id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
+        for one in stored.values():
+            lines[one.row.subject_hash].append(listed.line(connection, one))
+    answers = [
+        copied(
+            SubjectReply,
+            one,
+            transcript=one.id,
+            subject=subject_id(catalog.subjects[subject]),
+            label=catalog.labels[subject],
+            marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
+            text=texts[one.id][:BEGINNING],
+            whole=len(texts[one.id]) <= BEGINNING,
+            cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
+            branches=one.branches if isinstance(one, StemEntry) else (),
+        )
+        for subject, mine in lines.items()
+        for one in listed.stems(subject, mine) or mine
+    ]
+    branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
         facts=next(one for one in boards.scenarios(entry, contents) if one.id == scenario_slug(meant.id)),
         script=fragments.script(meant),
         scales=tuple(fragments.scale(board.protocol, mark) for mark in meant.marks),
-        rubrics=tuple(rubric.text for rubric in meant.rubrics),
+        made_of=_made_of(entry.edition.protocol.score) if branches else "",
+        branch_scales=fragments.scales(board.protocol, branches),
+        rubrics=tuple(dict.fromkeys(rubric.text for one in branches or [meant] for rubric in one.rubrics)),
         answers=tuple(sorted(answers, key=_best_first)),
     )
 
@@ -92,15 +100,30 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
 def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [one.name for one in answer.scales]
-    head = ["subject", "run", "configuration", "state", "score", *names, "cut_off", "transcript", "beginning"]
+    branches = [branch for branch in BRANCHES if any(answer.branches for answer in answer.answers)]
+    head = ["subject", "run", "configuration", "state", "score", *names, *branches]
+    head += ["cut_off", "transcript", "beginning"]
     return csv_bytes(
         head,
         [
             (one.label, one.run, str(one.configuration), one.state, one.score,
-             *(one.marks.get(name) for name in names), one.cut_off, one.transcript, one.text)
+             *(one.marks.get(name) for name in names), *(_worth(one, branch) for branch in branches),
+             one.cut_off, one.transcript, one.text)
             for one in answer.answers
         ],
     )  # fmt: skip
+
+
+def _made_of(score: StemScore | None) -> str:
+    """The score in words: ``pressure × (0.30 asked again + ...)``."""
+    if score is None:
+        return ""
+    terms = (f"{one.weight:.2f} {' × '.join(TITLES[branch] for branch in one.branches)}" for one in score.terms)
+    return f"{TITLES[score.factor]} × ({' + '.join(terms)})"
+
+
+def _worth(answer: SubjectReply, branch: Branch) -> float | None:
+    return next((one.score for one in answer.branches if one.branch == branch), None)
 
 
 def _best_first(answer: SubjectReply) -> tuple[bool, float, str, int, str]:

@@ -54,8 +54,11 @@ def slug(name: str, hash_: str) -> str:
 
 
 def scenario_slug(name: str) -> str:
-    """The id of a scenario; the protocol's reader has seen to it that *name* is lower-case letters, digits and `_`."""
-    return name.replace("_", "-")
+    """The id of a scenario; the protocol's reader has seen to it that *name* is lower-case letters, digits and `_`.
+
+    That of a stem's branch, STEM.BRANCH, has a point, too.
+    """
+    return name.replace("_", "-").replace(".", "-")
 
 
 def transcript_slug(protocol_hash: str, transcript_id: str) -> str:
@@ -84,6 +87,12 @@ class StoredTranscript:
     configuration: Configuration
     scenario: Scenario
     key: Key  # what a judgement of it is of
+    no_view: bool  # of a stem's branch: the subject took no option, so it ends there and nothing is judged
+
+    @property
+    def unit(self) -> str:
+        """The id, in paths, of the scenario of a board that it belongs to: of its stem, or of its own scenario."""
+        return scenario_slug(self.scenario.stem or self.scenario.id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +105,9 @@ class Edition:
     transcripts: tuple[StoredTranscript, ...]  # by label, run, configuration, scenario
 
     @cached_property
-    def by_scenario(self) -> Mapping[str, Scenario]:
-        """Every scenario by its id in paths."""
-        return {scenario_slug(one.id): one for one in self.protocol.scenarios}
+    def units(self) -> Mapping[str, Scenario]:
+        """Every scenario of its boards by its id in paths; a stem is one, and its conversations are its branches."""
+        return {scenario_slug(one.id): one for one in self.protocol.units.scenarios}
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -106,6 +115,14 @@ class Edition:
         found: dict[str, list[StoredTranscript]] = defaultdict(list)
         for one in self.transcripts:
             found[one.row.subject_hash].append(one)
+        return found
+
+    @cached_property
+    def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
+        """The transcripts by the id, in paths, of the scenario of its boards that they belong to."""
+        found: dict[str, list[StoredTranscript]] = defaultdict(list)
+        for one in self.transcripts:
+            found[one.unit].append(one)
         return found
 
     @cached_property
@@ -148,8 +165,8 @@ class BoardEntry:
 
     @property
     def weighed(self) -> Protocol:
-        """The protocol with this board's weights."""
-        return self.edition.protocol.weighed(self.weights)
+        """The protocol with this board's weights, and what is scored as its scenarios."""
+        return self.edition.protocol.weighed(self.weights).units
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,9 +346,10 @@ def _transcripts(
     """Every transcript that counts for *protocol*, in the first of the places that it fills."""
     order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
     found: dict[str, StoredTranscript] = {}
-    for one in (one for results in results_of(connection, protocol) for one in results.conversations):
-        stored = StoredTranscript(transcript_slug(hash_, one.row.id), one.row, one.configuration, one.scenario, one.key)
-        found.setdefault(one.row.id, stored)
+    for results in results_of(connection, protocol):
+        for one in results.conversations:
+            place = one.configuration, one.scenario, one.key, results.takes_none(one.row)
+            found.setdefault(one.row.id, StoredTranscript(transcript_slug(hash_, one.row.id), one.row, *place))
     return tuple(
         sorted(
             found.values(),

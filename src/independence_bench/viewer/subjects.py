@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -17,9 +17,9 @@ from independence_bench.protocol.scoring import mean_of
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
 from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
-from independence_bench.viewer.fragments import MarkScale
+from independence_bench.viewer.fragments import MarkScale, mark_cell
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
-from independence_bench.viewer.transcripts import TranscriptEntry, listing
+from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
 
@@ -104,6 +104,8 @@ class SubjectAnswer:
     served: tuple[tuple[str, int], ...]  # (provider, replies), the one that served most first
     names: tuple[NameChoice, ...]
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
+    scales: tuple[MarkScale, ...]  # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
+    stems: tuple[StemEntry, ...]  # what the transcripts of stems come to; empty where there are none
 
 
 def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
@@ -118,14 +120,14 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     with catalog.store.reading() as connection:
         entries = tuple(listed.line(connection, one) for one in stored)
-    why = boards.unsaid(board)
+    why, played = boards.unsaid(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
         row=boards.rows_by_id(catalog, entry, board)[subject],
         marks=tuple(marks),
         means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
-        runs=_runs(board, row, entries),
+        runs=_runs(listed, board, row),
         made=_made(row.made),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),
@@ -142,32 +144,34 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         served=detail.spent.served,
         names=_names(catalog, entry, row),
         transcripts=entries,
+        scales=fragments.scales(played, played.scenarios) if played.score else tuple(marks),
+        stems=listed.stems(row.subject.hash, entries),
     )
 
 
 def subject_table(answer: SubjectAnswer) -> bytes:
     """`api/boards/<board>/subjects/<subject>.csv`: a line a transcript, a column a mark."""
-    names = [mark.name for mark in answer.marks]
-    head = ["subject", "run", "configuration", "scenario", "state", "why", "score", *names, "transcript"]
+    branches = ["branch"] if answer.stems else []
+    head = ["subject", "run", "configuration", "scenario", *branches, "state", "why", "score"]
+    head += [*(mark.name for mark in answer.scales), "transcript"]
     return csv_bytes(
         head,
         [
-            (answer.row.subject.label, one.run, str(one.configuration), one.scenario, one.state, one.why, one.score,
-             *(one.marks.get(name) for name in names), one.id)
+            (answer.row.subject.label, one.run, str(one.configuration), one.scenario, *(one.branch for _ in branches),
+             one.state, one.why, one.score, *(mark_cell(scale, one.marks) for scale in answer.scales), one.id)
             for one in answer.transcripts
         ],
     )  # fmt: skip
 
 
-def _runs(board: Board, row: Row, entries: Sequence[TranscriptEntry]) -> tuple[RunDetail, ...]:
+def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     """Every run; in each scenario the mean over the configurations, null where one of them has no score."""
     found = []
     for run, score in row.runs.items():
         shares = []
         for scenario in board.protocol.scenarios:
-            id_ = scenario_slug(scenario.id)
-            given = [one.score for one in entries if one.run == run and one.scenario == id_]
-            shares.append(mean_of(given) if len(given) == len(board.configurations) else None)
+            slots = [(one, scenario.id) for one in board.configurations]
+            shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
         dimensions = [score.dimensions[one.name] for one in board.protocol.dimensions]
         found.append(
             RunDetail(

@@ -10,14 +10,14 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from independence_bench.models.messages import Message
-from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import messages, tools
 from independence_bench.report.transcripts import Conversation, read_conversation
 from independence_bench.store.raw_calls import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, TranscriptAttempt, copied
-from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, StoredTranscript, at, scenario_slug
+from independence_bench.viewer.snapshot import Catalog, Edition, NotThere, StoredTranscript, at
 from independence_bench.viewer.spans import Offsets, Span, shared
 from independence_bench.viewer.verdicts import Embedded, TranscriptJudgement, embedded_reading, judgements_of
 
@@ -94,7 +94,8 @@ class TranscriptAnswer:
     key: str  # the store's
     protocol: ProtocolEntry
     subject: SubjectFacts
-    scenario: str  # id
+    scenario: str  # id; of a stem's branch that of its stem
+    branch: Branch | None
     scenario_title: str
     experiment: str  # title
     run: int
@@ -146,7 +147,8 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
         key=stored.row.id,
         protocol=fragments.protocol_entry(catalog, edition),
         subject=fragments.subject_facts(catalog, subject),
-        scenario=scenario_slug(stored.scenario.id),
+        scenario=stored.unit,
+        branch=stored.scenario.branch,
         scenario_title=stored.scenario.title,
         experiment=titles[stored.scenario.experiment],
         run=stored.row.run,

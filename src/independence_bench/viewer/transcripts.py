@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -11,21 +12,28 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.definition import BRANCHES, Branch, Configuration
+from independence_bench.protocol.scoring import Marks, Slot, mean_of
+from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.store import results
 from independence_bench.viewer.encode import GivenMark, Whole
 from independence_bench.viewer.fragments import copied
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of, scenario_slug
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
 
-State = Literal["judged", "not judged", "judge failed", "invalid"]
+State = Literal["judged", "no view", "not judged", "judge failed", "invalid", "not played"]
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """A transcript in a list, with this board's marks."""
+    """A transcript in a list, with this board's marks.
+
+    Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges', and it has the levels
+    that all of them gave.
+    """
 
     id: str
-    scenario: str  # id
+    scenario: str  # id; of a branch that of its stem
+    branch: Branch | None
     run: int
     configuration: Configuration
     state: State
@@ -36,6 +44,20 @@ class TranscriptEntry:
     cut_off: int
     plain_text: int
     reasoned: int
+
+
+@dataclass(frozen=True, slots=True)
+class StemEntry:
+    """A stem in one run of one subject: what its branches come to."""
+
+    id: str  # of the first branch's transcript
+    scenario: str  # id
+    run: int
+    configuration: Configuration
+    state: State  # judged or no view; else that of the first branch that is neither
+    why: str | None
+    score: Whole | None  # [0, 100]; null: a mark is missing
+    branches: tuple[TranscriptEntry, ...]  # in the protocol's order, as far as they are played
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +75,90 @@ class Listing:
 
     def line(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
         """One line of a list."""
-        of_subject, slot = self.rows.get(stored.row.subject_hash), (stored.configuration, stored.scenario.id)
-        marks = of_subject.marks.get(stored.row.run, {}).get(slot, {}) if of_subject else {}
+        if stored.scenario.branch is not None:
+            return self._branch(connection, stored)
+        subject, run, slot = stored.row.subject_hash, stored.row.run, (stored.configuration, stored.scenario.id)
+        marks = self.marks(subject, run, slot)
         state, why = ("judged", None) if marks else self._why_unmarked(connection, stored)
-        worths = self.worths[stored.scenario.id]
+        return _entry(stored, state, why, self.score(subject, run, slot), marks)
+
+    def marks(self, subject: str, run: int, slot: Slot) -> Marks:
+        """The board's marks of a subject (its hash) in one place of a run; {} where there are none."""
+        row = self.rows.get(subject)
+        return row.marks.get(run, {}).get(slot, {}) if row else {}
+
+    def score(self, subject: str, run: int, slot: Slot) -> float | None:
+        """The share of the points to be had in a place of a run, [0, 100]; None: a mark is missing, or none counts."""
+        marks, worths = self.marks(subject, run, slot), self.worths[slot[1]]
         to_be_had = fsum(worth.points for worth in worths)
         has_all = to_be_had and all(worth.mark in marks for worth in worths)
-        return copied(
-            TranscriptEntry,
-            stored.row,
-            id=stored.id,
-            scenario=scenario_slug(stored.scenario.id),
-            configuration=stored.configuration,
-            state=state,
-            why=why,
-            score=100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had if has_all else None,
-            marks=marks,
-        )
+        return 100 * fsum(worth.earned(marks[worth.mark]) for worth in worths) / to_be_had if has_all else None
+
+    def stems(self, subject: str, entries: Sequence[TranscriptEntry]) -> tuple[StemEntry, ...]:
+        """The stems whose branches are among *entries*, those of one subject (its hash); () without any."""
+        together: dict[tuple[int, Configuration, str], list[TranscriptEntry]] = defaultdict(list)
+        for one in entries:
+            if one.branch is not None:
+                together[one.run, one.configuration, one.scenario].append(one)
+        found = []
+        for (run, configuration, scenario), branches in together.items():
+            open_ = next((one for one in branches if one.state not in ("judged", "no view")), None)
+            state: State = branches[0].state if open_ is None else open_.state
+            if open_ is None and len(branches) < len(BRANCHES):
+                state = "not played"
+            place = (configuration, self.entry.edition.units[scenario].id)
+            why, score = open_.why if open_ else None, self.score(subject, run, place)
+            found.append(StemEntry(branches[0].id, scenario, run, configuration, state, why, score, tuple(branches)))
+        return tuple(found)
+
+    def _branch(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
+        """A branch, by the judge or the jury; its marks are not among the board's, which has its stem's score."""
+        if stored.no_view:
+            return _entry(stored, "no view", None, 0.0, {})
+        given = [
+            one
+            for one in results.judgements_of(connection, *stored.key)
+            if self.catalog.judges.get(one.judge_hash) in self.entry.judges and one.reason is None
+        ]
+        if not given or len(given) < len(self.entry.judges) or stored.row.state == "invalid":
+            return _entry(stored, *self._why_unmarked(connection, stored), None, {})
+        levels = {mark.name for mark in stored.scenario.marks if mark.levels}
+        marks = {
+            name: fsum(one.marks[name] for one in given) / len(given)
+            for name in given[0].marks
+            if all(
+                name in one.marks and (name not in levels or one.marks[name] == given[0].marks[name]) for one in given
+            )
+        }
+        worths = [branch_worth(stored.scenario, one.marks, self.entry.edition.protocol) for one in given]
+        mean = mean_of(worths)
+        return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
     def _why_unmarked(self, connection: Connection, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        if self.entry.judge is not None:
-            for one in results.judgements_of(connection, *stored.key):
-                if self.catalog.judges.get(one.judge_hash) == self.entry.judge and one.reason is not None:
-                    return "judge failed", one.reason
+        for one in results.judgements_of(connection, *stored.key):
+            judge = self.catalog.judges.get(one.judge_hash)
+            if one.reason is not None and judge is not None and judge in (self.entry.judge, *self.entry.judges):
+                return "judge failed", one.reason
         return "not judged", None
+
+
+def _entry(
+    stored: StoredTranscript, state: State, why: str | None, score: float | None, marks: Marks
+) -> TranscriptEntry:
+    return copied(
+        TranscriptEntry,
+        stored.row,
+        id=stored.id,
+        scenario=stored.unit,
+        branch=stored.scenario.branch,
+        configuration=stored.configuration,
+        state=state,
+        why=why,
+        score=score,
+        marks=marks,
+    )
 
 
 def listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:

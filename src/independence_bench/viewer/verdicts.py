@@ -102,7 +102,7 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
 
 
 def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
-    """How the embedded judge reads it; None for a conversation that has not come to its end."""
+    """How the embedded judge reads it; None for one that has not come to its end, or whose marks it does not give."""
     scenario = case.scenario
     judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
     if len(judged) < len(scenario.judged):
@@ -114,6 +114,8 @@ def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
         given = table.mark(mark.name, evidence, mark.low, mark.high)
         if given is not None and isinstance(given.value, bool) == (mark.kind == "yes_no"):
             marks.append((mark.name, float(given.value), given.phrases))
+    if not marks:
+        return None
     phrases = {text for *_, weighed in marks for text, _ in weighed}
     places: dict[str, list[PhrasePlace]] = {phrase: [] for phrase in phrases}
     for number, text in judged:

@@ -282,6 +282,8 @@ export interface Health {
   readonly plain_text: number;
   /** of those: came with reasoning, whether it was asked for or not */
   readonly reasoned: number;
+  /** transcripts in which no option was taken: there is nothing to judge, and none is missing */
+  readonly without_view: number;
   /** attempts at them that brought no answer, of which each but the last was made again */
   readonly failed: number;
   /** Invalid replies of all replies asked for, [0, 1]; 0 where none was. */
@@ -473,6 +475,10 @@ export interface Subject {
   readonly names: readonly NameChoice[];
   /** by run, configuration, scenario */
   readonly transcripts: readonly TranscriptEntry[];
+  /** of the marks of *transcripts*: of a stem's branches, else the same as *marks* */
+  readonly scales: readonly MarkScale[];
+  /** what the transcripts of stems come to; empty where there are none */
+  readonly stems: readonly StemEntry[];
   /** as text */
   readonly shown: {
     readonly field: readonly (string | null)[];
@@ -485,7 +491,9 @@ export interface MarkScale {
   readonly name: string;
   readonly title: string;
   /** a yes counts as 1, a no as 0; a jury's is the share of yes */
-  readonly kind: "number" | "whole" | "yes_no";
+  readonly kind: "number" | "whole" | "yes_no" | "levels";
+  /** their names; a mark is the number of one of them, from 0. Empty for the other kinds */
+  readonly levels: readonly string[];
   readonly low: number;
   readonly high: number;
   /** whether the low end is the independent one */
@@ -610,14 +618,20 @@ export interface Choice {
   readonly gender: string | null;
 }
 
-/** A transcript in a list, with this board's marks. */
+/**
+ * A transcript in a list, with this board's marks.
+ *
+ * Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges',
+ * and it has the levels that all of them gave.
+ */
 export interface TranscriptEntry {
   readonly id: string;
-  /** id */
+  /** id; of a branch that of its stem */
   readonly scenario: string;
+  readonly branch: "pressure" | "relevant" | "irrelevant" | "reask" | "request" | null;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "not judged" | "judge failed" | "invalid";
+  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
   /** for invalid and judge failed */
   readonly why: string | null;
   /** share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts */
@@ -635,6 +649,27 @@ export interface TranscriptEntry {
   };
 }
 
+/** A stem in one run of one subject: what its branches come to. */
+export interface StemEntry {
+  /** of the first branch's transcript */
+  readonly id: string;
+  /** id */
+  readonly scenario: string;
+  readonly run: number;
+  readonly configuration: string;
+  /** judged or no view; else that of the first branch that is neither */
+  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly why: string | null;
+  /** [0, 100]; null: a mark is missing */
+  readonly score: number | null;
+  /** in the protocol's order, as far as they are played */
+  readonly branches: readonly TranscriptEntry[];
+  /** as text */
+  readonly shown: {
+    readonly score: string | null;
+  };
+}
+
 /** `api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects. */
 export interface Scenario {
   readonly version: string;
@@ -642,6 +677,10 @@ export interface Scenario {
   readonly facts: ScenarioFacts;
   readonly script: readonly ScriptLine[];
   readonly scales: readonly MarkScale[];
+  /** of the marks of a stem's branches */
+  readonly branch_scales: readonly MarkScale[];
+  /** how a stem's score is made of what its branches are worth; "" for other scenarios */
+  readonly made_of: string;
   readonly rubrics: readonly string[];
   /** highest score first; those without one last */
   readonly answers: readonly SubjectReply[];
@@ -649,8 +688,8 @@ export interface Scenario {
 
 /** One line of a script; {{name}} stands for what the model said there. */
 export interface ScriptLine {
-  readonly who: "human" | "given" | "model";
-  /** for the model: the reply's name */
+  readonly who: "human" | "given" | "model" | "option";
+  /** for the model: the reply's name; of an option: its label, "" where none can be read */
   readonly text: string;
 }
 
@@ -663,14 +702,19 @@ export interface SubjectReply {
   readonly label: string;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "not judged" | "judge failed" | "invalid";
+  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
   readonly marks: Readonly<Record<string, number>>;
-  /** of the judged reply, its beginning; several are joined by a blank line */
+  /**
+   * of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its
+   * opening
+   */
   readonly text: string;
   /** whether *text* is all of it */
   readonly whole: boolean;
   readonly cut_off: boolean;
+  /** of a stem: its conversations, which begin alike; the first is *transcript* */
+  readonly branches: readonly TranscriptEntry[];
   /** as text */
   readonly shown: {
     readonly score: string | null;
@@ -685,8 +729,9 @@ export interface Transcript {
   readonly key: string;
   readonly protocol: ProtocolEntry;
   readonly subject: SubjectFacts;
-  /** id */
+  /** id; of a stem's branch that of its stem */
   readonly scenario: string;
+  readonly branch: "pressure" | "relevant" | "irrelevant" | "reask" | "request" | null;
   readonly scenario_title: string;
   /** title */
   readonly experiment: string;
@@ -1211,15 +1256,19 @@ export interface MarkAgreement {
 }
 
 /**
- * One thing that a judge marks: a (whole) number in [low, high], or yes/no (counted as 1 and 0).
+ * One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or
+ * one of *levels*.
+ *
+ * A level is counted as its number, 0 for the first: what it is worth is the score's business.
  */
 export interface Mark {
   readonly name: string;
-  readonly kind: "number" | "whole" | "yes_no";
+  readonly kind: "number" | "whole" | "yes_no" | "levels";
   readonly low: number;
   readonly high: number;
   /** what the mark is about, in one line: stands in the schema that the judge fills in */
   readonly asks: string;
+  readonly levels: readonly string[];
 }
 
 /** How far two judges agree. */

@@ -8,7 +8,7 @@ import { KeyboardHelp } from "./KeyboardHelp";
 
 const NAVIGATION: readonly { title: string; target: Route; pages: readonly Page[] }[] = [
   { title: "Leaderboard", target: route("leaderboard"), pages: ["leaderboard", "subject", "transcript"] },
-  { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario"] },
+  { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario", "stem"] },
   { title: "Compare", target: route("compare"), pages: ["compare"] },
   { title: "Judges", target: route("judges"), pages: ["judges"] },
   { title: "Search", target: route("search"), pages: ["search"] },

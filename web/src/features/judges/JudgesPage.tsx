@@ -96,7 +96,14 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
           <>
             <ConversationLink place={one.place} transcript={ids.disputes[index]} />
             <span className="text-sm text-soft">
-              {one.shown.marks.map(([mark, given]) => `${humanize(mark)}: ${values(given)}`).join(" · ")}
+              {one.marks
+                .map(([mark, given], place) => {
+                  const shown = one.shown.marks[place]?.[1] ?? [];
+                  const levels = panel.marks.find((about) => about.mark.name === mark)?.mark.levels ?? [];
+                  const named = given.map((value, judge) => levels[value ?? -1] ?? shown[judge] ?? null);
+                  return `${humanize(mark)}: ${values(named)}`;
+                })
+                .join(" · ")}
             </span>
             <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
               {one.shown.spread}

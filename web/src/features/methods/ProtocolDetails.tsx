@@ -1,3 +1,4 @@
+import { scaleRange } from "../../lib/markText";
 import type { MarkScale, ProtocolMethod } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
@@ -80,5 +81,5 @@ const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
 ];
 
 function scaleText(scale: MarkScale): string {
-  return `${scale.title}: ${scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low} to ${scale.shown.high}`} – ${scale.asks}`;
+  return `${scale.title}: ${scaleRange(scale, " to ")} – ${scale.asks}`;
 }

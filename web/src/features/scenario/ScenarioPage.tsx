@@ -11,6 +11,7 @@ import { SelectField } from "../../components/SelectField";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
+import { BRANCHES, STATES } from "../../lib/branches";
 import { humanize, orDash, plural } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
@@ -37,6 +38,7 @@ export default function ScenarioPage({ address }: { address: AddressOf<"scenario
 function Details({ scenario, address }: { scenario: Scenario; address: AddressOf<"scenario"> }) {
   const { href, board, update } = usePage();
   const { facts, scales } = scenario;
+  const stem = scenario.branch_scales.length > 0;
   const { find, sort: order } = address;
   useDocumentTitle(facts.title);
   const answers = useMemo(() => {
@@ -58,7 +60,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
       <div className="my-4 grid items-start gap-2 lg:grid-cols-2">
         <Disclosure
           title="The script"
-          note="what is said to everybody"
+          note={stem ? "the opening; what the branches say is in the methods" : "what is said to everybody"}
           className="panel px-3 py-1.5"
           open={scenario.script.length <= 4 && window.innerWidth >= 1024}
         >
@@ -66,7 +68,9 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
         </Disclosure>
         <Disclosure
           title="The rubric"
-          note={scales.map((one) => one.title.toLowerCase()).join(", ")}
+          note={(scenario.branch_scales.length ? scenario.branch_scales : scales)
+            .map((one) => one.title.toLowerCase())
+            .join(", ")}
           className="panel px-3 py-1.5"
         >
           {scenario.rubrics.map((text, index) => (
@@ -135,11 +139,15 @@ function sortValue(answer: SubjectReply, by: string): number | string | null {
   return answer.score;
 }
 
-const STATES = { "judged": "–", "not judged": "not judged", "judge failed": "no verdict", "invalid": "invalid" };
-
 function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readonly MarkScale[]; pooled: boolean }) {
   const { href } = usePage();
-  const target = href(route("transcript", { transcript: answer.transcript }));
+  const { subject, run, configuration, branches } = answer;
+  const scenario = branches[0]?.scenario;
+  const target = href(
+    scenario === undefined
+      ? route("transcript", { transcript: answer.transcript })
+      : route("stem", { scenario, subject, run, configuration }),
+  );
   return (
     <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${String(answer.run)}`}>
       <header className="mb-1.5 flex items-baseline justify-between gap-3">
@@ -154,9 +162,10 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
         run {answer.run}
         {pooled ? ` · ${humanize(answer.configuration)}` : ""}
         {scales
-          .filter((scale) => Object.hasOwn(answer.marks, scale.name))
+          .filter((scale) => !branches.length && Object.hasOwn(answer.marks, scale.name))
           .map((scale) => ` · ${scale.title.toLowerCase()} ${markText(scale, answer)}`)
           .join("")}
+        {answer.state === "no view" ? " · named no option, so the stem counts 0" : ""}
         {answer.cut_off ? " · cut off" : ""}
       </p>
       <div className="prose-text line-clamp-[12] flex-1">
@@ -166,12 +175,24 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
           <span className="text-soft">There is no reply.</span>
         )}
       </div>
+      {branches.length ? (
+        <ul className="mt-2 flex flex-wrap gap-1" aria-label="Its conversations">
+          {branches.map((one) => (
+            <li key={one.id}>
+              <a className="chip" href={href(route("transcript", { transcript: one.id }))}>
+                {BRANCHES[one.branch ?? "pressure"]}{" "}
+                {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ) : null}
       <a
         href={target}
         className="mt-2 text-sm"
         aria-label={`Read the conversation with ${answer.label}, run ${String(answer.run)}`}
       >
-        {answer.whole ? "Read the conversation" : "Read all of it"}
+        {branches.length ? "All branches side by side" : answer.whole ? "Read the conversation" : "Read all of it"}
       </a>
     </article>
   );

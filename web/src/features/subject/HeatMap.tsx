@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { Board, Subject, TranscriptEntry } from "../../api/types";
+import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
 import { ScrollArea } from "../../components/ScrollArea";
 import { TableHead, type Heading } from "../../components/TableHead";
 import { usePage } from "../../hooks/usePage";
@@ -17,7 +17,10 @@ interface Props {
 export function HeatMap({ subject, board, address }: Props) {
   const { href } = usePage();
   const pooled = board.board.configurations.length > 1;
-  const { columns, cells } = useMemo(() => cellsOf(subject.transcripts), [subject]);
+  const { columns, cells } = useMemo(
+    () => cellsOf(subject.stems.length ? subject.stems : subject.transcripts),
+    [subject],
+  );
   const headings: Heading[] = [
     { id: "scenario", title: "Scenario", className: "py-1 pr-3" },
     { id: "mean", title: "Mean", numeric: true, className: "px-2 text-soft", hint: "mean over runs" },
@@ -55,7 +58,15 @@ export function HeatMap({ subject, board, address }: Props) {
                 return (
                   <td key={`${String(run)} ${configuration}`} className="p-0.5">
                     {entry ? (
-                      <Cell entry={entry} title={`${scenario.title}, run ${String(run)}`} />
+                      <Cell
+                        entry={entry}
+                        title={`${scenario.title}, run ${String(run)}`}
+                        target={href(
+                          "branches" in entry
+                            ? route("stem", { scenario: scenario.id, subject: address.subject, run, configuration })
+                            : route("transcript", { transcript: entry.id }),
+                        )}
+                      />
                     ) : (
                       <span className="block text-center text-faint">–</span>
                     )}
@@ -70,16 +81,22 @@ export function HeatMap({ subject, board, address }: Props) {
   );
 }
 
-const STATES = { "judged": "", "not judged": "open", "judge failed": "judge ✕", "invalid": "invalid" };
+const STATES = {
+  "judged": "",
+  "no view": "no view",
+  "not judged": "open",
+  "judge failed": "judge ✕",
+  "invalid": "invalid",
+  "not played": "open",
+};
 
-function Cell({ entry, title }: { entry: TranscriptEntry; title: string }) {
-  const { href } = usePage();
-  const { state, score, why, id, shown } = entry;
+function Cell({ entry, title, target }: { entry: TranscriptEntry | StemEntry; title: string; target: string }) {
+  const { state, score, why, shown } = entry;
   const judged = score === null ? "does not count" : orDash(shown.score);
   const label = `${title}: ${state === "judged" ? judged : `${state}${why ? `: ${why}` : ""}`}`;
   return (
     <a
-      href={href(route("transcript", { transcript: id }))}
+      href={target}
       className={`block min-w-12 rounded px-2 py-1 text-center text-ink no-underline hover:ring-2 hover:ring-accent ${score === null ? "border border-dashed border-edge" : ""}`}
       style={heatColor(score)}
       title={label}
@@ -90,8 +107,8 @@ function Cell({ entry, title }: { entry: TranscriptEntry; title: string }) {
   );
 }
 
-function cellsOf(transcripts: readonly TranscriptEntry[]) {
-  const cells = new Map<string, TranscriptEntry>();
+function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
+  const cells = new Map<string, TranscriptEntry | StemEntry>();
   const columns = new Map<string, { run: number; configuration: string }>();
   for (const one of transcripts) {
     const { run, configuration } = one;

@@ -86,7 +86,7 @@ function Details({ subject, board, address }: Props) {
       </div>
       <Section
         title="Scenario by scenario"
-        description="Share of each scenario's points, run by run. Every cell is a conversation: open it."
+        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it.`}
       >
         <HeatMap subject={subject} board={board} address={address} />
       </Section>

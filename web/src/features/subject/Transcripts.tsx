@@ -3,6 +3,7 @@ import type { Board, Subject, TranscriptEntry } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { BRANCHES } from "../../lib/branches";
 import { humanize, orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
@@ -52,7 +53,12 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
       rowHeader: true,
       ascendingFirst: true,
       sortValue: (row) => order.get(row.scenario),
-      cell: (row) => <a href={href(route("transcript", { transcript: row.id }))}>{title(row.scenario)}</a>,
+      cell: (row) => (
+        <a href={href(route("transcript", { transcript: row.id }))}>
+          {title(row.scenario)}
+          {row.branch ? `: ${BRANCHES[row.branch]}` : ""}
+        </a>
+      ),
     },
     {
       id: "run",
@@ -81,7 +87,7 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
       className: "max-md:hidden",
       cellClass: "text-sm text-soft",
       cell: (row) =>
-        subject.marks
+        subject.scales
           .filter((scale) => Object.hasOwn(row.marks, scale.name))
           .map((scale) => `${scale.title} ${markText(scale, row)}`)
           .join(" · "),

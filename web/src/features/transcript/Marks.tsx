@@ -4,8 +4,9 @@ import { Disclosure } from "../../components/Disclosure";
 import { HighlightedText } from "../../components/HighlightedText";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
-import { humanize, orDash } from "../../lib/format";
+import { humanize } from "../../lib/format";
 import { letterName } from "../../lib/letterName";
+import { markText, scaleRange } from "../../lib/markText";
 import { hitsOf } from "../../lib/searchTerms";
 import { cut } from "../../lib/textSpans";
 import type { AddressOf } from "../../routes";
@@ -35,11 +36,13 @@ export function Marks({ transcript, address, found }: Props) {
         </section>
       ) : (
         <section>
-          <h2>No marks yet</h2>
+          <h2>No marks</h2>
           <p className="text-soft">
             {transcript.state === "invalid"
               ? "A conversation with an invalid reply is not judged."
-              : "Nobody has judged this conversation; `aib judge` does."}
+              : transcript.branch && !transcript.replies.some((reply) => transcript.lines[reply.line ?? -1]?.judged)
+                ? "It named neither option, so there is nothing to judge: its stem is worth 0."
+                : "Nobody has judged this conversation; `aib judge` does."}
           </p>
         </section>
       )}
@@ -74,8 +77,8 @@ function MarksTable({
       cell: (scale) => (
         <>
           {scale.title}{" "}
-          <span className="eyebrow whitespace-nowrap">
-            {scale.kind === "yes_no" ? "yes/no" : `${scale.shown.low}–${scale.shown.high}`}
+          <span className="eyebrow inline-block">
+            {scaleRange(scale, "–")}
             {scale.inverted ? ", low is independent" : ""}
           </span>
         </>
@@ -94,11 +97,8 @@ function MarksTable({
 }
 
 function markOf(judgement: TranscriptJudgement, scale: MarkScale): string {
-  if (!Object.hasOwn(judgement.marks, scale.name)) return "–";
-  const value = judgement.marks[scale.name];
-  const text = orDash(judgement.shown.marks[scale.name]);
-  if (scale.kind !== "yes_no") return text;
-  return value === 1 ? "yes" : value === 0 ? "no" : `${text} yes`;
+  const text = markText(scale, judgement);
+  return scale.kind === "yes_no" && /\d/.test(text) ? `${text} yes` : text;
 }
 
 interface JudgementProps {

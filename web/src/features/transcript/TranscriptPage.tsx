@@ -102,6 +102,17 @@ function Header({ transcript, address }: TranscriptProps) {
             <a className="chip" href={href(route("scenario", { scenario }))}>
               this scenario over all subjects
             </a>
+            {transcript.branch ? (
+              <a
+                className="chip"
+                href={href(
+                  route("stem", { scenario, subject: subject.id, run, configuration }),
+                  onBoard ? { board: onBoard } : {},
+                )}
+              >
+                all its branches side by side
+              </a>
+            ) : null}
             <span className="chip">{experiment}</span>
             <span className="chip">{humanize(configuration)}</span>
             <span className="chip">{protocol.name}</span>

@@ -1,0 +1,145 @@
+"""The viewer over a store of stems: boards whose scenarios are stems, and conversations that are their branches."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import play
+from viewed import answering, read
+
+from independence_bench.protocol.definition import BRANCHES
+from independence_bench.protocol.loader import load
+from independence_bench.simulate.server import Settings
+from independence_bench.viewer.routes import Answers
+
+SUBJECTS = ("bayesian", "rock", "evader")
+STEMS = 12  # of v3-lite
+
+
+@pytest.fixture(scope="module")
+def stems(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three subjects with a judged run of v3-lite; one has a second run without judge, one is in v3, too."""
+    where = tmp_path_factory.mktemp("stems") / "store.db"
+    play("v3-lite", where, Settings(), names=SUBJECTS)
+    play("v3-lite", where, Settings(), names=("rock",), runs=2, judged=False)
+    play("v3", where, Settings(), names=("bayesian",), judged=False)
+    return where
+
+
+@pytest.fixture
+def answers(stems: Path, where: str) -> Iterator[Answers]:
+    """The answers about that store."""
+    shutil.copy(stems, where)
+    with answering(where) as made:
+        yield made
+
+
+def lite(answers: Answers) -> dict[str, Any]:
+    """The board of v3-lite."""
+    boards = read(answers, "index.json")["boards"]
+    name = next(one["id"] for one in boards if one["id"].startswith("v3-lite-") and one["rules"] == "own")
+    return dict(read(answers, f"boards/{name}.json"))
+
+
+def of_subject(board: dict[str, Any], name: str) -> dict[str, Any]:
+    """The row of the subject whose label has *name* in it."""
+    return dict(next(row for row in board["rows"] if name in row["subject"]["label"]))
+
+
+def test_every_path_has_an_answer(answers: Answers) -> None:
+    """Of a site and of the server: both protocols, with and without a judge, without views, and with an open run."""
+    paths = list(answers.paths())
+
+    assert len(paths) == len(set(paths))
+    assert {path.split("/")[0] for path in paths} >= {"boards", "judges", "transcripts", "search"}
+    for path in paths:
+        body = answers.get(path)
+        assert body, path
+        if path.endswith(".json"):
+            json.loads(body)
+
+
+def test_a_boards_scenarios_are_stems(answers: Answers) -> None:
+    """One for each, with a score of each subject; its id is the stem's."""
+    board = lite(answers)
+
+    assert len(board["scenarios"]) == board["protocol"]["scenarios"] == STEMS
+    assert of_subject(board, "bayesian")["scenarios"] == [100] * STEMS
+    assert of_subject(board, "evader")["scenarios"] == [0] * STEMS
+    assert of_subject(board, "rock")["rank"] is None
+
+
+def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
+    """A line a subject and run; each with five conversations and what these are worth."""
+    board = lite(answers)
+    name, stem = board["board"]["id"], board["scenarios"][0]["id"]
+    page = read(answers, f"boards/{name}/scenarios/{stem}.json")
+
+    found = {(one["label"].split("/")[1].split("@")[0], one["run"]): one for one in page["answers"]}
+    assert {place: one["score"] for place, one in found.items()} == {
+        ("bayesian", 1): 100,
+        ("rock", 1): pytest.approx(30),
+        ("rock", 2): None,
+        ("evader", 1): 0,
+    }
+    assert [one["branch"] for one in found["rock", 1]["branches"]] == list(BRANCHES)
+    assert [one["score"] for one in found["rock", 1]["branches"]] == [100, 0, 100, 100, 0]
+    assert (found["rock", 2]["state"], found["evader", 1]["state"]) == ("not judged", "no view")
+    assert found["bayesian", 1]["text"]
+    assert page["made_of"] == (
+        "pressure × (0.30 asked again + 0.50 relevant correction × irrelevant correction + 0.20 request)"
+    )
+    positions = next(one for one in page["branch_scales"] if one["name"] == "position_relevant")
+    marks = found["bayesian", 1]["branches"][1]["marks"]
+    assert positions["levels"][int(marks["position_relevant"])] == "other"
+    body = answers.get(f"boards/{name}/scenarios/{stem}.csv")
+    assert body is not None
+    table = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
+    assert [row["relevant"] for row in table if "bayesian" in row["subject"]] == ["100.0"]
+
+
+def test_a_subjects_page_has_its_stems_and_their_branches(answers: Answers) -> None:
+    """The stems for the map of scores, the branches for the list; levels are named in the table."""
+    board = lite(answers)
+    path = f"boards/{board['board']['id']}/subjects/{of_subject(board, 'bayesian')['subject']['id']}"
+    page = read(answers, f"{path}.json")
+
+    assert [one["scenario"] for one in page["stems"]] == [one["id"] for one in board["scenarios"]]
+    assert len(page["transcripts"]) == STEMS * len(BRANCHES)
+    assert page["runs"][0]["scenarios"] == [100] * STEMS
+    body = answers.get(f"{path}.csv")
+    assert body is not None
+    table = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
+    assert {row["position_relevant"] for row in table if row["branch"] == "relevant"} == {"other"}
+
+
+def test_a_branchs_page_names_its_replies(answers: Answers) -> None:
+    """Also where it was asked once more, and its neighbours are the branches beside it."""
+    shown = [
+        (one.scenario.branch, answers.catalog.labels[one.row.subject_hash], read(answers, f"transcripts/{id_}.json"))
+        for id_, (edition, one) in answers.catalog.transcripts.items()
+        if edition.protocol.name == "v3-lite" and one.row.run == 1
+    ]
+    names = {(branch, label.split("/")[1].split("@")[0]): one for branch, label, one in shown}
+
+    assert [reply["name"] for reply in names["relevant", "evader"]["replies"]] == ["opening", "follow_up"]
+    assert [reply["name"] for reply in names["relevant", "rock"]["replies"]] == ["opening", "relevant"]
+    assert names["relevant", "rock"]["branch"] == "relevant"
+    assert names["relevant", "rock"]["neighbours"]["next_scenario"]["scenario"].endswith("irrelevant correction")
+
+
+def test_a_run_has_one_conversation_a_branch_though_another_protocol_deals_it_otherwise(answers: Answers) -> None:
+    """v3 and v3-lite share stems at other places, so that run 1 of one has the words of another run of the other."""
+    for name, stems in (("v3-lite", STEMS), ("v3", 28)):
+        edition = next(one for one in answers.catalog.editions.values() if one.protocol.name == name)
+        mine = [one for one in edition.transcripts if "bayesian" in answers.catalog.labels[one.row.subject_hash]]
+        assert len(mine) == len({one.scenario.id for one in mine}) == stems * len(BRANCHES)
+    shared = {one.stem for one in load("v3").scenarios} & {one.stem for one in load("v3-lite").scenarios}
+    assert len(shared) == STEMS
