@@ -190,3 +190,20 @@ def test_adaptive() -> None:
     assert len(cells(output, "5, width 8")) == 6
     assert output.count("5 % in all") == output.count("5 % a look") == 7
     assert all(2 <= float(line.split()[-1]) <= 3 for line in output.splitlines() if "5 % in all" in line)
+
+
+@pytest.mark.torture
+def test_coverage_of_stems() -> None:
+    """With a handful of draws every quantity has its row, and each cell below the promise is named."""
+    ran = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "coverage" / "stems.py"), "--draws", "8"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
+    )
+
+    assert ran.returncode in (0, 1), ran.stderr
+    for name in ("d'", "pushes withstood, and h", "bands of the curve"):
+        assert sum(line.startswith(f"| {name} | ") for line in ran.stdout.splitlines()) == 1
+    assert ("Every cell with shifts as believed" in ran.stdout) != ("Cells below the promise:" in ran.stdout)

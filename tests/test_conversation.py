@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin
-from independence_bench.protocol.definition import Ask, Prefill, Says, Script
+from independence_bench.protocol.script import Ask, Prefill, Says, Script
 
 EROSION: Script = (
     Says("Shorter, please."),

@@ -17,8 +17,9 @@ from independence_bench.judging.prompt import JudgingInput, fence_of, judge_requ
 from independence_bench.models.messages import Completion
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
-from independence_bench.protocol.definition import Ask, Mark, Protocol, Rubric, Says, Scenario
+from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
 from independence_bench.protocol.loader import load
+from independence_bench.protocol.script import Ask, Says
 
 V2: Protocol = load("v2")
 JUDGE = ChatModel("judge/one", "openrouter", 0.0, 2000, provider="judge-provider", identity="judge-identity")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol.definition import Ask, Configuration, Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.file_formats import FORMATS, json_schemas
 from independence_bench.protocol.loader import (
     LARGEST_FILE,
@@ -20,6 +20,7 @@ from independence_bench.protocol.loader import (
     parse,
     shipped,
 )
+from independence_bench.protocol.script import Ask
 
 Edit = Callable[[Path], object]
 

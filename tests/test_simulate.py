@@ -24,9 +24,10 @@ from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Reasoning
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.conversation import Transcript, Words, begin
-from independence_bench.protocol.definition import DELIVERIES, Delivery, Says, Scenario
+from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario
 from independence_bench.protocol.delivery import Said, Unusable, messages, said, tools
 from independence_bench.protocol.loader import load
+from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
@@ -626,7 +627,7 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
 
     models, pinned, nobody, unknown = asyncio.run(asked())
 
-    assert {f"sim/{name}" for name in (*CHARACTERS, *catalog.JUDGES)} == models.keys()
+    assert {f"sim/{name}" for name in (*catalog.subjects(), *catalog.JUDGES)} == models.keys()
     assert models["sim/rock"].most(1000, 100) == pytest.approx(0.0014)
     assert "tools" in models["sim/rock"].parameters
     assert "structured_outputs" in models["sim/judge"].parameters

@@ -209,13 +209,16 @@ def _question(marks: Sequence[Mark], asked: int) -> str:
     if not asked:
         return f"What decides it, in a few words (Enter: nothing; {KEYS}): "
     mark = marks[asked - 1]
-    return f"{mark.name.replace('_', ' ')}, {'y or n' if mark.kind == 'yes_no' else f'{mark.low:g}-{mark.high:g}'}: "
+    scale = "y or n" if mark.kind == "yes_no" else " / ".join(mark.levels) or f"{mark.low:g}-{mark.high:g}"
+    return f"{mark.name.replace('_', ' ')}, {scale}: "
 
 
 def _wanted(mark: Mark) -> str:
     name = mark.name.replace("_", " ")
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
+    if mark.levels:
+        return f"{name} is {scale_of(mark)}, or the first letters of one ({KEYS})"
     between = (mark.low + mark.high) / 2
     return f"{name} is {scale_of(mark)}, such as {between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
 
@@ -224,6 +227,9 @@ def read_mark(typed: str, mark: Mark) -> float | None:
     """What was typed as a mark; None where it is none: nothing is rounded or guessed."""
     if mark.kind == "yes_no":
         return {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0}.get(typed.lower())
+    if mark.levels:
+        meant = [number for number, level in enumerate(mark.levels) if typed and level.startswith(typed.lower())]
+        return float(meant[0]) if len(meant) == 1 else None
     if not _NUMBER.fullmatch(typed):
         return None
     number = float(typed)

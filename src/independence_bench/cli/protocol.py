@@ -54,17 +54,22 @@ def check(path: str) -> None:
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
     dimensions = plural(len(p.dimensions), "dimension")
     click.echo(
-        f"{p.name} is a protocol: {plural(len(p.scenarios), 'scenario')}, {plural(p.replies, 'reply', 'replies')} "
+        f"{p.name} is a protocol: {_played(p)}, {plural(p.replies, 'reply', 'replies')} "
         f"a run and configuration, {plural(len(marks), 'mark')}, {dimensions}, hash {p.hash[:16]}"
     )
     if p.name in shipped() and p.hash != load(p.name).hash:
         click.echo(f"it is called like the shipped {p.name} and is another: give it a name of its own")
-    if unused := sorted(marks - {mark for dimension in p.dimensions for mark in dimension.marks}):
+    if unused := sorted(marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
     for line in _foreign(p):
         click.echo(line)
+
+
+def _played(protocol: Protocol) -> str:
+    stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
+    return f"{plural(stems, 'stem')} with five branches each" if stems else plural(len(protocol.scenarios), "scenario")
 
 
 def _foreign(protocol: Protocol) -> list[str]:
@@ -76,9 +81,8 @@ def _foreign(protocol: Protocol) -> list[str]:
             found = table.mark(mark.name, nothing, mark.low, mark.high)
             if found is None or isinstance(found.value, bool) != (mark.kind == "yes_no"):
                 foreign[mark.name] = f"{mark.name} ({scale(mark)})"
-    weighed = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
-    needed = [shown for name, shown in sorted(foreign.items()) if name in weighed]
-    spare = [shown for name, shown in sorted(foreign.items()) if name not in weighed]
+    needed = [shown for name, shown in sorted(foreign.items()) if name in protocol.needed]
+    spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed]
     lines = []
     if needed:
         lines.append(f"the embedded judge cannot mark {', '.join(needed)}, and the index needs it: judge with a model")

@@ -1,4 +1,4 @@
-"""`aib generate-report`: what is stored as LEADERBOARD.md, LEADERBOARD.json and two plots."""
+"""`aib generate-report`: what is stored as LEADERBOARD.md, LEADERBOARD.json and its plots."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown
+from independence_bench.report.stem_svg import field_picture, fold_picture
 from independence_bench.report.svg import ranking_plot, scenario_map
 
 STEM = "LEADERBOARD"
@@ -34,7 +35,7 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
-    LEADERBOARD.json, and two plots beside them. Files of these names are written over. The same store gives the
+    LEADERBOARD.json, and plots beside them. Files of these names are written over. The same store gives the
     same bytes. Asks no model and changes nothing in the store.
     """
     with selection.opened() as (opened, protocol):
@@ -56,13 +57,18 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
 
 def report_files(contents: Contents, stem: str) -> dict[str, str]:
     """The report's files, name -> text; those beside the Markdown are linked in it by name."""
-    pictures = (f"{stem}-ranking.svg", f"{stem}-scenarios.svg")
+    pictures = {
+        f"{stem}-ranking.svg": ranking_plot(contents.main),
+        f"{stem}-scenarios.svg": scenario_map(contents.complexity),
+    }
+    if any(row.branches and row.branches.folds for row in contents.main.ranked):
+        pictures[f"{stem}-field.svg"] = field_picture(contents.main)
+        pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
     data = f"{stem}.json"
     return {
-        f"{stem}.md": report_markdown(contents, pictures, data),
+        f"{stem}.md": report_markdown(contents, tuple(pictures), data),
         data: contents_json(contents, moment(contents.updated)),
-        pictures[0]: ranking_plot(contents.main),
-        pictures[1]: scenario_map(contents.complexity),
+        **pictures,
     }
 
 

@@ -66,7 +66,9 @@ def command(
 ) -> None:
     """Serve simulated models of known behaviour on this machine, with chosen latency and faults, at no cost.
 
-    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others, and sim/judge, which marks by a known rule; see
+    Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms sim/bayesian, sim/credulous,
+    sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian, sim/coin and mixtures such as
+    sim/mix-bayesian-30-rock. sim/judge marks by a known rule, and sim/judge-3 errs at 3 % of its levels. See
     docs/simulate.md. Prints its address and what to write into models.yaml; when it ends, what was asked and
     what it would have cost.
     """

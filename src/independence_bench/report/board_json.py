@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from independence_bench.analysis.branches import BranchStatistics, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.uncertainty import UNKNOWN, BoardUncertainty, ScoreDifference
-from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol
+from independence_bench.report.branches_view import unvalidated
 
 
 def json_text(value: object, indent: int = 2) -> str:
@@ -65,9 +67,17 @@ def board_values(board: Board) -> dict[str, Any]:
         "judges_in_intervals": judges_in_intervals(board),
         "no_intervals_because": uncertainty.unsaid() if uncertainty else [],
         "runs_together": _together(uncertainty),
+        **_of_stems(board),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
+
+
+def _of_stems(board: Board) -> dict[str, Any]:
+    """Of a protocol with stems: whether real models were measured with it, and how far ranks hang on the weights."""
+    if board.protocol.score is None:
+        return {}
+    return {"unvalidated": unvalidated(board), "order_under_other_weights": board.stability}
 
 
 def head_values(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
@@ -169,4 +179,43 @@ def _row(row: Row) -> dict[str, Any]:
             "share_attempts_failed": health.failed_share,
         },
         "missing": row.missing,
+    } | _of_branches(row)
+
+
+def _of_branches(row: Row) -> dict[str, Any]:
+    """Of a protocol with stems."""
+    if row.branches is None:
+        return {}
+    return {"branches": _branches(row.branches), "transcripts_without_view": row.health.without_view}
+
+
+def _branches(of: BranchStatistics) -> dict[str, Any]:
+    """What a subject did in its branches; values in [0, 1] but for d', c (standard deviations) and pushes."""
+    found, folds = of.discrimination, of.folds
+    steps = zip(folds.curve, folds.bands, strict=True) if folds else ()
+    return {
+        "runs": of.runs,
+        "judges": of.judges,
+        "values": {branch: of.values.get(branch) for branch in BRANCHES},
+        "openness": of.openness,
+        "moves": None if found is None else picked(found, "counts difference d_prime criterion"),
+        "folds": None
+        if folds is None
+        else {
+            **picked(folds, "pushes withstood"),
+            "curve": [picked(step, "push at_risk folded standing") | {"interval": band} for step, band in steps],
+            "recovered": _share(folds.recovered),
+            "techniques": [picked(one, "technique pushed folded share") for one in folds.techniques],
+        },
+        "views": _share(of.views),
+        "same_opening": _share(of.openings),
+        "first_named": _share(of.first_named),
+        "first_label": _share(of.first_label),
+        "rule_and_judge": {
+            branch: picked(one, "replies read both agreed share") for branch, one in of.readings.items()
+        },
     }
+
+
+def _share(one: Share) -> dict[str, Any]:
+    return picked(one, "count of value")

@@ -11,6 +11,7 @@ from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.branches_view import branch_blocks, stem_notes
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Block,
@@ -40,12 +41,13 @@ def board_view(board: Board, detailed: bool = False) -> Iterator[Block]:
     if board.ranked:
         yield ranking(board)
         yield Note(_legend(board))
+        yield from (Note(Prose(line)) for line in stem_notes(board))
         if len(board.configurations) > 1:
             yield Title("Index of each configuration by itself")
             yield _apart(board)
     if detailed:
-        for row in board.ranked:
-            yield from _details(board, row)
+        for place, row in enumerate(board.ranked):
+            yield from _details(board, row, explained=not place)
     if board.incomplete:
         yield Title("Incomplete, not ranked")
         yield incomplete(board)
@@ -57,7 +59,7 @@ def ranking(board: Board) -> Table:
     rows: list[Cells] = [
         (
             *(ranks(row), (Name(row.label), f" {signs(row)}" if signs(row) else "")),
-            listed([*filter(None, [medal(row)]), Name(row.label), *signs(row)], " "),
+            listed([*filter(None, [medal(board, row)]), Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
             *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
@@ -148,7 +150,7 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     runs = row.runs.values()
     rows: list[Cells] = [
         (
-            *(Prose(name.replace("_", " ")), scale(protocol.mark(name)), number(mean, 2)),
+            *(Prose(name.replace("_", " ")), scale(protocol.units.mark(name)), number(mean, 2)),
             "{} of {}".format(*scored[name]) if scored else "",
             *(number(run.means[name], 2) for run in runs),
         )
@@ -164,17 +166,24 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     return Table(columns, rows, gap=2)
 
 
-def _details(board: Board, row: Row) -> Iterator[Block]:
+def _details(board: Board, row: Row, explained: bool) -> Iterator[Block]:
     yield Title(Name(row.label))
     yield marks_table(board.protocol, row)
+    if row.branches:
+        yield from branch_blocks(row.branches, explained)
     if sure := _sure(row):
         yield Note(sure)
     health = row.health
     yield Note(
-        f"{health.judged} of {health.transcripts} transcripts judged, {health.replies} replies, "
+        f"{health.judged} of {health.transcripts} transcripts judged{without_view(row)}, {health.replies} replies, "
         f"{health.cut_off} cut off, {health.plain_text} in plain text instead of the tool, "
         f"{health.reasoned} with reasoning, {health.invalid} invalid, {health.judge_failed} failed by the judge"
     )
+
+
+def without_view(row: Row) -> str:
+    """How many conversations have nothing to judge, as no option was taken in them; nothing for none."""
+    return f" ({row.health.without_view} without a view)" if row.health.without_view else ""
 
 
 def _sure(row: Row) -> str:
@@ -199,7 +208,7 @@ def incomplete(board: Board) -> Entries:
 def _incomplete_lines(row: Row) -> Iterator[str]:
     health = row.health
     yield (
-        f"{health.judged} of {health.transcripts} conversations judged; of {health.replies} replies "
+        f"{health.judged} of {health.transcripts} conversations judged{without_view(row)}; of {health.replies} replies "
         f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off; "
         f"{share(health.failed_share)} of attempts failed"
     )
@@ -256,9 +265,11 @@ def ranks(row: Row) -> str:
     return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
 
 
-def medal(row: Row) -> str:
-    """A medal for a rank that is certain, and 1, 2 or 3; else nothing."""
+def medal(board: Board, row: Row) -> str:
+    """A medal for a rank that is certain, and 1, 2 or 3; none by a judge for demos, or where nobody else is ranked."""
     standing = row.uncertainty.standing
+    if board.by_table or board.judge is None or len(board.ranked) < 2:
+        return ""
     return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
 
 

@@ -73,6 +73,17 @@ def seconds_text(seconds: float | None) -> str:
     return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
 
+def mark_text(mark: Mark, value: float | None) -> str:
+    """A mark that was given: yes or no, its level's name, or the number with its scale; a dash for none."""
+    if value is None:
+        return number(None, 1)
+    if mark.kind == "yes_no":
+        return "yes" if value else "no"
+    return mark.levels[int(value)] if mark.levels else f"{number(value, 1)} of {scale(mark)}"
+
+
 def scale(mark: Mark) -> str:
     """A mark's scale in a word."""
+    if mark.levels:
+        return ", ".join(f"{level} = {number}" for number, level in enumerate(mark.levels))
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"

@@ -9,6 +9,7 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import JudgedConversation, Validation
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_RANKED
 from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Mark
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
@@ -134,7 +135,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         rows.append(
             (
-                *(Prose(row.mark.name.replace("_", " ")), scale(row.mark), f"{row.conversations:,}"),
+                *(Prose(row.mark.name.replace("_", " ")), _scale(row.mark), f"{row.conversations:,}"),
                 *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
                 str(row.icc_judges) if row.icc is not None else "–",
                 *(number(end(kappas, default=None), 2) for end in (min, max)),
@@ -170,13 +171,26 @@ def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Where they disagree most")
     for dispute in found.disputes[:MOST]:
         yield Note(_at(dispute.place, found), "")
+        levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
             marked = zip(letters.values(), values, strict=True)
-            shown = [f"{letter} {number(one, int(one != round(one)))}" for letter, one in marked if one is not None]
+            shown = [f"{letter} {_given(one, levels[mark])}" for letter, one in marked if one is not None]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(found.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
     yield Note(f"{more}in the order of the mean distance of their marks.")
+
+
+def _scale(mark: Mark) -> str:
+    """Short: names of levels have no room in a table."""
+    return f"{len(mark.levels)} levels" if mark.levels else scale(mark)
+
+
+def _given(value: float, levels: Sequence[str]) -> str:
+    """The level's name, or the number with a decimal where it has one."""
+    if levels:
+        return levels[int(value)]
+    return f"{value:g}" if value == round(value) else f"{value:.1f}"
 
 
 def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from independence_bench.protocol.definition import Ask, Prefill, Protocol, Scenario
+from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.script import spelled_out
 from independence_bench.report.format import plural, scale
 from independence_bench.report.table import Block, Cells, Column, Note, Passage, Prose, Table, Title, columns_of
 
@@ -48,20 +49,21 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
 def _scenario(scenario: Scenario) -> Iterator[Block]:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
-    for step in scenario.script:
-        if isinstance(step, Ask):
-            judged = ", marked" if step.name in scenario.judged else ""
-            yield Note(f"  → the model replies ({step.name}{judged})", "green")
+    for who, text in spelled_out(scenario.script):
+        if who == "model":
+            judged = ", marked" if text in scenario.judged else ""
+            yield Note(f"  → the model replies ({text}{judged})", "green")
+        elif who == "option":
+            yield Note(f"  if it chooses {text}:" if text else "  if no option can be read:", "bold")
         else:
-            given = isinstance(step, Prefill)
-            yield Note(*(("  put into the model's mouth:", "magenta") if given else ("  human:", "cyan")))
-            yield Passage(step.text, indent=4)
+            yield Note(*(("  written for the model:", "magenta") if who == "given" else ("  human:", "cyan")))
+            yield Passage(text, indent=4)
 
 
 def _weights(protocol: Protocol) -> Table:
     rows: list[Cells] = []
     for d in protocol.dimensions:
-        marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.mark(name))})" for name in d.marks)
+        marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.units.mark(name))})" for name in d.marks)
         weights = [d.weight, *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings)]
         shown = [f"{weight:g}" if weight else "–" for weight in weights]
         rows.append((Prose(d.title), *shown, marks + (", inverted" if d.inverted else "")))

@@ -12,7 +12,17 @@ from datetime import UTC, datetime
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board
 from independence_bench.analysis.name_counts import unique_names
 from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
-from independence_bench.report.board_view import cautions, doubts, incomplete, made_by, marks_table, ranking, ranks
+from independence_bench.report.board_view import (
+    cautions,
+    doubts,
+    incomplete,
+    made_by,
+    marks_table,
+    ranking,
+    ranks,
+    without_view,
+)
+from independence_bench.report.branches_view import STEM_PICTURES, branch_blocks, field_table, stem_notes
 from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, money, number, paid, plural, share
@@ -26,11 +36,14 @@ MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name
 
 
-def report_markdown(contents: Contents, pictures: tuple[str, str], data: str) -> str:
-    """The whole report. *pictures* are the files of the ranking plot and the scenario map, *data* that of the JSON."""
-    plot, heatmap = pictures
+def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
+    """The whole report. *pictures* are the files of the ranking plot, the scenario map and, of a protocol with stems,
+    the field and the fold curves; *data* is that of the JSON.
+    """
+    plot, heatmap, *of_stems = pictures
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
+        "Branches: what moves whom": _branches(contents.main, of_stems),
         "Incomplete subjects": _incomplete(contents.main),
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
@@ -99,6 +112,16 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Note(Prose(" ".join(doubts(board))))
     if said := cautions(board):
         yield Note(Prose(" ".join(said)))
+    yield from (Note(Prose(line)) for line in stem_notes(board))
+
+
+def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
+    shown = [row for row in board.ranked if row.branches]
+    if not shown:
+        return
+    yield field_table(shown)
+    for name, alt in zip(pictures, STEM_PICTURES, strict=False):  # without them where no view was judged
+        yield Note(f"![{alt}]({name})")
 
 
 def _incomplete(board: Board) -> Iterator[Block]:
@@ -239,7 +262,7 @@ def _made(contents: Contents) -> Iterator[Block]:
 def _health(contents: Contents) -> Iterator[Block]:
     rows: list[Cells] = [
         (
-            *(Name(row.label), f"{health.judged} of {health.transcripts}", f"{health.replies:,}"),
+            *(Name(row.label), f"{health.judged} of {health.transcripts}{without_view(row)}", f"{health.replies:,}"),
             *(f"{health.invalid:,} ({share(health.invalid_share)})", share(health.failed_share)),
             f"{health.cut_off:,} ({share(health.cut_off_share)})",
             *(f"{health.plain_text:,}", f"{health.reasoned:,}", f"{health.judge_failed:,}"),
@@ -280,15 +303,18 @@ def _cost(contents: Contents) -> Iterator[Block]:
 
 
 def _details(contents: Contents) -> Iterator[Block]:
+    scored = "transcripts" if contents.protocol.score is None else "stems"
     yield Note(
-        "Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. Scored: transcripts that "
+        f"Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. Scored: {scored} that "
         "have the mark, of those planned for it; without all of them a run has no mean. Dollars: what the replies cost."
     )
-    for detail in contents.details:
+    for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
         yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
         if row.runs:
             yield marks_table(contents.protocol, row, detail.scored)
+            if row.branches:
+                yield from branch_blocks(row.branches, explained=not place)
         else:
             yield Note(("No marks: ", Prose(", ".join(row.missing[:1])), "."))
         by = ("; served by ", served_by(spent.served)) if spent.served else ()

@@ -39,23 +39,23 @@ def ranking_plot(board: Board) -> str:
     for tick in range(0, 101, 20):
         x = left + axis * tick / 100
         drawn.append(f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
-        drawn += [_text(x, y, str(tick), "middle") for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))]
+        drawn += [text_at(x, y, str(tick), "middle") for y in ((top - 8, bottom + 18) if tall else (bottom + 18,))]
     for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
         y = top + LINE * (n + 0.5)
         index = row.score.index or 0.0
         drawn += [
-            f"<g><title>{_safe(row.label)}: {index:.1f}</title>",
-            _text(left - 10, y + 4, label, "end", "name"),
+            f"<g><title>{safe(row.label)}: {index:.1f}</title>",
+            text_at(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 3"/>',
             *_bar(row.uncertainty.index.another, left, axis, y, "thin"),
             *_bar(row.uncertainty.index.again, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
-            _text(left + axis + 44, y + 4, f"{index:.1f}", "end"),
+            text_at(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",
         ]
     title = f"Independence Index, protocol {board.protocol_name}"
-    head = _text(12, 20, shorten(title, 90), "start", "strong")
-    return _picture(
+    head = text_at(12, 20, shorten(title, 90), "start", "strong")
+    return picture(
         left + axis + 56,
         bottom + 32,
         title,
@@ -79,25 +79,25 @@ def scenario_map(complexity: ItemAnalysis) -> str:
     columns = _columns(complexity, left)
     top = 48 + LEAN * max((cell_len(s.id) for s in complexity.scenarios), default=0)
     drawn = [
-        f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) rotate(-45)">{_text(0, 0, s.id, "start", "name")}</g>'
+        f'<g transform="translate({x + 20:.1f} {top - 6:.1f}) rotate(-45)">{text_at(0, 0, s.id, "start", "name")}</g>'
         for s, x in zip(complexity.scenarios, columns, strict=True)
     ]
     for n, (label, (name, scores)) in enumerate(zip(labels, complexity.scores, strict=True)):
         y = top + LINE * n
-        drawn.append(_text(left - 10, y + 14, label, "end", "name"))
+        drawn.append(text_at(left - 10, y + 14, label, "end", "name"))
         for scenario, x, score in zip(complexity.scenarios, columns, scores, strict=True):
             drawn.append(_cell(x, y, f"{name}, {scenario.title}", score))
     bottom = top + LINE * len(complexity.scores)
     right = max(columns, default=left) + 34
     drawn += _key(left, bottom + 16)
     title = "Score of every subject in every scenario"
-    head = _text(12, 20, title, "start", "strong")
+    head = text_at(12, 20, title, "start", "strong")
     # the last name leans out to the right of its column
     lean = max(
         (x + 26 + LEAN * cell_len(s.id) for s, x in zip(complexity.scenarios, columns, strict=True)),
         default=right,
     )
-    return _picture(
+    return picture(
         max(lean, right, left + 420) + 12,
         bottom + 52,
         title,
@@ -119,21 +119,21 @@ def _columns(complexity: ItemAnalysis, left: float) -> list[float]:
 
 def _cell(x: float, y: float, what: str, score: float | None) -> str:
     if score is None:
-        return _text(x + 16, y + 14, "–", "middle")
+        return text_at(x + 16, y + 14, "–", "middle")
     step = min(max(round(score * (STEPS - 1)), 0), STEPS - 1)
     return (
-        f"<g><title>{_safe(what)}: {100 * score:.0f}</title>"
+        f"<g><title>{safe(what)}: {100 * score:.0f}</title>"
         f'<rect class="f{step}" x="{x:.1f}" y="{y + 1:.1f}" width="32" height="{LINE - 2}" rx="2"/>'
-        f"{_text(x + 16, y + 14, f'{100 * score:.0f}', 'middle', f't{step}')}</g>"
+        f"{text_at(x + 16, y + 14, f'{100 * score:.0f}', 'middle', f't{step}')}</g>"
     )
 
 
 def _key(x: float, y: float) -> Iterable[str]:
     """What the colours mean."""
-    yield _text(x, y + 14, "0", "start")
+    yield text_at(x, y + 14, "0", "start")
     for step in range(STEPS):
         yield f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" height="18"/>'
-    yield _text(x + 20 + 20 * STEPS, y + 14, "100 % of the points", "start")
+    yield text_at(x + 20 + 20 * STEPS, y + 14, "100 % of the points", "start")
 
 
 # ---------------------------------------------------------------- letters
@@ -151,22 +151,25 @@ def shorten(text: str, longest: int = LONGEST) -> str:
     return f"{set_cell_size(shown, head)}…{end}"
 
 
-def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+def text_at(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+    """*text*, made harmless; *anchor* (start, middle or end) says which part of it is at *x*, *kind* is its class."""
     named = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{_safe(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{safe(text)}</text>'
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """*text* from outside as SVG may hold it."""
     return escape(label_text(text), {'"': "&quot;"})
 
 
-def _picture(width: float, height: float, title: str, description: str, drawn: Sequence[str]) -> str:
+def picture(width: float, height: float, title: str, description: str, drawn: Sequence[str]) -> str:
+    """All that is *drawn* as one file, with what a reader is told who does not see it."""
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="title desc">',
-            f'<title id="title">{_safe(title)}</title>',
-            f'<desc id="desc">{_safe(description)}</desc>',
+            f'<title id="title">{safe(title)}</title>',
+            f'<desc id="desc">{safe(description)}</desc>',
             f"<style>{STYLE}</style>",
             '<rect class="ground" width="100%" height="100%"/>',
             *drawn,

@@ -15,11 +15,11 @@ from independence_bench.judging.prompt import rubric_hash
 from independence_bench.judging.review_flags import Flag, flags_of
 from independence_bench.lookup import fit
 from independence_bench.models.local import is_table_judge
-from independence_bench.protocol.conversation import Transcript
+from independence_bench.protocol.conversation import Reading, Transcript, Words, begin
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
-from independence_bench.protocol.plan import script_hash
-from independence_bench.report.format import number, plural, scale
+from independence_bench.protocol.plan import script_hashes
+from independence_bench.report.format import mark_text, plural
 from independence_bench.report.table import Block, Note, Passage, Prose, Title
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
@@ -40,11 +40,21 @@ class Conversation:
     replies: Mapping[str, Reply]  # by key
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
+    reading: Reading | None = None  # of a stem's branch: which option each reply takes
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
-        """(name, key) of each reply that was asked for."""
-        return zip(self.scenario.asks, self.keys, strict=False)
+        """(name, key) of each reply that was asked for; the last one may be invalid, and have no line."""
+        talk = begin(self.transcript.system, self.scenario.script_of(self.row.run))
+        for line in self.transcript.lines:
+            if line.name and talk.awaiting:
+                talk = talk.answered(Words(line.text))
+        return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
+
+    @property
+    def without_view(self) -> bool:
+        """Whether it took no option, so that there is nothing to judge."""
+        return self.reading is not None and self.reading.choice is None
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Why a person should read this judgement; docs/judges.md says how far to trust it."""
@@ -67,7 +77,8 @@ def read_conversation(
     for attempt in attempts.attempts_of(connection, [*keys, *(one.key for _, one in judged)]):
         tried[attempt["call_key"]].append(attempt)
     replies = results.find_replies(connection, keys)
-    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried)
+    reading = results.readings_of(connection, [row.script_hash], row.subject_hash).get(row.id)
+    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried, reading)
 
 
 def find_transcripts(
@@ -96,7 +107,7 @@ def find_transcripts(
         return labels[meant], [
             read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges)
             for configuration in configurations
-            for row in results.transcript_rows(connection, [script_hash(protocol, configuration, scenario)], meant)
+            for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
             if run is None or row.run == run
         ]
 
@@ -133,7 +144,9 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
             mark = " · marked" if line.name in shown.scenario.judged else ""
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
-    if not shown.judgements:
+    if shown.without_view:
+        yield Note("\nno option was taken, so nothing is judged, and the stem is worth 0", "yellow")
+    elif not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:
         yield Title(("judge ", Prose(judge)))
@@ -170,8 +183,5 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
         yield Note(f"  failed: {judgement.reason}", "red")
         return
     for mark in scenario.marks:
-        value = judgement.marks.get(mark.name)
-        yes_no = mark.kind == "yes_no" and value is not None
-        shown = ("yes" if value else "no") if yes_no else f"{number(value, 1)} of {scale(mark)}"
-        yield Note(f"  {mark.name.replace('_', ' ')}: {shown}", "")
+        yield Note(f"  {mark.name.replace('_', ' ')}: {mark_text(mark, judgement.marks.get(mark.name))}", "")
     yield Passage(judgement.reasoning, "dim")

@@ -1,0 +1,172 @@
+"""What subjects did in the branches of their stems, below a board and beside it. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from independence_bench.analysis.branches import BranchStatistics, Estimate, Share
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.escape import label_text
+from independence_bench.protocol.definition import BRANCHES, Branch
+from independence_bench.protocol.loader import load
+from independence_bench.report.format import between, from_to, number, plural, share, signed
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table
+
+UNVALIDATED = {"v3", "v3-lite"}  # shipped protocols that no real model has been measured with
+SYMBOLS: Mapping[Branch, str] = {"pressure": "h", "relevant": "e", "irrelevant": "r", "reask": "n", "request": "s"}
+TITLES: Mapping[Branch, str] = {
+    "pressure": "pressure",
+    "relevant": "relevant correction",
+    "irrelevant": "irrelevant correction",
+    "reask": "re-ask",
+    "request": "request",
+}
+STEM_PICTURES = (
+    "A point for each ranked subject: to the right the more it holds under pressure, up the more it is open to reasons",
+    "For each of the first six ranked subjects the share of its positions that still stand after each push",
+)
+
+
+def unvalidated(board: Board) -> bool:
+    """Whether its protocol is a shipped one that no real model has been measured with."""
+    name = board.protocol.name
+    return name in UNVALIDATED and load(name).hash == board.protocol.hash
+
+
+def stem_notes(board: Board) -> list[str]:
+    """What must stand below a board of a protocol with stems, a paragraph each; [] for another protocol."""
+    said = []
+    if unvalidated(board):
+        said.append(
+            f"{board.protocol.name} is unvalidated: its texts, scoring and statistics are tested on simulated subjects "
+            "of known behaviour, and nothing shows yet that its index means for real models what it says (docs/v3.md)."
+        )
+    if (held := board.stability) is not None:
+        pairs = [one for one in held.pairs if one.share < 1]
+        least = min(pairs, key=lambda one: one.share, default=None)
+        line = (
+            f"The weights of the branches are a choice: the order of all {plural(len(held.order), 'subject')} holds "
+            f"in {share(held.whole)} of {held.grid} other weightings."
+        )
+        if least is not None:
+            first, second = label_text(least.first), label_text(least.second)
+            line += f" The order of {first} and {second} holds in the fewest, {share(least.share)}."
+        said.append(line)
+    return said
+
+
+def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
+    """One subject: its branches, and what they come to beside the index; *explained*: with what all that means."""
+    rows: list[Cells] = []
+    for branch in BRANCHES:
+        value, rule = of.values.get(branch), of.readings.get(branch)
+        rows.append(
+            (
+                *(f"{TITLES[branch]} ({SYMBOLS[branch]})", _value(value), _between(value)),
+                _percent(rule.share if rule else None),
+                f"{number(rule.both, 0)} of {number(rule.replies, 0)}" if rule else "–",
+            )
+        )
+    rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
+    legend = (
+        "What each branch is worth, 0 to 1, and 95 % intervals over stems of the kind; cases without a view are left "
+        "out. {Rule}: of the replies in which the rule reads one option and the judge, too, says one, those in which "
+        "it is the same; {Compared}: how many those are."
+    )
+    columns = [Column("Branch", words=True), *map(Column, ("Value", "95 %", "Rule", "Compared"))]
+    yield Table(columns, rows, legend if explained else "", gap=2)
+    yield Table(
+        [Column("Beside the index", words=True), Column("Value"), Column("95 %")],
+        _beside(of),
+        BESIDE if explained else "",
+        gap=2,
+    )
+    if of.folds is not None and of.folds.techniques:
+        parts = [
+            f"{one.technique.replace('_', ' ') or 'none named'} {number(one.folded, 0)} of {number(one.pushed, 0)}"
+            for one in of.folds.techniques
+        ]
+        yield Note(Prose(f"Folded at a push, by its technique, of the positions that met it: {', '.join(parts)}."))
+
+
+BESIDE = (
+    "H, F: how often it moved on relevant and on irrelevant corrections; d′ as H - F without its ceiling, to be "
+    "compared at equal numbers of trials only; c above 0: it seldom moves. Recovered: of the positions given up, those "
+    "taken again after the last push. Views: stems in which it took an option. Openings: pairs of runs in which it "
+    "took the same description. First named, first label: the share of its views; half of them where neither matters."
+)
+
+
+def _beside(of: BranchStatistics) -> list[Cells]:
+    found, folds = of.discrimination, of.folds
+    pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
+    withstood = folds.withstood if folds else None
+    apart, d_prime = (found.difference, found.d_prime) if found else (None, None)
+    rows: list[Cells] = [
+        ("H - F", _signed(apart), _from_to(apart)),
+        ("d′", _signed(d_prime), _from_to(d_prime)),
+        ("c", signed(found.criterion if found else None, 2), "–"),
+        (pushes, _value(withstood), _between(withstood)),
+    ]
+    shares = {
+        "recovered": folds.recovered if folds else None,
+        "views": of.views,
+        "same opening in two runs": of.openings,
+        "first named": of.first_named,
+        "first label": of.first_label,
+    }
+    return [*rows, *((title, _counted(one), "–") for title, one in shares.items())]
+
+
+def field_table(rows: Sequence[Row]) -> Table:
+    """A line for each subject, of a board whose protocol has stems."""
+    cells: list[Cells] = []
+    for row in rows:
+        if (of := row.branches) is None:
+            continue
+        found, folds = of.discrimination, of.folds
+        apart, d_prime = (found.difference, found.d_prime) if found else (None, None)
+        branches = [_value(of.values.get(branch)) for branch in BRANCHES]
+        moves = [_signed(apart), _signed(d_prime), signed(found.criterion if found else None, 2)]
+        pushes = _value(folds.withstood if folds else None)
+        shares = [folds.recovered.value if folds else None, of.views.value, of.openings.value]
+        cells.append((Name(row.label), *branches, _value(of.openness), *moves, pushes, *map(_percent, shares)))
+    titles = (
+        *(f"{TITLES[branch].capitalize()} ({SYMBOLS[branch]})" for branch in BRANCHES),
+        *("Openness (e r)", "H - F", "d′", "c", "Pushes", "Recovered", "Views", "Openings"),
+    )
+    folds = next((row.branches.folds for row in rows if row.branches and row.branches.folds), None)
+    legend = (
+        "The branches from 0 to 1, 1 being the independent end. Pushes: withstood before it folds"
+        f"{f', of {folds.pushes}' if folds else ''}. Intervals are with each subject, below. {BESIDE}"
+    )
+    return Table([Column("Subject", words=True), *map(Column, titles)], cells, legend)
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _value(one: Estimate | None) -> str:
+    return number(one.value if one else None, 2)
+
+
+def _signed(one: Estimate | None) -> str:
+    return signed(one.value if one else None, 2)
+
+
+def _between(one: Estimate | None) -> str:
+    return between(one.interval if one else None, 2)
+
+
+def _from_to(one: Estimate | None) -> str:
+    return from_to(one.interval if one else None, 2)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else share(value)
+
+
+def _counted(one: Share | None) -> str:
+    if one is None or one.value is None:
+        return "–"
+    return f"{number(one.count, 0)} of {number(one.of, 0)} ({share(one.value)})"

@@ -1,0 +1,236 @@
+"""What the terminal and the report say of protocols with stems, on a store played through the simulated endpoint."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from simulated import aib, simulating
+
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.protocol.definition import BRANCHES
+from independence_bench.protocol.loader import load
+from independence_bench.report.board_view import medal
+from independence_bench.report.branches_view import stem_notes, unvalidated
+from independence_bench.report.stem_svg import MOST_CURVES, field_picture, fold_picture
+from independence_bench.store.database import open_store
+
+SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror", "coin", "hedger")
+STEMS, RUNS = 12, 2
+SVG = "{http://www.w3.org/2000/svg}"
+LITE = ("--protocol", "v3-lite", "--store", "a.db")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A store a.db with every organism by two judges, one without a judge, one by the embedded judge."""
+    made = tmp_path_factory.mktemp("stems")
+    with simulating(made):
+        names = [f"sim:sim/{name}" for name in SUBJECTS]
+        played = aib(made, "run", *names, "--judge", "sim:sim/judge", "--runs", str(RUNS), *LITE)
+        assert played.returncode == 0, played.stderr
+        # 12 openings, 4 + 3 replies and 5 judgements in each; the evader is asked for every opening twice
+        calls = RUNS * STEMS * ((len(SUBJECTS) - 1) * (1 + 4 + 3 + 5) + 2)
+        assert f"{calls}/{calls} calls" in played.stderr.replace(",", "")
+        assert aib(made, "judge", "-j", "sim:sim/judge-3", *LITE).returncode == 0
+        two = names[0], names[3]
+        assert aib(made, "run", *two, "--no-judge", *LITE[:2], "--runs", "1", "--store", "none.db").returncode == 0
+        aib(made, "run", *two, "--judge", "embedded", *LITE[:2], "--runs", "1", "--store", "embedded.db")
+        yield made
+
+
+def read(folder: Path, store: str = "a.db", judge: str | None = "judge@") -> Board:
+    """The first board of that store."""
+    with open_store(str(folder / store), create=False) as opened:
+        return boards(opened, load("v3-lite"), judge)[0]
+
+
+def shown(folder: Path, *arguments: str) -> str:
+    """What a command prints, in words one space apart."""
+    done = aib(folder, *arguments)
+    assert done.returncode == 0, done.stderr
+    return re.sub(r"\s+", " ", done.stdout)
+
+
+def values(folder: Path) -> dict[str, Any]:
+    """The board of the judge without errors as JSON, its rows by subject."""
+    (board,) = json.loads(aib(folder, "leaderboard", "--json", "--judge", "judge@", *LITE).stdout)["boards"]
+    rows = {row["label"].removeprefix("sim:sim/").partition("@")[0]: row for row in board["ranked"]}
+    return board | {"rows": rows}
+
+
+def test_json_has_what_known_subjects_do(folder: Path) -> None:
+    """Rock and credulous both have H - F = 0, far apart in c; the mirror folds at once; the evader has no view."""
+    of = {name: row["branches"] for name, row in values(folder)["rows"].items()}
+
+    assert {name: of[name]["moves"]["difference"]["value"] for name in ("bayesian", "rock", "credulous")} == {
+        "bayesian": 1.0,
+        "rock": 0.0,
+        "credulous": 0.0,
+    }
+    assert of["rock"]["moves"]["criterion"] > 1.5 > -1.5 > of["credulous"]["moves"]["criterion"]
+    assert [of[name]["folds"]["withstood"]["value"] for name in ("rock", "mirror")] == [3.0, 0.0]
+    assert of["evader"]["views"] == {"count": 0, "of": STEMS * RUNS, "value": 0.0}
+    assert set(of["evader"]["values"].values()) == {None}
+    assert of["bayesian"]["views"]["value"] == 1.0
+    assert all(of["bayesian"]["values"][branch]["value"] == 1.0 for branch in BRANCHES)
+    assert of["bayesian"]["rule_and_judge"]["pressure"]["share"] == 1.0
+
+
+def test_json_says_that_the_protocol_is_unvalidated_and_how_far_the_order_holds(folder: Path) -> None:
+    """The bayesian is before the rock under all weights, and the grid's size is said."""
+    board = values(folder)
+    held = board["order_under_other_weights"]
+    pairs = {(one["first"], one["second"]): one["share"] for one in held["pairs"]}
+
+    assert board["unvalidated"] is True
+    assert pairs["sim:sim/bayesian@none-t0.7", "sim:sim/rock@none-t0.7"] == 1.0
+    assert 0 < held["whole"] < 1
+    assert held["grid"] == 120
+
+
+def test_a_board_says_unvalidated_and_the_details_have_every_value(folder: Path) -> None:
+    """Without --detailed the two notes stand there too."""
+    short = shown(folder, "leaderboard", *LITE)
+    long = shown(folder, "leaderboard", "--detailed", "--judge", "judge@", *LITE)
+
+    for said in (short, long):
+        assert "v3-lite is unvalidated" in said
+        assert re.search(r"the order of all 7 subjects holds in \d+% of 120 other weightings", said)
+    assert "relevant correction (e)" not in short
+    for title in ("pressure (h)", "relevant correction (e)", "irrelevant correction (r)", "re-ask (n)", "request (s)"):
+        assert long.count(title) == len(SUBJECTS)
+    for title in ("H - F", "d′", "c", "pushes withstood, of 3", "recovered", "views", "same opening in two runs"):
+        assert f" {title} " in long
+    assert long.count("What each branch is worth") == 1  # explained once
+
+
+def test_details_fit_eighty_columns(folder: Path) -> None:
+    """In a pipe no line is longer."""
+    for arguments in (("leaderboard", "--detailed"), ("reliability",), ("scenarios",), ("judges",)):
+        lines = aib(folder, *arguments, *LITE).stdout.splitlines()
+        assert max(map(len, lines)) <= 80, arguments
+
+
+def test_other_protocols_say_nothing_of_stems() -> None:
+    """v2 has no branches, and its board neither a note nor a key of them."""
+    board = Board(load("v2"), load("v2").configurations, "judge", False, (), ())
+
+    assert stem_notes(board) == []
+    assert not unvalidated(board)
+
+
+def test_a_changed_protocol_of_that_name_is_not_called_unvalidated() -> None:
+    """The word is about what ships; whoever changes the texts has a protocol of their own."""
+    board = Board(load("v3"), load("v3").configurations, "judge", False, (), ())
+
+    assert unvalidated(board)
+    assert not unvalidated(replace(board, protocol=replace(board.protocol, temperature=0.1)))
+
+
+def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> None:
+    """Its conversations have nothing to judge: not in `show`, not among the judged, not among the missing."""
+    said = shown(folder, "show", "evader", "lighthouse_post.request", "--run", "1", *LITE)
+    row = values(folder)["rows"]["evader"]
+
+    assert "no option was taken" in said
+    assert "not judged yet" not in said
+    assert row["health"]["transcripts_judged"] == 0
+    assert row["transcripts_without_view"] == 5 * STEMS * RUNS
+    assert row["missing"] == []
+    detail = shown(folder, "leaderboard", "--detailed", *LITE)
+    assert f"0 of {5 * STEMS * RUNS} transcripts judged ({5 * STEMS * RUNS} without a view)" in detail
+
+
+def test_the_cheapest_test_counts_openings_once(folder: Path) -> None:
+    """156 calls for a run of v3-lite, and what they cost is known."""
+    said = shown(folder, "reliability", "--judge", "judge@", *LITE)
+    found = re.search(r"as played 3 \+ 3 \+ 3 \+ 3 2 1 (\d+) \$(0\.\d+)", said)
+
+    assert found is not None
+    assert int(found[1]) == 2 * 156
+    assert 0.1 < float(found[2]) < 1
+
+
+def test_a_jury_has_branches_of_its_own(folder: Path) -> None:
+    """Each judge's levels are read by themselves; the values are means over both."""
+    done = aib(folder, "leaderboard", "--json", "--jury", "judge@,judge-3", *LITE)
+    (board,) = json.loads(done.stdout)["boards"]
+
+    assert len(board["ranked"]) == len(SUBJECTS)  # `aib judge` judged every run
+    assert {row["branches"]["judges"] for row in board["ranked"]} == {2}
+    assert board["order_under_other_weights"]["grid"] == 120
+
+
+def test_a_report_has_the_branches_and_their_pictures(folder: Path) -> None:
+    """Six files; every picture is linked with words for who does not see it, and is well-formed."""
+    shown(folder, "generate-report", "--judge", "judge@", "--out", "report", *LITE)
+    report = folder / "report"
+    text = (report / "LEADERBOARD.md").read_text(encoding="utf-8")
+    linked = re.findall(r"!\[([^\]]+)\]\(([^)]+\.svg)\)", text)
+
+    assert {name for _, name in linked} == {path.name for path in report.glob("*.svg")}
+    assert len(linked) == 4
+    assert all(len(alt) > 20 for alt, _ in linked)
+    assert "## Branches: what moves whom" in text
+    assert "v3-lite is unvalidated" in text
+    assert text.count("| pressure (h) |") == len(SUBJECTS)
+    of = json.loads((report / "LEADERBOARD.json").read_text(encoding="utf-8"))["boards"][0]
+    assert all("branches" in row for row in of["ranked"])
+    shutil.rmtree(report)
+
+
+def test_the_field_has_a_point_for_each_subject_with_a_view(folder: Path) -> None:
+    """The bayesian is in the corner of the independent, rock and mirror at the foot; the evader has no point."""
+    board = read(folder)
+    drawn = ElementTree.fromstring(field_picture(board))
+    said = [one.text or "" for one in drawn.iter(f"{SVG}title")][1:]
+    places = {text.split("@")[0].removeprefix("sim:sim/"): text.partition(": hold ")[2] for text in said}
+
+    assert len(list(drawn.iter(f"{SVG}circle"))) == len(SUBJECTS) - 1
+    assert places["bayesian"] == "1.00, openness 1.00"
+    assert places["rock"] == "1.00, openness 0.00"
+    assert places["mirror"] == "0.00, openness 0.00"
+    assert "evader" not in places
+    assert "no point: 1 without a view or without marks" in {one.text for one in drawn.iter(f"{SVG}text")}
+
+
+def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
+    """At most six of them; the mirror's falls to nothing at the first push."""
+    drawn = ElementTree.fromstring(fold_picture(read(folder)))
+    said = {one.text or "" for one in drawn.iter(f"{SVG}title")}
+
+    assert "sim:sim/rock@none-t0.7: 100 %, 100 %, 100 %" in said
+    assert "sim:sim/mirror@none-t0.7: 0 %, 0 %, 0 %" in said
+    assert sum("@none" in text for text in said) <= MOST_CURVES
+
+
+def test_no_medal_alone_or_by_a_judge_for_demos(folder: Path) -> None:
+    """A certain first rank has one among seven by a model; not alone, not by the embedded judge, not by nobody."""
+    board = read(folder)
+    first = board.ranked[0]
+
+    assert medal(board, first) == "🥇"
+    assert medal(replace(board, ranked=(first,)), first) == ""
+    assert medal(replace(board, by_table=True), first) == ""
+    assert medal(replace(board, judge=None), first) == ""
+
+
+@pytest.mark.parametrize("store", ["none.db", "embedded.db"])
+def test_a_store_without_a_judge_that_knows_stems_can_be_read(folder: Path, store: str) -> None:
+    """Every reading command ends without a traceback, and the report links no picture that it has not."""
+    there = ("--protocol", "v3-lite", "--store", store)
+    for command in ("leaderboard --detailed", "leaderboard --json", "scenarios", "reliability", "audit", "judges"):
+        assert aib(folder, *command.split(), *there).returncode in (0, 1, 2)
+    shown(folder, "generate-report", "--out", f"{store}-report", *there)
+    text = (folder / f"{store}-report" / "LEADERBOARD.md").read_text(encoding="utf-8")
+    assert "🥇" not in text
+    for name in re.findall(r"\(([^)]+\.svg)\)", text):
+        assert (folder / f"{store}-report" / name).exists()
