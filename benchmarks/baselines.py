@@ -35,7 +35,7 @@ def bodies(protocol: Protocol) -> list[Body]:
     (configuration,) = protocol.configurations
     made = []
     for scenario in protocol.scenarios:
-        talk = opening(protocol, configuration, scenario)
+        talk = opening(protocol, configuration, scenario, 1)
         while talk.awaiting:
             made.append(request(talk, model, configuration, protocol).wire("openrouter", model.max_tokens))
             talk = talk.answered(Words(reply_text().replace(NUMBER.decode(), "00000001")))

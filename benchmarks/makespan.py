@@ -113,7 +113,7 @@ def chains(protocol: Protocol, runs: int, seed: int) -> list[Chain]:
         for configuration in protocol.configurations:
             for scenario in protocol.scenarios:
                 seconds = []
-                talk = opening(protocol, configuration, scenario)
+                talk = opening(protocol, configuration, scenario, 1)
                 while talk.awaiting:
                     answer = client.answer(request(talk, subject, configuration, protocol))
                     said = delivery.said(answer, configuration.delivery, protocol.tool_role)

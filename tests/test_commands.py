@@ -459,12 +459,12 @@ def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
 
 def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
     """The slug is what --provider takes."""
-    done = aib(folder, "models", "ROCK", "--endpoint", "sim")
-    (rock,) = json.loads(aib(folder, "models", "rock", "--endpoint", "sim", "--json").stdout)
+    done = aib(folder, "models", "VERBOSE", "--endpoint", "sim")
+    (verbose,) = json.loads(aib(folder, "models", "verbose", "--endpoint", "sim", "--json").stdout)
 
     assert "sim-two/int4 (Sim Two)" in " ".join(done.stdout.split())
     assert "mirror" not in done.stdout
-    assert rock["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
+    assert verbose["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
     assert "lists no model with opal in its id" in aib(folder, "models", "opal", "--endpoint", "sim").stderr
 
 
