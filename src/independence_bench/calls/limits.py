@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
 CUT = 0.8
@@ -17,7 +18,7 @@ MANY = 16  # slots of one subject from which on further calls are prepared
 PAUSE = 15.0  # seconds after a 429 that does not say how long
 
 
-class _Gate:
+class _Gate(ABC):
     """Lets a number of calls through at once; of those waiting, by highest priority, then by order of arrival."""
 
     def __init__(self) -> None:
@@ -28,17 +29,17 @@ class _Gate:
         """Wait to be let through, then hold a slot while the block runs."""
         return Hold(self, priority)
 
+    @abstractmethod
     def acquire_now(self) -> bool:
         """Take a slot where that needs no waiting."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def acquire(self, priority: int) -> None:
         """Wait for a slot, and take it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def release(self) -> None:
         """Give a slot back, and let waiting calls go on."""
-        raise NotImplementedError
 
     async def _turn(self, priority: int) -> None:
         """Wait to be called up."""
@@ -51,9 +52,9 @@ class _Gate:
                 self._pass_on()
             raise
 
+    @abstractmethod
     def _pass_on(self) -> None:
         """A task was cancelled after it had been called up: what it was called up for is free again."""
-        raise NotImplementedError
 
     def _call_up(self) -> bool:
         """Let the next waiting call go on; False where none waits."""

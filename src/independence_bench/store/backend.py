@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 
-class Backend:
+class Backend(ABC):
     """Where a store is kept. What is not abstract here is what a server's database does."""
 
     shown: str  # for messages, without a password
@@ -18,16 +19,16 @@ class Backend:
     begin_reading: str  # SQL that begins a transaction which sees one moment
     begin_writing: str  # SQL that begins a transaction in which nobody else writes
 
-    def check_writable(self) -> None:
+    def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
         """Raise StoreError where it is known that no store can be made."""
 
+    @abstractmethod
     def looked_at(self) -> AbstractContextManager[Connection | None]:
         """A connection that finds out what is there and changes nothing; None where nothing is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make(self, fill: Callable[[Connection], None]) -> None:
         """Make the store with what *fill* puts into it, whole or not at all; another process may do the same."""
-        raise NotImplementedError
 
     @contextmanager
     def steady(self) -> Iterator[None]:
@@ -46,9 +47,9 @@ class Backend:
         """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
         return None
 
+    @abstractmethod
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""
-        raise NotImplementedError
 
 
 def find_step(steps: Mapping[str, str], said: str) -> str | None:
