@@ -12,7 +12,7 @@ import { cut } from "../../lib/textSpans";
 import type { AddressOf } from "../../routes";
 import { Attempts } from "./Attempts";
 import { phraseId, phrasesOf, quoteId } from "./highlights";
-import type { TranscriptProps } from "./TranscriptPage";
+import type { TranscriptProps } from "./transcriptProps";
 
 interface Props extends TranscriptProps {
   found: string;

@@ -1,7 +1,6 @@
 import { useEffect } from "react";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
-import type { Transcript } from "../../api/types";
 import { Await } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
@@ -14,6 +13,7 @@ import { Neighbours } from "./Neighbours";
 import { RawCalls } from "./RawCalls";
 import { SentMessages } from "./SentMessages";
 import { SideBySide } from "./SideBySide";
+import type { TranscriptProps } from "./transcriptProps";
 import { ViewOptions } from "./ViewOptions";
 
 /** One conversation, with everything that belongs to it. */
@@ -24,11 +24,6 @@ export default function TranscriptPage({ address }: { address: AddressOf<"transc
       {(value) => <Details transcript={value} address={address} />}
     </Await>
   );
-}
-
-export interface TranscriptProps {
-  transcript: Transcript;
-  address: AddressOf<"transcript">;
 }
 
 function Details({ transcript, address }: TranscriptProps) {

@@ -5,7 +5,7 @@ import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShor
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { nextQuote, phrasesOf } from "./highlights";
-import type { TranscriptProps } from "./TranscriptPage";
+import type { TranscriptProps } from "./transcriptProps";
 
 /** How the conversation is shown. */
 export function ViewOptions({ transcript, address }: TranscriptProps) {
