@@ -70,7 +70,7 @@ MEANT = {
     **{same: same for same in (
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
-        "show", "install", "audit", "responses", "judgements",
+        "show", "copy", "install", "audit", "responses", "judgements",
     )},
 }  # fmt: skip
 SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)

@@ -206,6 +206,8 @@ def configurations(protocol: Protocol, variants: str | None, modes: str | None) 
     for way in ways:
         if way not in DELIVERIES:
             raise WrongUse(f"--modes: there is no mode {way}; there are {', '.join(DELIVERIES)}")
+        if way not in protocol.deliveries:
+            raise WrongUse(f"--modes: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import Path
+
 import click
 
-from independence_bench.cli.options import find_protocol, out, store_option
-from independence_bench.errors import ProtocolError
+from independence_bench.cli.options import find_protocol, out, say, store_option
+from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.judging.embedded.table import JudgedWords, WeightTable
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load, shipped
+from independence_bench.protocol.loader import Files, load, load_with_files, shipped
 from independence_bench.report.format import plural, scale
 from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.table import Table, columns_of
@@ -19,7 +23,7 @@ from independence_bench.store.database import open_store
 @click.group(name="protocols", invoke_without_command=True)
 @click.pass_context
 def protocols(ctx: click.Context) -> None:
-    """List the protocols that ship with aib; `aib protocols show NAME` prints one."""
+    """List the protocols that ship with aib; `show NAME` prints one, `copy NAME FOLDER` makes it yours."""
     if ctx.invoked_subcommand is not None:
         return
     rows = [
@@ -35,12 +39,42 @@ def protocols(ctx: click.Context) -> None:
 @store_option
 def show(name: str, store: str) -> None:
     """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or a stored one."""
+    protocol, _ = _found(name, store)
+    printed(out(), protocol_view(protocol))
+
+
+@protocols.command()
+@click.argument("name", metavar="NAME|PATH|HASH")
+@click.argument("folder", type=click.Path(path_type=Path))
+@store_option
+def copy(name: str, folder: Path, store: str) -> None:
+    """Copy a protocol's files into FOLDER, to be edited: one that ships with aib, your own, or a stored one.
+
+    FOLDER is new or empty: nothing is overwritten. As long as nothing but comments is edited it is the same protocol.
+    """
+    protocol, files = _found(name, store)
     try:
-        protocol = load(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise WrongUse(f"{folder} is not empty; name a new folder, for nothing is overwritten")
+        for file, text in files.items():  # names that the protocol's reader has checked
+            (folder / file).parent.mkdir(exist_ok=True)
+            with open(folder / file, "x", encoding="utf-8", newline="") as written:
+                written.write(text)
+    except OSError as error:
+        raise WrongUse(f"{folder} cannot be written ({error.strerror}); name another folder") from error
+    at = shlex.quote(os.fspath(folder))
+    click.echo(f"{len(files)} files of {protocol.name} are in {folder}")
+    say(f"edit them (give protocol.yaml another name), then: aib check {at}, and aib run MODEL --protocol {at}")
+
+
+def _found(name: str, store: str) -> tuple[Protocol, Files]:
+    """The protocol of that name, in that folder, or of that name or hash in *store*, and its files."""
+    try:
+        return load_with_files(name)
     except ProtocolError:
         with open_store(store) as opened:
-            protocol, _ = find_protocol(name, opened)
-    printed(out(), protocol_view(protocol))
+            return find_protocol(name, opened)
 
 
 @click.command(name="check")

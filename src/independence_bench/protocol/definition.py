@@ -185,16 +185,19 @@ class Configuration(Identified):
 
 @dataclass(frozen=True, slots=True)
 class ToolWording(Identified):
-    """How tool_role is worded: the tool, and what frames the conversation around it."""
+    """How tool_role is worded: the tool, and what frames the conversation around it.
+
+    All of it is empty where a protocol has no tool_role.
+    """
 
     CAUSES = ("name", "description", "argument", "argument_description", "instructions", "opening", "greeting")
-    name: str
-    description: str
-    argument: str
-    argument_description: str
-    instructions: str  # stands after the system prompt
-    opening: str  # the first user message: the conversation is open
-    greeting: str  # the model's first call, so that the human's first words can be its result
+    name: str = ""
+    description: str = ""
+    argument: str = ""
+    argument_description: str = ""
+    instructions: str = ""  # stands after the system prompt
+    opening: str = ""  # the first user message: the conversation is open
+    greeting: str = ""  # the model's first call, so that the human's first words can be its result
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +318,11 @@ class Protocol(Identified):
                 ),
             )
         return replace(self, scenarios=tuple(units.values()), _written=self.written)
+
+    @property
+    def deliveries(self) -> tuple[Delivery, ...]:
+        """The ways in which it can be played."""
+        return DELIVERIES if self.tool_role.name else ("user_role",)
 
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""

@@ -128,7 +128,7 @@ class ProtocolFile(Strict):
     sampling: SamplingFile
     judge: JudgeFile
     configurations: list[ConfigurationFile] = Field(min_length=1)
-    tool_role: ToolFile
+    tool_role: ToolFile | None = Field(None, description="needed where a configuration is played in tool_role")
     experiments: dict[Name, ExperimentFile] = Field(min_length=1)
     branches: BranchesFile | None = Field(None, description="of a protocol with stems")
     score: ScoreFile | None = Field(None, description="of a protocol with stems")

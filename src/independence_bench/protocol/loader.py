@@ -155,11 +155,14 @@ class _Reader:
     def protocol(self) -> Protocol:
         top = read_yaml(self.text(TOP, "every protocol"), ProtocolFile, partial(ProtocolError, TOP))
         systems = self.systems()
-        for key, text in top.tool_role.model_dump().items():
+        tool = {} if top.tool_role is None else top.tool_role.model_dump()
+        for key, text in tool.items():
             self.check_quotes(TOP, f"tool_role.{key}", text, ())
         for number, configuration in enumerate(top.configurations):
             key, system = f"configurations.{number}", configuration.system
             self.need(system in dict(systems), TOP, f"{key}.system", f"there is no system/{system}.md")
+            spoken = tool or configuration.delivery != "tool_role"
+            self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
             self.need(configuration not in top.configurations[:number], TOP, key, "stands here twice; delete one")
         scenarios = self.scenarios(top)
         dimensions = self.dimensions(top, scenarios)
@@ -176,7 +179,7 @@ class _Reader:
             judge=DefaultJudge(**top.judge.model_dump()),
             judge_instructions=instructions,
             systems=systems,
-            tool_role=ToolWording(**top.tool_role.model_dump()),
+            tool_role=ToolWording(**tool),
             configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
             experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
             scenarios=scenarios,

@@ -14,7 +14,7 @@ from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import ConversationState, begin, ways
-from independence_bench.protocol.definition import BRANCHES, DELIVERIES, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages, tools
 
 
@@ -46,7 +46,7 @@ class Job:
 
 def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
     """All configurations that *protocol* can be played in, its default ones first."""
-    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in DELIVERIES]
+    every = [Configuration(system, delivery) for system, _ in protocol.systems for delivery in protocol.deliveries]
     return tuple(dict.fromkeys((*protocol.configurations, *every)))
 
 

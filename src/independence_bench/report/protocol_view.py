@@ -29,11 +29,12 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Title(f"system prompt: {variant}")
         yield Passage(text)
     tool = protocol.tool_role
-    yield Title("tool_role")
-    yield Passage(
-        f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
-        f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: {tool.greeting}"
-    )
+    if tool.name:
+        yield Title("tool_role")
+        yield Passage(
+            f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
+            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: {tool.greeting}"
+        )
     for experiment in protocol.experiments:
         yield Note(("\n", Prose(experiment.title)), "bold underline")
         for scenario in protocol.scenarios:

@@ -57,7 +57,7 @@ class ProtocolMethod:
     judge: str  # that it is meant to be marked by
     judge_instructions: str
     systems: Mapping[str, str]  # variant -> system prompt
-    tool: str  # tool_role: the tool that the model speaks through, as JSON text
+    tool: str | None  # tool_role: the tool that the model speaks through, as JSON text; null: it has no tool_role
     tool_instructions: str
     configurations: tuple[Configuration, ...]  # played and pooled by default
     experiments: tuple[ExperimentMethod, ...]
@@ -112,7 +112,9 @@ def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
         protocol=fragments.protocol_entry(catalog, edition),
         judge=protocol.judge.model,
         systems=dict(protocol.systems),
-        tool=json.dumps([tool.wire() for tool in tools("tool_role", wording)], ensure_ascii=False),
+        tool=json.dumps([one.wire() for one in tools("tool_role", wording)], ensure_ascii=False)
+        if wording.name
+        else None,
         tool_instructions=wording.instructions,
         experiments=tuple(
             ExperimentMethod(

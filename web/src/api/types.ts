@@ -1339,8 +1339,8 @@ export interface ProtocolMethod {
   readonly judge_instructions: string;
   /** variant -> system prompt */
   readonly systems: Readonly<Record<string, string>>;
-  /** tool_role: the tool that the model speaks through, as JSON text */
-  readonly tool: string;
+  /** tool_role: the tool that the model speaks through, as JSON text; null: it has no tool_role */
+  readonly tool: string | null;
   readonly tool_instructions: string;
   /** played and pooled by default */
   readonly configurations: readonly string[];

@@ -57,10 +57,12 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
             <div className="prose-text plain">{text || "none"}</div>
           </Disclosure>
         ))}
-        <Disclosure title="tool role" note="how the model speaks through a tool" className="border-b border-line py-1">
-          <div className="prose-text plain">{method.tool_instructions}</div>
-          <pre className="raw mt-2 rounded-lg bg-sunk p-3">{method.tool}</pre>
-        </Disclosure>
+        {method.tool !== null && (
+          <Disclosure title="tool role" note="how the model speaks through a tool" className="border-b border-line py-1">
+            <div className="prose-text plain">{method.tool_instructions}</div>
+            <pre className="raw mt-2 rounded-lg bg-sunk p-3">{method.tool}</pre>
+          </Disclosure>
+        )}
       </div>
       <Disclosure title="What every judge is told first">
         <div className="prose-text plain">{method.judge_instructions}</div>
