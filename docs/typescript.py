@@ -101,6 +101,8 @@ def written(hint: Any) -> str:
         return f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
     if kind is tuple and Ellipsis not in parts:
         return f"readonly [{', '.join(map(written, parts))}]"
+    if kind is Mapping and get_origin(parts[0]) is Literal:
+        return f"Readonly<Partial<Record<{written(parts[0])}, {written(parts[1])}>>>"
     if kind is Mapping and parts[0] in (str, int):
         return f"Readonly<Record<string, {written(parts[1])}>>"
     raise TypeError(f"no TypeScript is known for {hint}")

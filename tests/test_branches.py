@@ -382,6 +382,9 @@ def test_orders_that_hold_under_other_weights() -> None:
         ("open", "steady", 56 / 120),
     ]
     assert (found.whole, found.grid) == (56 / 120, 120)
+    assert found.least_held() == found.least_held("open") == found.with_others("steady")["open"] == found.pairs[2]
+    assert found.least_held("bayesian") is None
+    assert set(found.with_others("bayesian")) == {"open", "steady"}
 
 
 @pytest.mark.parametrize("subjects", [{}, {"one": (1.0, 2.0, 3.0)}])

@@ -124,15 +124,16 @@ def test_other_protocols_say_nothing_of_stems() -> None:
     board = Board(load("v2"), load("v2").configurations, "judge", False, (), ())
 
     assert stem_notes(board) == []
-    assert not unvalidated(board)
+    assert not unvalidated(board.protocol)
 
 
 def test_a_changed_protocol_of_that_name_is_not_called_unvalidated() -> None:
     """The word is about what ships; whoever changes the texts has a protocol of their own."""
-    board = Board(load("v3"), load("v3").configurations, "judge", False, (), ())
+    shipped = load("v3")
 
-    assert unvalidated(board)
-    assert not unvalidated(replace(board, protocol=replace(board.protocol, temperature=0.1)))
+    assert unvalidated(shipped)
+    assert unvalidated(shipped.units)
+    assert not unvalidated(replace(shipped, temperature=0.1))
 
 
 def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> None:

@@ -76,6 +76,60 @@ def test_a_boards_scenarios_are_stems(answers: Answers) -> None:
     assert of_subject(board, "rock")["rank"] is None
 
 
+def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> None:
+    """With texts; who takes no option has shares of views and nothing else; who is incomplete has what is judged."""
+    board = lite(answers)
+    bayesian, rock, evader = (of_subject(board, name) for name in SUBJECTS)
+
+    values = bayesian["branches"]["values"]
+    assert {branch: one["shown"] for branch, one in values.items()} == dict.fromkeys(BRANCHES, "1.00")
+    assert values["pressure"]["interval"]["shown"].endswith("–1.00")
+    moves = rock["branches"]["discrimination"]
+    assert (moves["counts"]["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0 %", "0.00")
+    assert moves["shown"]["criterion"].startswith("+1.")
+    folds = rock["branches"]["folds"]
+    assert [step["shown"]["standing"] for step in folds["curve"]] == ["100 %"] * folds["pushes"]
+    assert folds["bands"][0]["shown"].endswith(" to 100 %")
+    assert rock["rank"] is None
+    assert evader["branches"]["views"]["shown"] == {"count": "0", "of": str(STEMS), "value": "0 %"}
+    assert (evader["branches"]["values"], evader["branches"]["folds"]) == ({}, None)
+    assert evader["health"]["without_view"] == STEMS * len(BRANCHES)
+
+
+def test_the_table_of_a_board_has_the_branches(answers: Answers) -> None:
+    """A column for each value, its two ends, and what stands beside the index; none of a board without stems."""
+    board = lite(answers)
+    body = answers.get(f"boards/{board['board']['id']}.csv")
+    assert body is not None
+    rows = {row["subject"].split("/")[1].split("@")[0]: row for row in csv.DictReader(io.StringIO(body.decode()))}
+
+    assert [rows["bayesian"][name] for name in ("h", "h_high", "e", "h_minus_f", "views")] == ["1.0"] * 5
+    assert (rows["evader"]["h"], rows["evader"]["views"], rows["evader"]["index"]) == ("", "0.0", "0.0")
+
+
+def test_a_board_says_unvalidated(answers: Answers) -> None:
+    """In the list of protocols, in the remarks of every board, and in how to cite it."""
+    index = read(answers, "index.json")
+
+    assert {one["name"]: one["unvalidated"] for one in index["protocols"]} == {"v3": True, "v3-lite": True}
+    for entry in index["boards"]:
+        board = read(answers, f"boards/{entry['id']}.json")
+        assert any("unvalidated" in remark for remark in board["remarks"])
+        assert "), unvalidated, neutral" in board["citation"]["text"]
+
+
+def test_an_order_is_shown_with_how_far_it_hangs_on_the_weights(answers: Answers) -> None:
+    """Of every two that are ranked; of others there is no order."""
+    board = lite(answers)
+    ids = {name: of_subject(board, name)["subject"]["id"] for name in SUBJECTS}
+    page = read(answers, f"boards/{board['board']['id']}/compare/{ids['bayesian']}.json")
+    orders = {one["subject"]: one["order"] for one in page["others"]}
+
+    assert orders[ids["evader"]]["shown"]["share"] == "100 %"
+    assert orders[ids["rock"]] is None
+    assert read(answers, f"boards/{board['board']['id']}/subjects/{ids['bayesian']}.json")["least_held"] is None
+
+
 def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
     """A line a subject and run; each with five conversations and what these are worth."""
     board = lite(answers)

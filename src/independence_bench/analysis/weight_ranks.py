@@ -37,6 +37,16 @@ class RankStability:
     whole: float  # share of the grid under which all pairs keep their order, [0, 1]; 1 for fewer than two subjects
     grid: int  # how many weightings were looked at
 
+    def with_others(self, name: str) -> dict[str, PairOrder]:
+        """Another subject -> the pair of it and *name*."""
+        pairs = [one for one in self.pairs if name in (one.first, one.second)]
+        return {one.second if one.first == name else one.first: one for one in pairs}
+
+    def least_held(self, name: str | None = None) -> PairOrder | None:
+        """The pair, of *name* or of all, whose order holds in the fewest; None: every order holds in all of them."""
+        pairs = [one for one in self.pairs if one.share < 1 and name in (None, one.first, one.second)]
+        return min(pairs, key=lambda one: one.share, default=None)
+
 
 def weight_grid(terms: int, steps: int = STEPS, least: int = LEAST) -> Iterator[tuple[float, ...]]:
     """All weights of *terms* that are multiples of 1/*steps*, each at least *least* of them, and sum to 1.

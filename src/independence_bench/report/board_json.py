@@ -77,7 +77,7 @@ def _of_stems(board: Board) -> dict[str, Any]:
     """Of a protocol with stems: whether real models were measured with it, and how far ranks hang on the weights."""
     if board.protocol.score is None:
         return {}
-    return {"unvalidated": unvalidated(board), "order_under_other_weights": board.stability}
+    return {"unvalidated": unvalidated(board.protocol), "order_under_other_weights": board.stability}
 
 
 def head_values(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:

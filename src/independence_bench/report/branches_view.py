@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from independence_bench.analysis.branches import BranchStatistics, Estimate, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import BRANCHES, Branch
+from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import between, from_to, number, plural, share, signed
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table
@@ -27,23 +27,21 @@ STEM_PICTURES = (
 )
 
 
-def unvalidated(board: Board) -> bool:
-    """Whether its protocol is a shipped one that no real model has been measured with."""
-    name = board.protocol.name
-    return name in UNVALIDATED and load(name).hash == board.protocol.hash
+def unvalidated(protocol: Protocol) -> bool:
+    """Whether it is a shipped one that no real model has been measured with."""
+    return protocol.name in UNVALIDATED and load(protocol.name).hash == protocol.hash
 
 
 def stem_notes(board: Board) -> list[str]:
     """What must stand below a board of a protocol with stems, a paragraph each; [] for another protocol."""
     said = []
-    if unvalidated(board):
+    if unvalidated(board.protocol):
         said.append(
             f"{board.protocol.name} is unvalidated: its texts, scoring and statistics are tested on simulated subjects "
             "of known behaviour, and nothing shows yet that its index means for real models what it says (docs/v3.md)."
         )
     if (held := board.stability) is not None:
-        pairs = [one for one in held.pairs if one.share < 1]
-        least = min(pairs, key=lambda one: one.share, default=None)
+        least = held.least_held()
         line = (
             f"The weights of the branches are a choice: the order of all {plural(len(held.order), 'subject')} holds "
             f"in {share(held.whole)} of {held.grid} other weightings."

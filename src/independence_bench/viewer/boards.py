@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from independence_bench.analysis.branches import BranchStatistics, Estimate
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
@@ -14,9 +15,10 @@ from independence_bench.analysis.leaderboard import Board, Health, Row
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
-from independence_bench.protocol.definition import Dimension
+from independence_bench.protocol.definition import BRANCHES, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import medal, of_runs
+from independence_bench.report.branches_view import SYMBOLS, stem_notes
 from independence_bench.report.contents import Contents
 from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
@@ -61,6 +63,7 @@ class BoardRow:
     price: IndexPrice | None  # null: not ranked
     scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
     missing: tuple[str, ...]  # why it is not ranked, a line each
+    branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,9 @@ def board_table(answer: BoardAnswer) -> bytes:
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "index_per_dollar"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
-    return csv_bytes(head, [_line(row) for row in answer.rows])
+    if not any(row.branches for row in answer.rows):
+        return csv_bytes(head, map(_line, answer.rows))
+    return csv_bytes([*head, *BRANCH_HEAD], [[*_line(row), *_branch_cells(row.branches)] for row in answer.rows])
 
 
 def scenarios_table(answer: BoardAnswer) -> bytes:
@@ -162,6 +167,31 @@ def _line(row: BoardRow) -> list[Cell]:
         *(subject.model, subject.endpoint, subject.provider, subject.reasoning, subject.temperature, subject.hash),
         "; ".join(row.missing),
     ]
+
+
+ESTIMATES = (*(SYMBOLS[branch] for branch in BRANCHES), "openness", "h_minus_f", "d_prime", "pushes_withstood")
+BRANCH_HEAD = (
+    *(f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")),
+    *("hits", "false_alarms", "criterion", "recovered", "views", "same_opening", "first_named", "first_label"),
+)
+
+
+def _branch_cells(of: BranchStatistics | None) -> list[Cell]:
+    """In the order of `BRANCH_HEAD`; values and shares in [0, 1]."""
+    if of is None:
+        return [None] * len(BRANCH_HEAD)
+    found, folds = of.discrimination, of.folds
+    estimates = [*map(of.values.get, BRANCHES), of.openness]
+    estimates += [found.difference, found.d_prime] if found else [None, None]
+    estimates.append(folds.withstood if folds else None)
+    rates = (found.counts.hit_rate, found.counts.false_alarm_rate, found.criterion) if found else (None, None, None)
+    recovered = folds.recovered.value if folds else None
+    shares = (of.views, of.openings, of.first_named, of.first_label)
+    return [*(cell for one in estimates for cell in _estimated(one)), *rates, recovered, *(one.value for one in shares)]
+
+
+def _estimated(one: Estimate | None) -> tuple[Cell, Cell, Cell]:
+    return (one.value, *_ends(one.interval)) if one else (None, None, None)
 
 
 def _with_ends(score: Score) -> tuple[Cell, Cell, Cell]:
@@ -206,6 +236,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             price=prices.get(row.label),
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
             missing=row.missing,
+            branches=row.branches,
         )
         for row in rows_of(board)
     ]
@@ -249,6 +280,7 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.by_table else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
+    remarks += stem_notes(board)
     remarks += [
         f"By the weights “{one.name}”, not by the protocol's own: {one.title}."
         for one in board.protocol.weightings

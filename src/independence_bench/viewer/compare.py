@@ -18,6 +18,7 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.uncertainty import Compared, ScoreDifference
+from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes, minus
@@ -72,6 +73,7 @@ class ComparedSubject:
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
+    order: PairOrder | None  # of stems: how far it hangs on the weights of the branches; null: one has no index
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +139,16 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
     mine = values[row.subject.hash]
     known = _known(board, compared, row)
     why = boards.unsaid(board)
+    held = board.stability.with_others(row.label) if board.stability else {}
     others = []
     for other in (one for one in rows_of(board) if one is not row):
         theirs, of_both = values[other.subject.hash], known.get(other.subject.hash)
         unknown = None if of_both else "no intervals: one of the two is not ranked"
         apart = _differences(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
-        others.append(ComparedSubject(subject_id(other.subject), other.label, *_values(compared, theirs), apart))
-    named = (catalog.version, entry.id, subject, row.label)
-    return ComparisonsAnswer(*named, _places(compared), *_values(compared, mine), tuple(others))
+        named = subject_id(other.subject), other.label
+        others.append(ComparedSubject(*named, *_values(compared, theirs), apart, held.get(other.label)))
+    asked = (catalog.version, entry.id, subject, row.label)
+    return ComparisonsAnswer(*asked, _places(compared), *_values(compared, mine), tuple(others))
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from independence_bench.analysis import configurations
+from independence_bench.analysis import branches, configurations
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
@@ -25,7 +25,10 @@ from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRo
 from independence_bench.analysis.leaderboard import Health
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.signal_detection import Detection
+from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.uncertainty import ScoreDifference, Uncertainty
+from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
@@ -81,7 +84,7 @@ def _signed(digits: int) -> Form:
     return _of(lambda value: signed(value, digits), lambda one: from_to(one, digits))
 
 
-POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82
+POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
 DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
 HUNDREDTHS = _of(lambda value: f"{value:.2f}")  # 0.82; -0.12 to 0.34
 SHARE, DOLLARS, MARK = _of(share), _of(money), _of(mark)  # 12 %; $0.0123; 7 or 7.5
@@ -132,6 +135,7 @@ AS_TEXT: Mapping[type, Callable[[Any], str]] = {
 WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     Interval: lambda ends, form: form.ends(ends),
     Score: lambda one, form: None if one.value is None else form.text(one.value),
+    branches.Estimate: lambda one, form: form.text(one.value),
 }
 """Has one text for all of it, under *shown*, in the form of the field that it stands in."""
 
@@ -181,6 +185,18 @@ VIEWS: Mapping[type, View] = {
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
+    branches.BranchStatistics: View({AGREEMENT: "values openness"}),
+    branches.Share: View({WHOLE: "count of", SHARE: "value"}, also=("value",)),
+    branches.Discrimination: View({SMALL_DIFFERENCE: "difference d_prime criterion"}),
+    Detection: View(
+        {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},
+        also=("hit_rate", "false_alarm_rate"),
+    ),
+    branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
+    Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
+    branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
+    branches.RuleAgreement: View({WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)),
+    PairOrder: View({SHARE: "share"}),
 }
 
 

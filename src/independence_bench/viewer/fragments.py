@@ -13,6 +13,7 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
+from independence_bench.report.branches_view import unvalidated
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.encode import Dollars, GivenMark, Points
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
@@ -48,6 +49,7 @@ class ProtocolEntry:
     name: str  # with the start of its hash where it is called like a shipped one and is another
     title: str
     hash: str
+    unvalidated: bool  # it ships, and no real model has been measured with it
     runs: int  # that it asks for
     scenarios: int
     transcripts: int  # stored
@@ -189,6 +191,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             name=board.protocol_name if board else protocol.name,
             title=protocol.title,
             hash=edition.hash,
+            unvalidated=unvalidated(protocol),
             runs=protocol.runs,
             scenarios=len(edition.units),
             transcripts=len(edition.transcripts),
@@ -203,7 +206,9 @@ def citation(catalog: Catalog, board: BoardEntry | None = None) -> Citation:
     what = f"{NAME} {__version__}"
     if board is not None:
         protocol = board.edition.protocol
-        what += f", protocol {protocol.name} ({board.edition.hash[:12]}), {' + '.join(map(str, board.configurations))}"
+        what += f", protocol {protocol.name} ({board.edition.hash[:12]})"
+        what += ", unvalidated" if protocol_entry(catalog, board.edition).unvalidated else ""
+        what += f", {' + '.join(map(str, board.configurations))}"
         what += f", judged by {board.judge}" if board.judge else ", not judged"
         what += "" if board.rules == "own" else f", {board.rules} rules"
         what += "" if board.weights is None else f", weights {board.weights}"

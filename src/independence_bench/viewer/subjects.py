@@ -10,6 +10,7 @@ from independence_bench.analysis.configurations import SubjectEffect, change_bet
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.uncertainty import UNKNOWN
+from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
@@ -106,6 +107,7 @@ class SubjectAnswer:
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
     scales: tuple[MarkScale, ...]  # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
     stems: tuple[StemEntry, ...]  # what the transcripts of stems come to; empty where there are none
+    least_held: PairOrder | None  # of its orders with others that which the fewest weights give; null: all hold
 
 
 def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
@@ -146,6 +148,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         transcripts=entries,
         scales=fragments.scales(played, played.scenarios) if played.score else tuple(marks),
         stems=listed.stems(row.subject.hash, entries),
+        least_held=None if board.stability is None else board.stability.least_held(row.label),
     )
 
 

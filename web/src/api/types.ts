@@ -52,6 +52,8 @@ export interface ProtocolEntry {
   readonly name: string;
   readonly title: string;
   readonly hash: string;
+  /** it ships, and no real model has been measured with it */
+  readonly unvalidated: boolean;
   /** that it asks for */
   readonly runs: number;
   readonly scenarios: number;
@@ -200,6 +202,8 @@ export interface BoardRow {
   readonly scenarios: readonly (number | null)[];
   /** why it is not ranked, a line each */
   readonly missing: readonly string[];
+  /** of a protocol with stems; null: nothing of it counts */
+  readonly branches: BranchStatistics | null;
   /** as text */
   readonly shown: {
     readonly deviation: string | null;
@@ -328,6 +332,179 @@ export interface IndexPrice {
     readonly judging_per_run: string | null;
     readonly dollars_per_run: string | null;
     readonly index_per_dollar: string | null;
+  };
+}
+
+/** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
+export interface BranchStatistics {
+  /** in which anything was judged or read */
+  readonly runs: number;
+  readonly judges: number;
+  /** h, e, r, n, s over cases with a view, [0, 1] */
+  readonly values: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", Estimate>>>;
+  /** the mean of e x r, [0, 1] */
+  readonly openness: Estimate | null;
+  readonly discrimination: Discrimination | null;
+  readonly folds: Folds | null;
+  /** cases in which it took an option, of those in which it was asked */
+  readonly views: Share;
+  /** pairs of runs of a stem in which it took the same description, of those with two views */
+  readonly openings: Share;
+  /** views for the option that was named first; half of them where the order has no effect */
+  readonly first_named: Share;
+  /** views for the label that the stem's file has first; half of them where labels have none */
+  readonly first_label: Share;
+  readonly readings: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", RuleAgreement>>>;
+}
+
+/**
+ * A number with where it lies over other stems of the kind, at 95 %; both in the unit that the
+ * field states.
+ */
+export interface Estimate {
+  readonly value: number;
+  /** None: fewer than `FEWEST` stems */
+  readonly interval: Interval | null;
+  /** that it is the mean of, at least 1 */
+  readonly stems: number;
+  readonly shown: string;
+}
+
+/** Moves on the relevant and on the irrelevant correction, over cases in which both were judged. */
+export interface Discrimination {
+  /** a stem's cases are averaged: its rates are means over stems, its trials the number of cases */
+  readonly counts: Detection;
+  /** H - F, [-1, 1] */
+  readonly difference: Estimate;
+  /** standard deviations; to be compared at equal numbers of trials only */
+  readonly d_prime: Estimate;
+  /** standard deviations; above 0: it seldom moves */
+  readonly criterion: number;
+  /** as text */
+  readonly shown: {
+    readonly criterion: string;
+  };
+}
+
+/** Moves after two kinds of corrections, as counted. ValueError without trials of either kind. */
+export interface Detection {
+  /** moves on the relevant kind, [0, relevant] */
+  readonly hits: number;
+  /** trials, above 0 */
+  readonly relevant: number;
+  /** moves on the irrelevant kind, [0, irrelevant] */
+  readonly false_alarms: number;
+  /** trials, above 0 */
+  readonly irrelevant: number;
+  /** H: the share of relevant corrections that it moved on, [0, 1]; not corrected. */
+  readonly hit_rate: number;
+  /** F: the share of irrelevant corrections that it moved on, [0, 1]; not corrected. */
+  readonly false_alarm_rate: number;
+  /** as text */
+  readonly shown: {
+    readonly hits: string;
+    readonly relevant: string;
+    readonly false_alarms: string;
+    readonly irrelevant: string;
+    readonly hit_rate: string;
+    readonly false_alarm_rate: string;
+  };
+}
+
+/**
+ * How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh
+ * alike.
+ */
+export interface Folds {
+  readonly pushes: number;
+  /** one for each push */
+  readonly curve: readonly Step[];
+  /** of `standing` at each push, [0, 1] */
+  readonly bands: readonly (Interval | null)[];
+  /** restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve */
+  readonly withstood: Estimate;
+  /** of the ladders that folded, those that were back where they began after the last push */
+  readonly recovered: Share;
+  /** in the order in which the stems first use them */
+  readonly techniques: readonly TechniqueFolds[];
+}
+
+/** What happened at one push. Ladders count by their weight. */
+export interface Step {
+  /** 1, 2, ... */
+  readonly push: number;
+  /** ladders that stood before it and were pushed */
+  readonly at_risk: number;
+  /** of those, at this push */
+  readonly folded: number;
+  /** S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known */
+  readonly standing: number | null;
+  /** as text */
+  readonly shown: {
+    readonly at_risk: string;
+    readonly folded: string;
+    readonly standing: string | null;
+  };
+}
+
+/** Some of many. Of a jury the counts are means over its judges. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  /** [0, 1]; None of nothing. */
+  readonly value: number | null;
+  /** as text */
+  readonly shown: {
+    readonly count: string;
+    readonly of: string;
+    readonly value: string | null;
+  };
+}
+
+/** What one technique did, whichever of the pushes used it. */
+export interface TechniqueFolds {
+  /** as the stems' files call it; "": pushes that name none */
+  readonly technique: string;
+  /** ladders that stood before a push of it */
+  readonly pushed: number;
+  /** of those, at it */
+  readonly folded: number;
+  /** Of the ladders that met it those that it folded, [0, 1]; None where none met it. */
+  readonly share: number | null;
+  /** as text */
+  readonly shown: {
+    readonly pushed: string;
+    readonly folded: string;
+    readonly share: string | null;
+  };
+}
+
+/**
+ * The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of
+ * judged replies.
+ */
+export interface RuleAgreement {
+  readonly replies: number;
+  /** of those: the rule read a label */
+  readonly read: number;
+  /**
+   * of those: the judge, too, says that it is one option or the other, and not something in between
+   */
+  readonly both: number;
+  /** of those: the same one */
+  readonly agreed: number;
+  /**
+   * Of the replies in which both name an option those in which it is the same, [0, 1]; None of
+   * none.
+   */
+  readonly share: number | null;
+  /** as text */
+  readonly shown: {
+    readonly replies: string;
+    readonly read: string;
+    readonly both: string;
+    readonly agreed: string;
+    readonly share: string | null;
   };
 }
 
@@ -479,6 +656,8 @@ export interface Subject {
   readonly scales: readonly MarkScale[];
   /** what the transcripts of stems come to; empty where there are none */
   readonly stems: readonly StemEntry[];
+  /** of its orders with others that which the fewest weights give; null: all hold */
+  readonly least_held: PairOrder | null;
   /** as text */
   readonly shown: {
     readonly field: readonly (string | null)[];
@@ -667,6 +846,18 @@ export interface StemEntry {
   /** as text */
   readonly shown: {
     readonly score: string | null;
+  };
+}
+
+/** Two subjects that the protocol's own weights put into this order. */
+export interface PairOrder {
+  readonly first: string;
+  readonly second: string;
+  /** of the grid, [0, 1]: weights under which it holds; two that are equal must stay equal */
+  readonly share: number;
+  /** as text */
+  readonly shown: {
+    readonly share: string;
   };
 }
 
@@ -1028,6 +1219,8 @@ export interface ComparedSubject {
   /** the same, as text */
   readonly shown: readonly (string | null)[];
   readonly apart: Differences;
+  /** of stems: how far it hangs on the weights of the branches; null: one has no index */
+  readonly order: PairOrder | null;
 }
 
 /**
