@@ -78,6 +78,10 @@ class Scenario(Identified):
     # named; other branches have no pushes), and the label that its file names first
     techniques: tuple[str, ...] = field(default=(), compare=False)
     first_label: str = field(default="", compare=False)
+    _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks))
 
     def script_of(self, run: int) -> Script:
         """What is played in *run* (1, 2, ...)."""
@@ -103,7 +107,7 @@ class Scenario(Identified):
     @property
     def marks(self) -> tuple[Mark, ...]:
         """All marks of its rubrics, in order."""
-        return tuple(mark for rubric in self.rubrics for mark in rubric.marks)
+        return self._marks
 
     @property
     def asks(self) -> tuple[str, ...]:

@@ -227,7 +227,8 @@ class Judgement:
         return self.heard_hash, self.rubric_hash
 
 
-_JUDGEMENTS = select(judgements).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
+_JUDGEMENT = tuple(judgements.c[name] for name in Judgement.__dataclass_fields__)
+_JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
 
 
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
@@ -244,28 +245,28 @@ def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None
 
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """The judgements of those keys, valid or failed, that there are."""
-    found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).mappings()
-    return {row["key"]: _judgement(row) for row in found}
+    found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
+    return {row.key: _judgement(row) for row in found}
 
 
 def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning."""
-    columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in judgements.c]
+    columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    return [_judgement(row) for row in connection.execute(wanted).mappings()]
+    return [_judgement(row) for row in connection.execute(wanted).all()]
 
 
 def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
     """All judges' judgements of one transcript by one rubric, reasoning included."""
     wanted = and_(judgements.c.heard_hash == heard_hash, judgements.c.rubric_hash == rubric_hash)
-    found = connection.execute(select(judgements).where(wanted).order_by(judgements.c.key))
-    return [_judgement(row) for row in found.mappings()]
+    found = connection.execute(select(*_JUDGEMENT).where(wanted).order_by(judgements.c.key))
+    return [_judgement(row) for row in found.all()]
 
 
 def _judgement(row: Any) -> Judgement:
-    values = {name: row[name] for name in Judgement.__dataclass_fields__}
+    key, heard, rubric, judge, marks, reasoning, reason = row
     with undamaged():
-        return Judgement(**values | {"marks": json.loads(row["marks"])})
+        return Judgement(key, heard, rubric, judge, json.loads(marks), reasoning, reason)
 
 
 # ---------------------------------------------------------------- answers to calls

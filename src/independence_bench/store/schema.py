@@ -19,6 +19,7 @@ readings      which option each reply of a stem's conversation takes (since vers
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -47,44 +48,50 @@ CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 metadata = MetaData()
 
 
-class _Checked(TypeDecorator[float]):
-    """A number, or NULL. SQLite keeps whatever is written into a column: what is no number raises StoreError."""
+class _Checked(TypeDecorator[Any]):
+    """SQLite keeps whatever is written into a column: what does not belong there raises StoreError when it is read."""
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        """*value*, which the database has in the column."""
-        if value is not None and not isinstance(value, int | float | Decimal):
-            raise Damaged(TypeError(f"{value!r:.40} is no number"))
-        return value
+    allowed: tuple[type, ...]
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """What each value of the column goes through: made once, as it is called for every value of every row."""
+        allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
+
+        def checked(value: Any) -> Any:
+            if value is not None and not isinstance(value, allowed):
+                raise Damaged(TypeError(f"{value!r:.40} does not belong in its column"))
+            return value if as_usual is None else as_usual(value)
+
+        return checked
 
 
-class Real(_Checked):
+class _Number(_Checked):
+    allowed = (int, float, Decimal)
+
+
+class Real(_Number):
     """Seconds, dollars: any number."""
 
     impl, cache_ok = Float, True
 
 
-class Whole(_Checked):
+class Whole(_Number):
     """A count or an id."""
 
     impl, cache_ok = Integer, True
 
 
-class LargeWhole(_Checked):
+class LargeWhole(_Number):
     """A whole number that somebody else told: it may be any."""
 
     impl, cache_ok = BigInteger, True
 
 
-class Packed(TypeDecorator[bytes]):
-    """A text as `blobs.pack` makes it: what is no bytes raises StoreError."""
+class Packed(_Checked):
+    """A text as `blobs.pack` makes it."""
 
     impl, cache_ok = LargeBinary, True
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        """*value*, which the database has in the column."""
-        if value is not None and not isinstance(value, bytes):
-            raise Damaged(TypeError(f"{value!r:.40} is not packed"))
-        return value
+    allowed = (bytes,)
 
 
 meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))

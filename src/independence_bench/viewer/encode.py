@@ -37,6 +37,7 @@ from independence_bench.viewer.snapshot import BoardEntry
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
+AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
 FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 
 Cell = str | float | int | bool | None
@@ -295,7 +296,7 @@ def _plain(value: Any, form: Form | None = None) -> Any:
     shown: dict[str, Any] = {}
     for one in attributes(shape):
         part = getattr(value, one.name)
-        plain[one.name] = _plain(part, one.form or form)
+        plain[one.name] = part if type(part) in AS_IT_IS else _plain(part, one.form or form)
         if one.worded and one.form is not None:
             shown[one.name] = worded(part, one.form)
     if whole := WORDED.get(shape):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar, cast
+from functools import cache
+from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
 from independence_bench.analysis.judge_leniency import family_of
@@ -137,8 +138,12 @@ class TranscriptAttempt:
 
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
-    names = [field.name for field in fields(cast(Any, shape)) if field.name not in more]
-    return shape(**{name: getattr(source, name) for name in names}, **more)
+    return shape(**{name: getattr(source, name) for name in _names(shape) if name not in more}, **more)
+
+
+@cache
+def _names(shape: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(shape))
 
 
 def moment(seconds: float | None) -> str | None:

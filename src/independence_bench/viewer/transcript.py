@@ -237,7 +237,10 @@ def _turns(case: Conversation) -> Turns | None:
 def _neighbours(catalog: Catalog, edition: Edition, stored: StoredTranscript) -> Neighbours:
     there = edition.by_place[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
-    subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in there.values()]
+    order = list(there)
+    place = order.index(stored.row.subject_hash)
+    around = [there[subject] for subject in order[max(0, place - 1) : place + 2]]
+    subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in around]
     mine = edition.by_subject[stored.row.subject_hash]
     scenarios = [one for one in mine if (one.configuration, one.row.run) == (stored.configuration, stored.row.run)]
 
