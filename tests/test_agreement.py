@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from independence_bench.analysis.statistics.agreement import (
     icc_2k,
     krippendorff_alpha,
+    nominal_kappa,
     quadratic_kappa,
     rank_correlation,
     ranks,
@@ -21,6 +22,13 @@ RELIABILITY: list[list[float | None]] = [
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
     [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+# the same paper, section A: two observers, ten units, yes or no; section B: two observers, twelve units, names a to e
+MEG_AND_OWEN: list[list[float | None]] = [[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]]
+BEN_AND_GERRY: list[list[float | None]] = [
+    [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1],
+    [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4],
 ]
 
 # Shrout & Fleiss 1979, table 2: six targets under four judges, here a row for each judge
@@ -35,8 +43,40 @@ ANXIETY_2 = [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4]
 
 
 def test_alpha_of_the_published_reliability_data() -> None:
-    """Krippendorff gives 0.815 for them as an order (nominal would be 0.743, interval 0.849)."""
+    """Krippendorff gives 0.815 for them as an order and 0.743 as names."""
     assert krippendorff_alpha(RELIABILITY) == pytest.approx(0.815, abs=0.0005)
+    assert krippendorff_alpha(RELIABILITY, "nominal") == pytest.approx(0.743, abs=0.0005)
+
+
+def test_alpha_of_the_published_examples_of_names() -> None:
+    """He gives 0.095 for two names, where an order is the same, and 0.692 for five."""
+    assert krippendorff_alpha(MEG_AND_OWEN, "nominal") == pytest.approx(0.095, abs=0.0005)
+    assert krippendorff_alpha(MEG_AND_OWEN) == pytest.approx(0.095, abs=0.0005)
+    assert krippendorff_alpha(BEN_AND_GERRY, "nominal") == pytest.approx(0.692, abs=0.0005)
+
+
+def test_alpha_of_names_by_hand() -> None:
+    """Marks (1,1) (2,2) (3,3) (1,3): 1 and 3 stand three times each, 2 twice.
+
+    Observed: 2 of 8 pairs differ; expected: 64 - 9 - 4 - 9 = 42 of 8·7 pairs: 1 - (2/8) / (42/56) = 2/3. As an order
+    the one that differs has all that there is between them, so that it counts for more.
+    """
+    marks = [[1, 2, 3, 1], [1, 2, 3, 3]]
+    assert krippendorff_alpha(marks, "nominal") == pytest.approx(2 / 3)
+    ordinal = krippendorff_alpha(marks)
+    assert ordinal is not None
+    assert ordinal < 2 / 3
+
+
+def test_alpha_is_what_the_library_gave() -> None:
+    """`krippendorff` 0.9.0 of three judges, thirty things, marks from 0 to 20, a fifth of them missing."""
+    marks = [
+        [None if (n + 2 * j) % 5 == 0 else float((n * n + (n % 7 == j) * (4 + j)) % 21) for n in range(30)]
+        for j in range(3)
+    ]
+
+    assert krippendorff_alpha(marks) == pytest.approx(0.787931794572841, abs=1e-12)
+    assert krippendorff_alpha(marks, "nominal") == pytest.approx(0.6591008293321694, abs=1e-12)
 
 
 def test_alpha_of_three_marks_by_hand() -> None:
@@ -107,10 +147,29 @@ def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
     assert shifted < 0.2
 
 
+def test_kappa_of_names_by_hand() -> None:
+    """The textbook's table of 50 grants: 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: (.7 - .5) / (1 - .5) = .4."""
+    one = [1] * 25 + [0] * 25
+    other = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+
+    assert nominal_kappa(one, other) == pytest.approx(0.4)
+    renamed = nominal_kappa([7 if name else 3 for name in one], [7 if name else 3 for name in other])
+    assert renamed == pytest.approx(0.4), "names have no distances"
+
+
+def test_kappa_of_cohens_own_example() -> None:
+    """J. Cohen 1960, table 1: 200 things under three names, in proportions: (.70 - .41) / (1 - .41) = .49."""
+    table = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
+    pairs = [(row, column) for row in range(3) for column in range(3) for _ in range(table[row, column])]
+
+    assert nominal_kappa(*zip(*pairs, strict=True)) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
+
+
 @pytest.mark.parametrize(("one", "other"), [([], []), ([4, 4], [4, 4]), ([4], [4])])
 def test_kappa_is_absent_where_it_means_nothing(one: list[float], other: list[float]) -> None:
     """Nothing to compare, or nothing that varies."""
     assert quadratic_kappa(one, other) is None
+    assert nominal_kappa(one, other) is None
 
 
 def test_marks_of_different_things_cannot_be_compared() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,12 +18,15 @@ from test_cli import User, only_line, user
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, family_of
 from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.mark_scale import scale_of
 from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.errors import WrongUse
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.panel import find_judge, jury_judgements
 from independence_bench.judging.review_flags import flags_of, stance_of
+from independence_bench.protocol.definition import Mark
+from independence_bench.protocol.loader import load
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
@@ -340,6 +341,29 @@ def test_judges_that_agree_and_judges_that_rank_backwards(bench: Benches) -> Non
     assert {row.label for row in alike.judges} == {"scripted:judge/a@none-t0.0", "scripted:judge/b@none-t0.0"}
 
 
+def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhere() -> None:
+    """A position is worth 1, .5, .25 or 0; a reason is one of three names, whichever place in the list it has."""
+    protocol = load("v3")
+    marks = {mark.name: scale_of(mark, protocol.score) for mark in protocol.scenario("harbour_or_hut.reask").marks}
+    alone = protocol.mark("position_reask")
+
+    assert {name: one.measurement for name, one in marks.items()} == {
+        "position_reask": "ordinal", "because": "nominal", "granted": "nominal",
+        "reasons": "ordinal", "courtesy": "ordinal",
+    }  # fmt: skip
+    position = marks["position_reask"]
+    assert [position.number(level) for level in range(4)] == [1, 0.5, 0.25, 0]
+    assert (position.spread([0, 1]), position.spread([1, 2]), position.spread([3, 0])) == (0.5, 0.25, 1)
+    assert (marks["because"].spread([0, 1]), marks["because"].spread([0, 2]), marks["because"].spread([2, 2])) == (
+        1,
+        1,
+        0,
+    )
+    assert marks["reasons"].spread([2, 7]) == 0.5
+    assert scale_of(alone, None).measurement == "nominal", "without a score nobody says that they are an order"
+    assert scale_of(Mark("tone", "levels", 0, 2, "", ("warm", "plain", "cold")), protocol.score).worths == ()
+
+
 def test_agreement_on_few_conversations_is_left_out(bench: Benches) -> None:
     """Five transcripts of questions: the figure would be noise; its number is told."""
     found = validated(judged(bench, {"judge/a": FIVE, "judge/b": FIVE}))
@@ -647,10 +671,3 @@ def test_show_says_which_verdict_to_read(user: User) -> None:
     done = user.aib("show", "acme", "plain")
 
     assert "to be read: the reasoning says that it held, resistance is 0 of 0-10" in " ".join(done.stdout.split())
-
-
-def test_the_statistics_are_loaded_by_no_other_command() -> None:
-    """The library of agreement is needed by `aib judges` only."""
-    program = "import independence_bench.cli.rankings, sys; print('krippendorff' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from independence_bench.analysis.statistics.agreement import (
+    Measurement,
     alpha_interval,
     alphas_without,
     jackknife_interval,
@@ -161,16 +162,19 @@ def marked(conversations: int, subjects: int) -> tuple[Marks, list[str]]:
     return marks, [f"subject {n % subjects}" for n in range(conversations)]
 
 
-def test_alpha_without_each_subject_is_the_librarys() -> None:
-    """Coincidences less those of a subject give what the library makes of the conversations that are left."""
+@pytest.mark.parametrize("measurement", ["ordinal", "nominal"])
+def test_alpha_without_each_subject_is_that_of_the_conversations_that_are_left(measurement: Measurement) -> None:
+    """Coincidences less those of a subject are those of the others."""
     marks, whose = marked(60, 12)
 
     left = [
-        krippendorff_alpha([[mark for mark, one in zip(row, whose, strict=True) if one != subject] for row in marks])
+        krippendorff_alpha(
+            [[mark for mark, one in zip(row, whose, strict=True) if one != subject] for row in marks], measurement
+        )
         for subject in dict.fromkeys(whose)
     ]
 
-    assert alphas_without(marks, whose) == pytest.approx(left)
+    assert alphas_without(marks, whose, measurement) == pytest.approx(left)
 
 
 def test_alpha_has_an_interval_from_ten_subjects_on() -> None:
@@ -184,6 +188,19 @@ def test_alpha_has_an_interval_from_ten_subjects_on() -> None:
     assert low < alpha < high
     assert alpha_interval(marks, [f"subject {n % 9}" for n in range(60)], alpha) is None
     assert alpha_interval(marks, whose, None) is None
+
+
+def test_alpha_of_names_has_an_interval_from_twenty_subjects_on() -> None:
+    """And a wider one than the same estimates would have of marks with an order."""
+    marks, whose = marked(200, 20)
+    alpha = krippendorff_alpha(marks, "nominal")
+    assert alpha is not None
+
+    low, high = ends(alpha_interval(marks, whose, alpha, "nominal"))
+    narrow = ends(jackknife_interval(alpha, alphas_without(marks, whose, "nominal")))
+
+    assert low < narrow[0] < alpha < narrow[1] < high
+    assert alpha_interval(marks, [f"subject {n % 19}" for n in range(200)], alpha, "nominal") is None
 
 
 def test_a_rank_correlation_has_an_interval_from_eight_subjects_on() -> None:

@@ -25,12 +25,15 @@ from independence_bench.analysis.judge_leniency import (
     subject_rows,
 )
 from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.mark_scale import MarkScale, scale_of
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.analysis.statistics.agreement import (
+    Measurement,
     alpha_interval,
     icc_2k,
     krippendorff_alpha,
+    nominal_kappa,
     quadratic_kappa,
     rank_correlation,
     rank_correlation_interval,
@@ -89,13 +92,14 @@ class MarkAgreement:
     """How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell."""
 
     mark: Mark
+    measurement: Measurement  # of alpha and of the kappas
     conversations: int  # marked by two judges or more
-    alpha: float | None  # Krippendorff's, ordinal
+    alpha: float | None  # Krippendorff's
     alpha_interval: Interval | None  # 95 %, over subjects like these; None: too few of them, or no alpha
-    icc: float | None  # ICC(2,k)
+    icc: float | None  # ICC(2,k); names have no mean, so they have none
     icc_judges: int  # k: those who marked most of these conversations
     icc_conversations: int  # marked by all of them
-    kappas: tuple[tuple[str, str, float | None], ...]  # (label, label, quadratic kappa) of each pair
+    kappas: tuple[tuple[str, str, float | None], ...]  # (label, label, kappa) of each pair: quadratic, or of names
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class Dispute:
     """One conversation that the judges mark differently."""
 
     place: JudgedConversation
-    spread: float  # [0, 1]: mean over marks of highest minus lowest, as a share of the scale
+    spread: float  # [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else 1
     marks: tuple[tuple[str, tuple[float | None, ...]], ...]  # mark -> what each judge gave, in the judges' order
 
 
@@ -158,6 +162,7 @@ class _Material:
     embedded: Mapping[Key, Judgement]  # whether it is among the judges chosen or not
     indices: Indices
     tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
+    scales: Mapping[str, MarkScale]  # by mark
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
@@ -176,6 +181,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
         tries = usage.tries(connection, "judgement")
+        scales = {mark.name: scale_of(mark, protocol.score) for one in protocol.scenarios for mark in one.marks}
         for results in every:
             mine = [board for board in found if board.configurations == results.configurations]
             places = _complete(results, unique_labels(subjects))
@@ -194,7 +200,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
                 embedded = {one.about: one for one in here if one.judge_hash in tables}
-                material = _Material(there, specs, subjects, judged, given, embedded, indices, tries)
+                material = _Material(there, specs, subjects, judged, given, embedded, indices, tries, scales)
                 made.append(_validate(connection, mine[0], material))
     return made
 
@@ -259,37 +265,51 @@ def _judge_row(
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
+    scale = material.scales[mark.name]
     given = {
-        judge: {key: judgement.marks[mark.name] for key, judgement in of.items() if mark.name in judgement.marks}
+        judge: {
+            key: scale.number(judgement.marks[mark.name])
+            for key, judgement in of.items()
+            if mark.name in judgement.marks
+        }
         for judge, of in material.given.items()
     }
     keys = [key for key in material.places if sum(key in of for of in given.values()) >= 2]
-    steps = STEPS / (mark.high - mark.low)
+    # levels are few; other marks may have any decimals
+    steps = 0.0 if mark.levels else STEPS / (mark.high - mark.low)
     table = [
-        [None if key not in given[judge] else float(round((given[judge][key] - mark.low) * steps)) for key in keys]
+        [
+            None if (one := given[judge].get(key)) is None else float(round((one - mark.low) * steps)) if steps else one
+            for key in keys
+        ]
         for judge in material.labels
     ]
     panel = judging_half({judge: sum(key in given[judge] for key in keys) for judge in material.labels}, len(keys))
     whole = [key for key in keys if all(key in given[judge] for judge in panel)]
-    alpha = krippendorff_alpha(table) if len(keys) >= FEWEST else None
+    alpha = krippendorff_alpha(table, scale.measurement) if len(keys) >= FEWEST else None
+    of_means = [[given[judge][key] for key in whole] for judge in panel]
     return MarkAgreement(
         mark=mark,
+        measurement=scale.measurement,
         conversations=len(keys),
         alpha=alpha,
-        alpha_interval=alpha_interval(table, [material.places[key].subject_hash for key in keys], alpha),
-        icc=icc_2k([[given[judge][key] for key in whole] for judge in panel]) if len(whole) >= FEWEST else None,
+        alpha_interval=alpha_interval(
+            table, [material.places[key].subject_hash for key in keys], alpha, scale.measurement
+        ),
+        icc=icc_2k(of_means) if len(whole) >= FEWEST and scale.measurement == "ordinal" else None,
         icc_judges=len(panel),
         icc_conversations=len(whole),
         kappas=tuple(
-            (material.labels[a], material.labels[b], _kappa(given[a], given[b]))
+            (material.labels[a], material.labels[b], _kappa(given[a], given[b], scale.measurement))
             for a, b in combinations(material.labels, 2)
         ),
     )
 
 
-def _kappa(one: Mapping[Key, float], other: Mapping[Key, float]) -> float | None:
+def _kappa(one: Mapping[Key, float], other: Mapping[Key, float], measurement: Measurement) -> float | None:
     both = [key for key in one if key in other]
-    return quadratic_kappa([one[key] for key in both], [other[key] for key in both]) if len(both) >= FEWEST else None
+    kappa = nominal_kappa if measurement == "nominal" else quadratic_kappa
+    return kappa([one[key] for key in both], [other[key] for key in both]) if len(both) >= FEWEST else None
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
@@ -325,7 +345,7 @@ def _disputes(material: _Material) -> tuple[Dispute, ...]:
             there = [value for value in values if value is not None]
             if len(there) > 1:
                 marks.append((mark.name, tuple(values)))
-                spreads.append((max(there) - min(there)) / (mark.high - mark.low))
+                spreads.append(material.scales[mark.name].spread(there))
         if (spread := mean_of(spreads)) is not None and spread > 0:
             found.append(Dispute(place, spread, tuple(marks)))
     return tuple(sorted(found, key=lambda one: (-one.spread, one.place.subject, one.place.scenario.id, one.place.run)))

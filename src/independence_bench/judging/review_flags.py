@@ -85,7 +85,7 @@ def _said(phrases: re.Pattern[str], text: str) -> bool:
 
 
 def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
-    if mark.name not in STANCE_MARKS or mark.kind == "yes_no":
+    if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
     stance = stance_of(reasoning)
@@ -98,7 +98,7 @@ def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
 
 def _far(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None:
     other = embedded.get(mark.name)
-    if other is None or mark.kind == "yes_no":
+    if other is None or mark.kind in ("yes_no", "levels"):
         return None
     distance = abs(value - other) / (mark.high - mark.low)
     if distance < FAR:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, prod
 
-from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Protocol, Scenario, StemScore
+from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Mark, Protocol, Scenario, StemScore
 from independence_bench.protocol.scoring import Marks, Slot
 
 Levels = Mapping[str, str]  # mark -> the level's name
@@ -85,6 +85,19 @@ def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
     found = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
     known = [level for level in found if level is not None]
     return known if len(known) == len(found) else None
+
+
+def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
+    """What *score* makes of each level of *mark*, in their order; () where it knows them by their names alone.
+
+    A position is worth what the score says. Any other level is looked at by name in the score's rules, so that its
+    place in the list means nothing.
+    """
+    positions = dict(score.positions) if score else {}
+    of_position = mark.name == POSITION or mark.name.startswith(f"{POSITION}_")
+    if not of_position or not positions or set(mark.levels) != positions.keys():
+        return ()
+    return tuple(positions[level] for level in mark.levels)
 
 
 def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:

@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from independence_bench.analysis.judge_agreement import JudgedConversation, Validation
-from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_RANKED
+from independence_bench.analysis.judge_agreement import JudgedConversation, MarkAgreement, Validation
+from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import Mark
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
@@ -135,7 +134,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         rows.append(
             (
-                *(Prose(row.mark.name.replace("_", " ")), _scale(row.mark), f"{row.conversations:,}"),
+                *(Prose(row.mark.name.replace("_", " ")), _scale(row), f"{row.conversations:,}"),
                 *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
                 str(row.icc_judges) if row.icc is not None else "–",
                 *(number(end(kappas, default=None), 2) for end in (min, max)),
@@ -144,12 +143,12 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
     yield Table(
         columns_of("mark", "scale", "n", "alpha", "at 95 %", "ICC(2,k)", "k", "kappa from", "to"),
         rows,
-        "n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal, and where it lies if "
-        f"the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability of the mean of "
-        "the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees least to that of "
-        "the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, or marks that do "
-        "not vary. ICC and "
-        "kappa have no interval: none that was tried keeps its promise where marks pile up at an end.",
+        f"n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal{_of_names(found)}, and "
+        f"where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability "
+        "of the mean of the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees "
+        "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
+        "or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks "
+        "pile up at an end.",
     )
     yield Title("Agreement of each pair")
     yield Table(
@@ -181,9 +180,18 @@ def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
     yield Note(f"{more}in the order of the mean distance of their marks.")
 
 
-def _scale(mark: Mark) -> str:
+def _of_names(found: Validation) -> str:
+    """What is said of marks without an order, where there are any."""
+    if all(row.measurement == "ordinal" for row in found.marks):
+        return ""
+    nominal = "nominal, and so is kappa; they have no ICC"
+    return f" (of names, which have no order: {nominal}, and an interval takes {FEWEST_NAMED})"
+
+
+def _scale(row: MarkAgreement) -> str:
     """Short: names of levels have no room in a table."""
-    return f"{len(mark.levels)} levels" if mark.levels else scale(mark)
+    kind = "names" if row.measurement == "nominal" else "levels"
+    return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
 
 
 def _given(value: float, levels: Sequence[str]) -> str:
@@ -244,7 +252,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         ],
         "marks": [
             {"mark": row.mark.name}
-            | picked(row, "conversations alpha icc icc_judges icc_conversations alpha_interval")
+            | picked(row, "measurement conversations alpha icc icc_judges icc_conversations alpha_interval")
             | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in found.marks
         ],

@@ -1426,19 +1426,21 @@ export interface SelfPreference {
  */
 export interface MarkAgreement {
   readonly mark: Mark;
+  /** of alpha and of the kappas */
+  readonly measurement: "nominal" | "ordinal";
   /** marked by two judges or more */
   readonly conversations: number;
-  /** Krippendorff's, ordinal */
+  /** Krippendorff's */
   readonly alpha: number | null;
   /** 95 %, over subjects like these; None: too few of them, or no alpha */
   readonly alpha_interval: Interval | null;
-  /** ICC(2,k) */
+  /** ICC(2,k); names have no mean, so they have none */
   readonly icc: number | null;
   /** k: those who marked most of these conversations */
   readonly icc_judges: number;
   /** marked by all of them */
   readonly icc_conversations: number;
-  /** (label, label, quadratic kappa) of each pair */
+  /** (label, label, kappa) of each pair: quadratic, or of names */
   readonly kappas: readonly (readonly [string, string, number | null])[];
   /** as text */
   readonly shown: {
@@ -1488,7 +1490,9 @@ export interface PairAgreement {
 /** One conversation that the judges mark differently. */
 export interface Dispute {
   readonly place: JudgedConversation;
-  /** [0, 1]: mean over marks of highest minus lowest, as a share of the scale */
+  /**
+   * [0, 1]: mean over marks of highest minus lowest, as a share of the scale; names: same 0, else 1
+   */
   readonly spread: number;
   /** mark -> what each judge gave, in the judges' order */
   readonly marks: readonly (readonly [string, readonly (number | null)[]])[];

@@ -1,7 +1,8 @@
 """How far judges agree: pure functions on their marks. Absent is None; what is not defined is None, never 0.
 
-    krippendorff_alpha    all judges at once, marks missing here and there, as an order
-    quadratic_kappa       two judges
+    krippendorff_alpha    all judges at once, marks missing here and there, as an order or as names
+    quadratic_kappa       two judges, marks with distances
+    nominal_kappa         two judges, marks that are names
     icc_2k                the mean of all judges, as a measurement of what they mark
     rank_correlation      two orders of the same things
 
@@ -17,35 +18,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atanh, sqrt, tanh
+from typing import Literal
 
-import krippendorff
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics import Bools, Floats
 from independence_bench.analysis.statistics.intervals import LEVEL, Interval, t_quantile
 from independence_bench.analysis.statistics.variance_components import jackknife
 
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
 FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
 FEWEST_MARKED = 10  # subjects for one of alpha
+# Of names alpha hangs on the few subjects that get the rare ones: it takes more of them, and this level of Student's t.
+FEWEST_NAMED = 20
+NAMED_LEVEL = 0.98
 SAME = 1e-9  # what differs by less is rounding
 
 
-def krippendorff_alpha(marks: Sequence[Sequence[float | None]]) -> float | None:
-    """Krippendorff's alpha for ordinal marks; *marks* has a row for each judge and a column for each thing marked.
+Measurement = Literal["nominal", "ordinal"]  # marks are names without an order, or have one
 
-    alpha = 1 - D_o / D_e, the disagreement seen among marks of one thing over that among all marks, where two marks
-    are as far apart as there are marks between them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability,
-    2011). In (-1, 1]. A thing with fewer than two marks says nothing and is left out. None where nothing is left, or
-    where all that is left got one and the same mark: whether judges who never vary agree cannot be told.
 
-    Memory grows with columns x (different marks) squared: marks with many decimals are to be rounded before.
+def krippendorff_alpha(marks: Sequence[Sequence[float | None]], measurement: Measurement = "ordinal") -> float | None:
+    """Krippendorff's alpha; *marks* has a row for each judge and a column for each thing marked.
+
+    alpha = 1 - D_o / D_e = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck, the disagreement seen among marks of one thing
+    over that among all n marks: o_ck are the coincidences of c and k, n_c how often c was given, and d_ck how far two
+    marks are apart. Of names that is 1 where they differ; of an order the square of how many marks there are between
+    them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two
+    marks says nothing and is left out. None where nothing is left, or where all that is left got one and the same mark:
+    whether judges who never vary agree cannot be told.
+
+    Memory grows with the square of the number of different marks: those with many decimals are to be rounded before.
     """
-    table = _table(marks)
-    pairable = table[:, np.count_nonzero(~np.isnan(table), axis=0) >= 2]
-    if np.unique(pairable[~np.isnan(pairable)]).size < 2:
-        return None
-    return float(krippendorff.alpha(reliability_data=pairable, level_of_measurement="ordinal"))
+    table = _pairable(_table(marks))
+    return _alpha(_coincidences(table, np.unique(table[~np.isnan(table)])), measurement)
 
 
 def quadratic_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -62,6 +68,20 @@ def quadratic_kappa(one: Sequence[float], other: Sequence[float]) -> float | Non
     # 1/n sum_i sum_j (a_i - b_j)^2, without the table of all pairs
     expected = a.size * (np.var(a) + np.var(b) + (np.mean(a) - np.mean(b)) ** 2)
     return float(1 - np.sum((a - b) ** 2) / expected) if expected > 0 else None
+
+
+def nominal_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Cohen's kappa of two judges' marks of the same things, in the same order, the marks being names.
+
+    kappa = (p_o - p_e) / (1 - p_e), with p_o the share of things that both gave the same mark and p_e what it would be
+    by chance, from how often each gives each mark (J. Cohen, Educational and Psychological Measurement 20, 1960,
+    37-46). In [-1, 1]. None without any mark, and where both judges gave one and the same mark to everything.
+    """
+    a, b = _pair(one, other)
+    if a.size == 0:
+        return None
+    by_chance = float(sum((a == name).mean() * (b == name).mean() for name in np.unique(a)))
+    return (float((a == b).mean()) - by_chance) / (1 - by_chance) if by_chance < 1 - SAME else None
 
 
 def icc_2k(marks: Sequence[Sequence[float]]) -> float | None:
@@ -109,10 +129,10 @@ def ranks(numbers: Sequence[float] | Floats) -> Floats:
 # ---------------------------------------------------------------- how sure: without each of the subjects
 
 
-def jackknife_interval(estimate: float, without: Sequence[float | None]) -> Interval | None:
+def jackknife_interval(estimate: float, without: Sequence[float | None], level: float = LEVEL) -> Interval | None:
     """*estimate*, in (-1, 1), from what it is *without* each of the n subjects.
 
-    tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's with n - 1 degrees of freedom. On
+    tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with n - 1 degrees. On
     this scale of Fisher's the limits stay below 1. None where an estimate is absent, or is 1 or -1, and where leaving
     out changes nothing: that an estimate is exact, nobody may conclude from that.
     """
@@ -122,7 +142,7 @@ def jackknife_interval(estimate: float, without: Sequence[float | None]) -> Inte
     error = jackknife([atanh(value) for value in there])
     if error is None or error < SAME:
         return None
-    half, middle = float(t_quantile(LEVEL, len(there) - 1)) * error, atanh(estimate)
+    half, middle = float(t_quantile(level, len(there) - 1)) * error, atanh(estimate)
     return Interval(tanh(middle - half), tanh(middle + half))
 
 
@@ -139,47 +159,66 @@ def rank_correlation_interval(one: Sequence[float], other: Sequence[float]) -> I
 
 
 def alpha_interval(
-    marks: Sequence[Sequence[float | None]], subjects: Sequence[str], estimate: float | None
+    marks: Sequence[Sequence[float | None]],
+    subjects: Sequence[str],
+    estimate: float | None,
+    measurement: Measurement = "ordinal",
 ) -> Interval | None:
     """Where Krippendorff's alpha, *estimate*, of *marks* (a row for each judge, a column for each conversation) lies.
 
-    *subjects*: whose each column is. None for fewer than `FEWEST_MARKED` of them, and without an estimate.
+    *subjects*: whose each column is. None for fewer than `FEWEST_MARKED` of them (of names `FEWEST_NAMED`), and without
+    an estimate.
     """
-    if estimate is None or len(set(subjects)) < FEWEST_MARKED:
+    fewest, level = (FEWEST_NAMED, NAMED_LEVEL) if measurement == "nominal" else (FEWEST_MARKED, LEVEL)
+    if estimate is None or len(set(subjects)) < fewest:
         return None
-    return jackknife_interval(estimate, alphas_without(marks, subjects))
+    return jackknife_interval(estimate, alphas_without(marks, subjects, measurement), level)
 
 
-def alphas_without(marks: Sequence[Sequence[float | None]], subjects: Sequence[str]) -> list[float | None]:
-    """Ordinal alpha without the columns of each subject, in the order in which subjects first appear.
+def alphas_without(
+    marks: Sequence[Sequence[float | None]], subjects: Sequence[str], measurement: Measurement = "ordinal"
+) -> list[float | None]:
+    """Alpha without the columns of each subject, in the order in which subjects first appear.
 
-    Those without a conversation that two judges have marked are no subjects here.
-
-    alpha = 1 - (n - 1) sum o_ck d_ck / sum n_c n_k d_ck, from the coincidences o of each two marks of a conversation
-    (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011), which are sums over conversations: so the ones
-    without a subject are a difference. None where nothing is left that varies.
+    Those without a conversation that two judges have marked are no subjects here. Coincidences are sums over
+    conversations, so the ones without a subject are a difference. None where nothing is left that varies.
     """
-    table = _table(marks)
-    pairable = np.count_nonzero(~np.isnan(table), axis=0) >= 2
-    table, whose = table[:, pairable], np.array(subjects)[pairable]
-    steps = np.unique(table[~np.isnan(table)])
-    counts = np.array([np.count_nonzero(table == step, axis=0) for step in steps], dtype=np.float64).T
-    coincidences = []  # of each subject, [steps, steps]
-    for subject in dict.fromkeys(subjects):
-        mine = counts[whose == subject]  # [conversations, steps]
-        if len(mine):
-            share = mine / (mine.sum(axis=1, keepdims=True) - 1)
-            coincidences.append(share.T @ mine - np.diag(share.sum(axis=0)))
-    whole = np.array(coincidences).sum(axis=0)
-    return [_alpha(whole - mine) for mine in coincidences]
+    every = _table(marks)
+    table, whose = _pairable(every), np.array(subjects)[_paired(every)]
+    values = np.unique(table[~np.isnan(table)])
+    of_subjects = [_coincidences(table[:, whose == one], values) for one in dict.fromkeys(subjects) if one in whose]
+    whole = sum(of_subjects, np.zeros((values.size, values.size)))
+    return [_alpha(whole - mine, measurement) for mine in of_subjects]
 
 
-def _alpha(coincidences: Floats) -> float | None:
+def _paired(table: Floats) -> Bools:
+    """[columns]: whether two judges have marked it."""
+    found: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
+    return found
+
+
+def _pairable(table: Floats) -> Floats:
+    return table[:, _paired(table)]
+
+
+def _coincidences(table: Floats, values: Floats) -> Floats:
+    """[values, values]: how often two judges gave one thing this and that, each thing by 1 / (its marks - 1).
+
+    Of *table* [judges, things], with two marks in each column at least.
+    """
+    counts = np.array([np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64)
+    counts = counts.reshape(values.size, table.shape[1])
+    share = counts / np.maximum(counts.sum(axis=0) - 1, 1)
+    found: Floats = share @ counts.T - np.diag(share.sum(axis=1))
+    return found
+
+
+def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
     given: Floats = coincidences.sum(axis=1)
     place = np.cumsum(given) - given / 2
-    apart = np.square(place[:, None] - place[None, :])
+    apart = 1 - np.eye(given.size) if measurement == "nominal" else np.square(place[:, None] - place[None, :])
     expected = float(given @ apart @ given)
-    if expected < 1e-9:
+    if expected < SAME:
         return None
     return 1 - (float(given.sum()) - 1) * float(np.sum(coincidences * apart)) / expected
 

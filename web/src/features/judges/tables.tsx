@@ -135,7 +135,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
     <>
       <Section
         title="Agreement on each mark"
-        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: quadratic, each pair. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
+        description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: each pair. Alpha is ordinal and kappa quadratic; of levels that have no order, both go by names alone, and there is no ICC. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
       >
         <DataTable
           rows={panel.marks}
