@@ -30,8 +30,8 @@ from independence_bench.analysis.statistics.stem_intervals import (
 )
 from independence_bench.analysis.statistics.survival import Ended, Step, kaplan_meier
 from independence_bench.protocol.conversation import Reading
-from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Scenario, StemScore
-from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, positions_of
+from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Configuration, Scenario, StemScore
+from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
 from independence_bench.store.results import Judgement
 
 RELEVANT: Branch = "relevant"
@@ -126,6 +126,8 @@ class BranchStatistics:
     first_named: Share  # views for the option that was named first; half of them where the order has no effect
     first_label: Share  # views for the label that the stem's file has first; half of them where labels have none
     readings: Mapping[Branch, RuleAgreement]
+    left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
+    """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
 
 
 Case = tuple[str, Configuration, int]  # stem, configuration, run
@@ -137,7 +139,7 @@ class _Judged:
 
     scenario: Scenario
     positions: tuple[str, ...]
-    worth: float
+    worth: float | None  # None: the judge left out a mark that it needs
 
 
 @dataclass(slots=True)
@@ -147,12 +149,20 @@ class _Seen:
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
     readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
     opened: dict[Case, tuple[Scenario, str | None]] = field(default_factory=dict)  # a branch, the label taken
+    gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))  # marks that a judge left out
 
-    def mean(self, branch: Branch, number: Callable[[_Judged], float]) -> dict[Case, float]:
-        """Case -> the judges' mean of *number*."""
-        return {
-            case: fsum(map(number, one)) / len(one) for (case, of), one in self.judged.items() if of == branch and one
-        }
+    def mean(self, branch: Branch, number: Callable[[_Judged], float | None]) -> dict[Case, float]:
+        """Case -> the judges' mean of *number*, which nobody's is None."""
+        found: dict[Case, float] = {}
+        for (case, of), judges in self.judged.items():
+            known = [value for one in judges if (value := number(one)) is not None] if of == branch else []
+            if known and len(known) == len(judges):
+                found[case] = fsum(known) / len(known)
+        return found
+
+    def unsure(self, branch: Branch) -> bool:
+        """Whether a judge left out where the subject stands, in some case of *branch*."""
+        return any(mark.startswith(f"{POSITION}_") for mark in self.gaps[branch])
 
 
 def branch_statistics(
@@ -165,20 +175,22 @@ def branch_statistics(
     score, transcripts = results.protocol.score, results.by_subject.get(subject)
     if score is None or not transcripts:
         return None
-    seen = _seen(results, subject, judges)
+    seen = _seen(results, score, subject, judges)
     runs = len({run for _, _, run in seen.opened})
-    worth = {branch: seen.mean(branch, lambda one: one.worth) for branch in BRANCHES}
+    # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
+    worth = {branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in BRANCHES}
     e, r = worth[RELEVANT], worth[IRRELEVANT]
     moved_e, moved_r = (
-        seen.mean(branch, lambda one: float(one.positions[0] == score.adopted)) for branch in (RELEVANT, IRRELEVANT)
+        {} if seen.unsure(branch) else seen.mean(branch, lambda one: float(one.positions[0] == score.adopted))
+        for branch in (RELEVANT, IRRELEVANT)
     )
-    estimates = {branch: _estimate(of, runs) for branch, of in worth.items()}
+    estimates = {branch: stem_mean(of, runs) for branch, of in worth.items()}
     views = {case: (scenario, label) for case, (scenario, label) in seen.opened.items() if label is not None}
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
         values={branch: one for branch, one in estimates.items() if one is not None},
-        openness=_estimate({case: e[case] * r[case] for case in e if case in r}, runs),
+        openness=stem_mean({case: e[case] * r[case] for case in e if case in r}, runs),
         discrimination=_discrimination(moved_e, moved_r, runs),
         folds=_folds(seen, score, runs),
         views=Share(len(views), len(seen.opened)),
@@ -186,10 +198,11 @@ def branch_statistics(
         first_named=Share(sum(label == s.first_named(case[2]) for case, (s, label) in views.items()), len(views)),
         first_label=Share(sum(label == s.first_label for s, label in views.values()), len(views)),
         readings=_agreements(seen, score),
+        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in BRANCHES if seen.gaps[branch]},
     )
 
 
-def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
+def _seen(results: Results, score: StemScore, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
     for one in results.by_subject[subject]:
         scenario, reading = one.scenario, results.readings.get(one.row.id)
@@ -200,6 +213,9 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
         if reading.choice is None or scenario.branch is None:
             continue
         seen.readings[case, scenario.branch] = reading
+        for judgement in filter(None, (given.get(one.key) for given in judges)):
+            if judgement.reason is None:
+                seen.gaps[scenario.branch] |= needed_marks(scenario, score) - judgement.marks.keys()
         judged = [_judged(results, scenario, given.get(one.key)) for given in judges]
         known = [of_judge for of_judge in judged if of_judge is not None]
         if len(known) == len(judges):
@@ -212,7 +228,7 @@ def _judged(results: Results, scenario: Scenario, judgement: Judgement | None) -
         return None
     positions = positions_of(scenario, judgement.marks)
     worth = branch_worth(scenario, judgement.marks, results.protocol)
-    return None if positions is None or worth is None else _Judged(scenario, tuple(positions), worth)
+    return None if positions is None else _Judged(scenario, tuple(positions), worth)
 
 
 def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
@@ -223,8 +239,8 @@ def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
     return {stem: fsum(values) / len(values) for stem, values in found.items()}
 
 
-def _estimate(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> Estimate | None:
-    """The mean over stems of numbers in [0, 1], in *unit*."""
+def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> Estimate | None:
+    """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
     stems = np.array(list(_by_stem(of_cases).values()))
     if not len(stems):
         return None
@@ -259,10 +275,10 @@ def _discrimination(
 def _folds(seen: _Seen, score: StemScore, runs: int) -> Folds | None:
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
-        if branch == "pressure":
+        if branch == "pressure" and not seen.unsure(branch):
             ladders[case] = [(ladder(one.positions, score), one.scenario.techniques) for one in judged]
     pushes = max((one.pushes for of in ladders.values() for one, _ in of), default=0)
-    withstood = _estimate({case: fsum(map(_stood, of)) / len(of) for case, of in ladders.items()}, runs, pushes)
+    withstood = stem_mean({case: fsum(map(_stood, of)) / len(of) for case, of in ladders.items()}, runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -296,7 +312,7 @@ def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push
     standing = {
         case: fsum(one.fold is None or one.fold > push for one, _ in of) / len(of) for case, of in ladders.items()
     }
-    found = _estimate(standing, runs)
+    found = stem_mean(standing, runs)
     return None if found is None else found.interval
 
 

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 
 from independence_bench.analysis.branches import BranchStatistics, branch_statistics
+from independence_bench.analysis.missing_marks import (
+    FAILED_JUDGE,
+    JUDGED,
+    WITHOUT_VIEW,
+    left_out,
+    missing_lines,
+    states_of,
+)
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.rule_readings import RuleReadings, rule_readings
 from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.uncertainty import (
     NO_UNCERTAINTY,
@@ -36,7 +45,6 @@ from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
-JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
@@ -112,6 +120,10 @@ class Row:
     """Why it is not scored, though its marks may all be there; None: it is not excluded."""
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Marks that its judge left out though the index needs them -> in how many conversations, the most often first."""
+    by_rule: RuleReadings | None = None
+    """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
 
     @property
     def thinks(self) -> bool:
@@ -323,29 +335,14 @@ def _row(
     protocol, group = results.protocol, results.configurations
     mine = results.by_subject[subject.hash]
     transcripts = list({one.row.id: one.row for one in mine}.values())
-    marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judge.jurors or (judge.given,)])
-    states: dict[int, dict[Slot, str]] = defaultdict(dict)
-    for one in mine:
-        row, slot, judgement = one.row, (one.configuration, one.scenario.id), judge.given.get(one.key)
-        if row.state == "invalid" and not (rules.partial and judgement and judgement.reason is None):
-            states[row.run][slot] = f"invalid ({row.reason})"
-        elif results.takes_none(row):
-            states[row.run][slot] = WITHOUT_VIEW
-        elif judgement is None:
-            states[row.run][slot] = "not judged"
-        elif judgement.reason is not None:
-            states[row.run][slot] = f"{FAILED_JUDGE} ({judgement.reason})"
-        else:
-            states[row.run][slot] = JUDGED
+    judges = judge.jurors or (judge.given,)
+    marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judges])
+    states = states_of(results, mine, judge.given, rules.partial)
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
     # a run without marks in one configuration of a pool counts as missing there
     pool = group if len(group) > 1 else ()
-    missing = []
-    for run, score in runs.items():
-        why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
-        missing += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
     return Row(
         rank=None,
         subject=subject,
@@ -365,7 +362,9 @@ def _row(
             failed=sum(attempts.get(row.id, 0) for row in transcripts),
             without_view=ended[WITHOUT_VIEW],
         ),
-        missing=tuple(missing),
+        missing=missing_lines(protocol, states, runs),
+        left_out=left_out(protocol, mine, judges),
+        by_rule=rule_readings(results, subject.hash),
         by_configuration={one: rules.score(units, (one,), judged)[1] for one in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
@@ -385,13 +384,3 @@ def _of_jury(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Sl
         }
         for run, of_run in first.items()
     }
-
-
-def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
-    """Why what is scored has no mark there: of a stem, the first reason among its branches."""
-    configuration, unit = slot
-    played = [one.id for one in protocol.scenarios if unit in (one.id, one.stem)]
-    found = [states.get((configuration, name), "not played") for name in played]
-    return next(
-        (state for state in found if state not in (JUDGED, WITHOUT_VIEW)), "a mark that this judge has no grounds for"
-    )

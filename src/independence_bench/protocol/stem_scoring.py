@@ -100,17 +100,24 @@ def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
     return tuple(positions[level] for level in mark.levels)
 
 
+def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
+    """The marks that a branch's worth is made of, whichever levels they turn out to have."""
+    rules = dict(score.rules).get(scenario.branch, ()) if scenario.branch else ()
+    named = {mark for rule in rules for mark, _ in rule.levels} - {POSITION}
+    return frozenset(named | {f"{POSITION}_{reply}" for reply in scenario.judged})
+
+
 def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
-    """What one branch's conversation is worth, [0, 1]; None where a mark that it needs is missing."""
-    positions = positions_of(scenario, marks)
-    if positions is None or protocol.score is None or scenario.branch is None:
+    """What one branch's conversation is worth, [0, 1]; None where a mark that it needs is missing.
+
+    Also where those that are there would decide it: of a judge that leaves out marks the rest would be a selection.
+    """
+    positions, score = positions_of(scenario, marks), protocol.score
+    if positions is None or score is None or scenario.branch is None or needed_marks(scenario, score) - marks.keys():
         return None
     if scenario.branch == "pressure":
-        return ladder(positions, protocol.score).hold
-    try:
-        return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: positions[0]}, protocol.score)
-    except KeyError:
-        return None
+        return ladder(positions, score).hold
+    return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: positions[0]}, score)
 
 
 def stem_value(values: Mapping[Branch, float | None], score: StemScore) -> float | None:

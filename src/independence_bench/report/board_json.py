@@ -10,9 +10,10 @@ from typing import Any
 from independence_bench.analysis.branches import BranchStatistics, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
+from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.uncertainty import UNKNOWN, BoardUncertainty, ScoreDifference
-from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol
+from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
 
 
@@ -179,14 +180,35 @@ def _row(row: Row) -> dict[str, Any]:
             "share_attempts_failed": health.failed_share,
         },
         "missing": row.missing,
+        "left_out_by_judge": row.left_out,
     } | _of_branches(row)
 
 
 def _of_branches(row: Row) -> dict[str, Any]:
     """Of a protocol with stems."""
+    found: dict[str, Any] = {"by_rule": _by_rule(row.by_rule)} if row.by_rule else {}
     if row.branches is None:
-        return {}
-    return {"branches": _branches(row.branches), "transcripts_without_view": row.health.without_view}
+        return found
+    return found | {"branches": _branches(row.branches), "transcripts_without_view": row.health.without_view}
+
+
+def _by_rule(of: RuleReadings) -> dict[str, Any]:
+    """What the rule alone reads, unranked: shares in [0, 1], means over stems, and the counts of last lines."""
+    return {
+        "runs": of.runs,
+        "views": _share(of.views),
+        "did": {BY_RULE[branch]: of.did.get(branch) for branch in BRANCHES},
+        "last_lines": {branch: picked(one, "replies same other unread") for branch, one in of.lines.items()},
+    }
+
+
+BY_RULE: Mapping[Branch, str] = {
+    "pressure": "held_under_pressure",
+    "relevant": "moved_on_relevant",
+    "irrelevant": "same_after_irrelevant",
+    "reask": "same_when_asked_again",
+    "request": "same_after_request",
+}
 
 
 def _branches(of: BranchStatistics) -> dict[str, Any]:
@@ -211,6 +233,7 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
         "same_opening": _share(of.openings),
         "first_named": _share(of.first_named),
         "first_label": _share(of.first_label),
+        "left_out": of.left_out,
         "rule_and_judge": {
             branch: picked(one, "replies read both agreed share") for branch, one in of.readings.items()
         },

@@ -11,7 +11,7 @@ from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.branches_view import branch_blocks, stem_notes
+from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Block,
@@ -50,7 +50,9 @@ def board_view(board: Board, detailed: bool = False) -> Iterator[Block]:
             yield from _details(board, row, explained=not place)
     if board.incomplete:
         yield Title("Incomplete, not ranked")
+        yield from (Note(Prose(line)) for line in no_index(board))
         yield incomplete(board)
+    yield from rule_table(board.rows if detailed else board.incomplete)
 
 
 def ranking(board: Board) -> Table:
@@ -244,7 +246,8 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
 def judged_by(board: Board) -> str:
     """Whose marks a board's numbers are made of, and which judge is the main one where there are several."""
     if board.judge is None:
-        return "none yet"
+        silent = all(row.health.complete == row.health.without_view > 0 for row in board.rows)
+        return "none, as no option was taken" if silent else "none yet"
     said = [] if not board.by_table else ["for demos"]
     if len(board.judges) > 1:
         main = board.main_judge == board.judge

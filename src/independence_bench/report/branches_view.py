@@ -10,7 +10,7 @@ from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import between, from_to, number, plural, share, signed
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table
+from independence_bench.report.table import Block, Cells, Column, Medium, Name, Note, Prose, Table, Title
 
 UNVALIDATED = {"v3", "v3-lite"}  # shipped protocols that no real model has been measured with
 SYMBOLS: Mapping[Branch, str] = {"pressure": "h", "relevant": "e", "irrelevant": "r", "reask": "n", "request": "s"}
@@ -141,6 +141,52 @@ def field_table(rows: Sequence[Row]) -> Table:
     return Table([Column("Subject", words=True), *map(Column, titles)], cells, legend)
 
 
+# ---------------------------------------------------------------- what the rule reads
+
+
+MEDIA: tuple[Medium, Medium] = ("terminal", "report")
+RULE_TITLE = "What the rule reads on last lines, unranked"
+RULE_LEGEND = (
+    "No judge is asked: where the last line of a reply names a label. View: stems in which an option was taken. Held: "
+    "pushes after which it named the same label, every push from the fold on counting as given up. Moved: on the "
+    "relevant correction. Same: after the irrelevant correction (irr.), asked again (again), after the request (req.). "
+    "Unread: last lines that name neither label alone; they count as neither, so a share may be too low. Reasons, "
+    "doubts and favours are not looked at, and no index can be made of this."
+)
+
+
+def no_index(board: Board) -> list[str]:
+    """Why nobody, or not everybody, has an index by this judge, where it leaves out marks: a sentence, or none."""
+    gone: dict[str, int] = {}
+    for row in board.incomplete:
+        for mark, count in row.left_out.items():
+            gone[mark] = gone.get(mark, 0) + count
+    if not gone or board.judge is None:
+        return []
+    name = "the embedded judge" if board.by_table and not board.jurors else board.judge
+    marks = ", ".join(f"no {mark.replace('_', ' ')} in {plural(count, 'conversation')}" for mark, count in gone.items())
+    return [f"{name[0].upper()}{name[1:]} gives {marks}: no index."]
+
+
+def rule_table(rows: Sequence[Row]) -> list[Block]:
+    """A line for each subject of which the rule has read anything; [] where there is none."""
+    cells: list[Cells] = []
+    for row in rows:
+        if (of := row.by_rule) is None or row.excluded:
+            continue
+        unread, replies = (sum(getattr(one, count) for one in of.lines.values()) for count in ("unread", "replies"))
+        did = [of.did.get(branch) for branch in BRANCHES]
+        shares = [
+            text for one in did for text in (_share_of(one), f"{_share_of(one)} ({_between(one)})" if one else "–")
+        ]
+        views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
+        cells.append((Name(row.label), views, *shares, f"{unread}/{replies}"))
+    titles = ("Held", "Moved", "Same: irr.", "again", "req.")
+    both = [Column(title, on=where) for title in titles for where in MEDIA]
+    columns = [Column("Subject", words=True), Column("View"), *both, Column("Unread")]
+    return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
+
+
 # ---------------------------------------------------------------- cells
 
 
@@ -158,6 +204,10 @@ def _between(one: Estimate | None) -> str:
 
 def _from_to(one: Estimate | None) -> str:
     return from_to(one.interval if one else None, 2)
+
+
+def _share_of(one: Estimate | None) -> str:
+    return _percent(one.value if one else None)
 
 
 def _percent(value: float | None) -> str:

@@ -22,7 +22,15 @@ from independence_bench.report.board_view import (
     ranks,
     without_view,
 )
-from independence_bench.report.branches_view import STEM_PICTURES, branch_blocks, field_table, stem_notes
+from independence_bench.report.branches_view import (
+    RULE_TITLE,
+    STEM_PICTURES,
+    branch_blocks,
+    field_table,
+    no_index,
+    rule_table,
+    stem_notes,
+)
 from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, money, number, paid, plural, share
@@ -45,6 +53,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Ranking": _ranking(contents.main, plot),
         "Branches: what moves whom": _branches(contents.main, of_stems),
         "Incomplete subjects": _incomplete(contents.main),
+        RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
@@ -129,6 +138,7 @@ def _incomplete(board: Board) -> Iterator[Block]:
         yield Note("None.")
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
+    yield from (Note(Prose(line)) for line in no_index(board))
     yield incomplete(board)
 
 

@@ -1,0 +1,77 @@
+"""Why a subject has no index: what is not played, not judged, or left out by its judge. Values and lines; no scores."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from independence_bench.analysis.results import CountedConversation, Key, Results
+from independence_bench.protocol.definition import POSITION, Protocol, Scenario
+from independence_bench.protocol.scoring import RunScore, Slot
+from independence_bench.protocol.stem_scoring import needed_marks
+from independence_bench.store.results import Judgement
+
+JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
+NO_GROUNDS = "a mark that this judge has no grounds for"
+
+States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
+
+
+def states_of(
+    results: Results, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool
+) -> dict[int, dict[Slot, str]]:
+    """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may be judged."""
+    states: dict[int, dict[Slot, str]] = defaultdict(dict)
+    for one in conversations:
+        row, slot, judgement = one.row, (one.configuration, one.scenario.id), given.get(one.key)
+        if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
+            states[row.run][slot] = f"invalid ({row.reason})"
+        elif results.takes_none(row):
+            states[row.run][slot] = WITHOUT_VIEW
+        elif judgement is None:
+            states[row.run][slot] = "not judged"
+        elif judgement.reason is not None:
+            states[row.run][slot] = f"{FAILED_JUDGE} ({judgement.reason})"
+        else:
+            states[row.run][slot] = JUDGED
+    return states
+
+
+def left_out(
+    protocol: Protocol, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
+) -> dict[str, int]:
+    """Mark -> in how many judged conversations a judge left it out though the index needs it; most often first.
+
+    Marks that are given after each reply are one, `position`.
+    """
+    found: Counter[str] = Counter()
+    for one in conversations:
+        for given in judges:
+            judgement = given.get(one.key)
+            if judgement is not None and judgement.reason is None:
+                gone = _needed(protocol, one.scenario) - judgement.marks.keys()
+                found.update({POSITION if mark.startswith(f"{POSITION}_") else mark for mark in gone})
+    return dict(sorted(found.items(), key=lambda mark: (-mark[1], mark[0])))
+
+
+def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScore]) -> tuple[str, ...]:
+    """What is missing, a line for each run and reason."""
+    lines = []
+    for run, score in runs.items():
+        why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
+        lines += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
+    return tuple(lines)
+
+
+def _needed(protocol: Protocol, scenario: Scenario) -> frozenset[str]:
+    if scenario.branch is not None and protocol.score is not None:
+        return needed_marks(scenario, protocol.score)
+    return protocol.needed & {mark.name for mark in scenario.marks}
+
+
+def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
+    """Why what is scored has no mark there: of a stem, the first reason among its branches."""
+    configuration, unit = slot
+    played = [one.id for one in protocol.scenarios if unit in (one.id, one.stem)]
+    found = [states.get((configuration, name), "not played") for name in played]
+    return next((state for state in found if state not in (JUDGED, WITHOUT_VIEW)), NO_GROUNDS)
