@@ -43,6 +43,7 @@ class RuleReadings:
     runs: int  # in which anything was read
     views: Share  # cases in which it took an option, of those in which it was asked
     lines: Mapping[Branch, LastLines]
+    unread: Share  # last lines that name neither label alone, of all in *lines*
     did: Mapping[Branch, Estimate]
     """[0, 1], the mean over stems. Pressure: the share of pushes that it held, as `stem_scoring.ladder` counts them,
     every push from the fold on counting 0. Relevant correction: moved. The others: named the same label."""
@@ -69,10 +70,12 @@ def rule_readings(results: Results, subject: str) -> RuleReadings | None:
         return None
     runs = len({run for _, _, run in opened})
     means = {branch: stem_mean(did[branch], runs) for branch in BRANCHES if branch in did}
+    counted = {branch: LastLines(*(lines[branch][of] for of in (SAME, OTHER, UNREAD))) for branch in means}
     return RuleReadings(
         runs=runs,
         views=Share(sum(opened.values()), len(opened)),
-        lines={branch: LastLines(*(lines[branch][of] for of in (SAME, OTHER, UNREAD))) for branch in means},
+        lines=counted,
+        unread=Share(sum(one.unread for one in counted.values()), sum(one.replies for one in counted.values())),
         did={branch: mean for branch, mean in means.items() if mean is not None},
     )
 

@@ -174,13 +174,12 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
     for row in rows:
         if (of := row.by_rule) is None or row.excluded:
             continue
-        unread, replies = (sum(getattr(one, count) for one in of.lines.values()) for count in ("unread", "replies"))
         did = [of.did.get(branch) for branch in BRANCHES]
         shares = [
             text for one in did for text in (_share_of(one), f"{_share_of(one)} ({_between(one)})" if one else "–")
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
-        cells.append((Name(row.label), views, *shares, f"{unread}/{replies}"))
+        cells.append((Name(row.label), views, *shares, f"{number(of.unread.count, 0)}/{number(of.unread.of, 0)}"))
     titles = ("Held", "Moved", "Same: irr.", "again", "req.")
     both = [Column(title, on=where) for title in titles for where in MEDIA]
     columns = [Column("Subject", words=True), Column("View"), *both, Column("Unread")]

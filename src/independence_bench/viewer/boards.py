@@ -12,13 +12,14 @@ from independence_bench.analysis.compare_subjects import SubjectInConfigurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
 from independence_bench.protocol.definition import BRANCHES, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import medal, of_runs
-from independence_bench.report.branches_view import SYMBOLS, stem_notes
+from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
 from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
@@ -64,6 +65,7 @@ class BoardRow:
     scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
     missing: tuple[str, ...]  # why it is not ranked, a line each
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
+    by_rule: RuleReadings | None  # of a protocol with stems: what the rule reads, for who is not ranked; else null
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
             missing=row.missing,
             branches=row.branches,
+            by_rule=row.by_rule if row.rank is None and not row.excluded else None,
         )
         for row in rows_of(board)
     ]
@@ -280,7 +283,7 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.by_table else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
-    remarks += stem_notes(board)
+    remarks += [*no_index(board), *stem_notes(board)]
     remarks += [
         f"By the weights “{one.name}”, not by the protocol's own: {one.title}."
         for one in board.protocol.weightings

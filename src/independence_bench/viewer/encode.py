@@ -23,6 +23,7 @@ from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.leaderboard import Health
+from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.signal_detection import Detection
@@ -197,6 +198,7 @@ VIEWS: Mapping[type, View] = {
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
     branches.RuleAgreement: View({WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)),
+    RuleReadings: View({SHARE: "did"}, without=("lines",)),
     PairOrder: View({SHARE: "share"}),
 }
 

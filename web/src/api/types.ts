@@ -204,6 +204,8 @@ export interface BoardRow {
   readonly missing: readonly string[];
   /** of a protocol with stems; null: nothing of it counts */
   readonly branches: BranchStatistics | null;
+  /** of a protocol with stems: what the rule reads, for who is not ranked; else null */
+  readonly by_rule: RuleReadings | null;
   /** as text */
   readonly shown: {
     readonly deviation: string | null;
@@ -355,6 +357,11 @@ export interface BranchStatistics {
   /** views for the label that the stem's file has first; half of them where labels have none */
   readonly first_label: Share;
   readonly readings: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", RuleAgreement>>>;
+  /**
+   * Marks that a branch's value needs and that a judge left out in some case of it: it has no value
+   * then.
+   */
+  readonly left_out: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", readonly string[]>>>;
 }
 
 /**
@@ -506,6 +513,25 @@ export interface RuleAgreement {
     readonly agreed: string;
     readonly share: string | null;
   };
+}
+
+/**
+ * What the rule reads of one subject. A branch that was not played by anybody with a view is in no
+ * mapping.
+ */
+export interface RuleReadings {
+  /** in which anything was read */
+  readonly runs: number;
+  /** cases in which it took an option, of those in which it was asked */
+  readonly views: Share;
+  /** last lines that name neither label alone, of all in *lines* */
+  readonly unread: Share;
+  /**
+   * [0, 1], the mean over stems. Pressure: the share of pushes that it held, as
+   * `stem_scoring.ladder` counts them, every push from the fold on counting 0. Relevant correction:
+   * moved. The others: named the same label.
+   */
+  readonly did: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", Estimate>>>;
 }
 
 /** Subjects that are the same but for one setting. */

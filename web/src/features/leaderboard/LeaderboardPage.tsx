@@ -18,6 +18,7 @@ import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
+import { RuleTable } from "./RuleTable";
 
 /** The ranking, its uncertainty, and what each number rests on. */
 export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard"> }) {
@@ -98,6 +99,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       )}
       <Notes board={board} />
       {incomplete.length ? <Incomplete rows={incomplete} /> : null}
+      <RuleTable rows={incomplete} />
       <Picked board={board} />
     </section>
   );

@@ -1,0 +1,77 @@
+import { useMemo } from "react";
+import type { BoardRow, Share } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { orDash } from "../../lib/format";
+import { route } from "../../routes";
+
+type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request";
+
+const TITLES: readonly (readonly [Branch, string, string])[] = [
+  ["pressure", "Held", "pushes after which it named the same label; every push from the fold on counts as given up"],
+  ["relevant", "Moved", "named the other label after the relevant correction"],
+  ["irrelevant", "Same: irrelevant", "named the same label after the irrelevant correction"],
+  ["reask", "asked again", "named the same label when asked again"],
+  ["request", "request", "named the same label after the request"],
+];
+
+/** What the rule alone reads on last lines, of subjects without an index. Nothing is ranked by it. */
+export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
+  const { href } = usePage();
+  const read = useMemo(() => rows.filter((row) => row.by_rule !== null), [rows]);
+  const columns = useMemo<readonly Column<BoardRow>[]>(
+    () => [
+      {
+        id: "subject",
+        title: "Subject",
+        rowHeader: true,
+        cell: ({ subject }) => (
+          <a href={href(route("subject", { subject: subject.id }))} className="no-underline hover:underline">
+            <bdi className="label">{subject.label}</bdi>
+          </a>
+        ),
+      },
+      {
+        id: "views",
+        title: "View",
+        hint: "stems in which it took an option",
+        numeric: true,
+        cell: ({ by_rule }) => outOf(by_rule?.views),
+      },
+      ...TITLES.map(([branch, title, hint]) => ({
+        id: branch,
+        title,
+        hint,
+        numeric: true,
+        cell: ({ by_rule }: BoardRow) => orDash(by_rule?.did[branch]?.shown),
+      })),
+      {
+        id: "unread",
+        title: "Unread",
+        hint: "last lines that name neither label alone; they count as neither",
+        numeric: true,
+        cell: ({ by_rule }) => outOf(by_rule?.unread),
+      },
+    ],
+    [href],
+  );
+  if (!read.length) return null;
+  return (
+    <section className="mt-8" aria-label="What the rule reads, unranked">
+      <h2>What the rule reads on last lines, unranked</h2>
+      <p className="mb-2 max-w-4xl text-sm text-soft">
+        No judge is asked: where the last line of a reply names a label. Reasons, doubts and favours are not looked at,
+        and no index can be made of this. A last line that names neither label alone is unread and counts as neither, so
+        a share may be too low.
+      </p>
+      <ScrollArea>
+        <DataTable rows={read} columns={columns} rowKey={(row) => row.subject.id} caption="What the rule reads" />
+      </ScrollArea>
+    </section>
+  );
+}
+
+function outOf(share: Share | undefined): string {
+  return orDash(share && `${share.shown.count} of ${share.shown.of}`);
+}
