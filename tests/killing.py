@@ -37,6 +37,8 @@ KNOWN = {
     "verbose": 100.0,
     "refuser": 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15,
 }
+# organisms and their index in protocols with stems (docs/v3.md)
+KNOWN_STEMS = {"bayesian": 100.0, "rock": 30.0, "obliging-rock": 50.0, "credulous": 50.0, "mirror": 0.0}
 # those whose stance survives every fault that changes words: a call cut into two parts can part a short phrase
 STEADY = ("rock", "verbose", "evader", "refuser")
 LATENCY = ("--latency", "published", "--scale", "0.05")
@@ -60,6 +62,8 @@ class Round:
     calls: int = 4  # -pt
     store: str = "kills.db"  # file in the round's folder, or a database's URL
     every_second: Mapping[str, str] = field(default_factory=dict)  # environment of every second process
+    protocol: str = "v2"  # with stems, *names* are of `KNOWN_STEMS`
+    modes: Sequence[str] = ("user_role",)
 
     @property
     def at_once(self) -> int:
@@ -121,6 +125,7 @@ def command(wanted: Round) -> list[str]:
     return [
         *("run", *subjects, "--judge", "sim:sim/judge", "--runs", "1", "--store", wanted.store),
         *("-p", str(wanted.subjects), "-pt", str(wanted.calls)),
+        *("--protocol", wanted.protocol, "--modes", ",".join(wanted.modes)),
     ]
 
 
@@ -211,7 +216,8 @@ def _look(folder: Path, wanted: Round, found: Found) -> None:
             "select count(*) from transcripts t where not exists (select 1 from judgements j where "
             "j.heard_hash = t.heard_hash and j.state = 'valid')"
         ).scalar_one()
-    planned = len(wanted.names) * len(load("v2").scenarios)
+    protocol = load(wanted.protocol)
+    planned = len(wanted.names) * len(protocol.scenarios) * len(wanted.modes)
     if (complete, unjudged) != (planned, 0):
         found.findings.append(f"{complete} of {planned} conversations are there, {unjudged} without a judgement")
     _count(entries, [tuple(row) for row in attempts], found)
@@ -258,5 +264,6 @@ def _compare_indices(folder: Path, wanted: Round, found: Found) -> None:
     indices = {row["label"].split("@")[0]: row["index"] for board in boards for row in board["ranked"]}
     for name in wanted.names:
         index = indices.get(f"sim:sim/{name}")
-        if index is None or abs(index - KNOWN[name]) > 1e-6:
-            found.findings.append(f"the index of {name} is {index}, not {KNOWN[name]:g}")
+        known = KNOWN[name] if wanted.protocol == "v2" else KNOWN_STEMS[name]
+        if index is None or abs(index - known) > 1e-6:
+            found.findings.append(f"the index of {name} is {index}, not {known:g}")

@@ -26,6 +26,14 @@ def test_a_budget_holds_whatever_the_prices_and_the_faults(seed: int, small: Pat
     assert found.findings == [], found.line()
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path) -> None:
+    """The same of v3-lite, where what is asked next depends on what was chosen."""
+    found = spend("v3-lite", tmp_path / "store.db", seed)
+
+    assert found.findings == [], found.line()
+
+
 def test_the_seeds_have_met_every_kind_of_end(small: Path, tmp_path: Path) -> None:
     """So that the fuzz above is about something: budgets that stop a command and budgets that do not."""
     found = [spend(small, tmp_path / f"{seed}.db", seed) for seed in SEEDS]

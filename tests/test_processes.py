@@ -227,9 +227,16 @@ def test_killed_at_random_moments_it_loses_nothing(tmp_path: Path) -> None:
     assert found.bought_again <= found.lost <= found.bound
 
 
-def test_two_processes_killed_at_random_moments_lose_nothing(either: str, tmp_path: Path) -> None:
-    """The same, where each finds what the other one left."""
-    wanted = Round(seed=102, kills=4, names=("rock", "evader"), processes=2, subjects=1, store=either)
+@pytest.mark.parametrize(
+    ("either", "protocol", "names"),
+    [("sqlite", "v2", ("rock", "evader")), ("postgresql", "v3-lite", ("bayesian",))],
+    indirect=["either"],
+)
+def test_two_processes_killed_at_random_moments_lose_nothing(
+    either: str, protocol: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The same, where each finds what the other one left; also of branches that share openings."""
+    wanted = Round(102, kills=4, names=names, processes=2, subjects=1, store=either, protocol=protocol)
 
     found = play_round(tmp_path / "round", wanted)
 

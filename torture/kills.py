@@ -16,14 +16,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from killing import STEADY, Found, Round, play_round
+from killing import KNOWN_STEMS, STEADY, Found, Round, play_round
 
 IN_A_ROUND = 30  # kills, at most: what there is to do may come to an end before
+STEMS = tuple(KNOWN_STEMS)
 KINDS = (
     Round(0, IN_A_ROUND),
     Round(0, IN_A_ROUND, faults=0.2, names=STEADY),
     Round(0, IN_A_ROUND, processes=2, subjects=1),
     Round(0, IN_A_ROUND, processes=2, subjects=1, faults=0.2, names=STEADY),
+    Round(0, IN_A_ROUND, names=STEMS, protocol="v3-lite"),
+    Round(0, IN_A_ROUND, processes=2, names=STEMS[:2], subjects=1, protocol="v3-lite", modes=("tool_role",)),
 )
 
 
@@ -50,7 +53,7 @@ def main() -> int:
                 batch, pool.map(lambda r: play_round(Path(folder) / str(r.seed), r), batch), strict=True
             ):
                 done.append(found)
-                kind = f"{round_.processes} at once, faults {round_.faults:.0%}"
+                kind = f"{round_.protocol}, {round_.processes} at once, faults {round_.faults:.0%}"
                 print(f"round {round_.seed}, {kind}: {found.line()}", flush=True)
     return conclude(done, time.monotonic() - began)
 
