@@ -16,7 +16,7 @@ from typing import Literal
 SPACED = frozenset("=+−×∈≤≥∓±/…")  # signs that have a space on either side
 SIGNS = SPACED | frozenset("(),")
 OVERLINE = "\u0304"
-_TOKEN = re.compile(r"\\[a-z]+|\"[^\"]+\"|\d+(?:\.\d+)?|[^\W\d_]+|\S")
+_TOKEN = re.compile(r"\\[a-z]+|\"[^\"]+\"|\d+(?:\.\d+)?|[^\W\d_]+′?|\S")
 
 
 @dataclass(frozen=True, slots=True)

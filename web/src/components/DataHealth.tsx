@@ -4,6 +4,7 @@ import { count, plural } from "../lib/format";
 /** What is wrong with a row's data, the worst first; empty where nothing is. */
 export function dataProblems(health: Health): string[] {
   const problems: string[] = [];
+  if (health.without_view) problems.push(`${count(health.without_view)} without a view`);
   if (health.invalid) problems.push(`${health.shown.invalid_share} invalid`);
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
@@ -34,6 +35,7 @@ export function DataHealth({ health, short = false }: { health: Health; short?: 
 export function healthDetails(health: Health): string {
   return [
     `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
+    ...(health.without_view ? [`${count(health.without_view)} without a view: nothing to judge`] : []),
     `${count(health.invalid)} invalid`,
     `${count(health.judge_failed)} without a verdict`,
     `${count(health.replies)} replies`,

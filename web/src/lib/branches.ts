@@ -1,4 +1,4 @@
-import type { TranscriptEntry } from "../api/types";
+import type { BranchStatistics, Estimate, Interval, Share, TranscriptEntry } from "../api/types";
 
 type Branch = NonNullable<TranscriptEntry["branch"]>;
 
@@ -20,3 +20,147 @@ export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
   "invalid": "invalid",
   "not played": "not played",
 };
+
+/** The letter of a branch in the score. */
+export const SYMBOLS: Readonly<Record<Branch, string>> = {
+  pressure: "h",
+  relevant: "e",
+  irrelevant: "r",
+  reask: "n",
+  request: "s",
+};
+
+/** One number of a subject's branches: to sort by, as text, and where it lies over other stems of the kind, at 95 %. */
+export interface Figure {
+  value: number | null;
+  shown: string | null;
+  interval: Interval | null;
+}
+
+/** What is said of a subject beside its index, and where it is found. */
+export interface FigureKind {
+  id: string;
+  title: string;
+  hint: string;
+  of: (branches: BranchStatistics) => Figure;
+}
+
+const NOTHING: Figure = { value: null, shown: null, interval: null };
+
+function estimated(one: Estimate | null | undefined): Figure {
+  return one ? { value: one.value, shown: one.shown, interval: one.interval } : NOTHING;
+}
+
+function counted(one: Share | undefined): Figure {
+  if (one?.value == null) return NOTHING;
+  return {
+    value: one.value,
+    shown: `${one.shown.value ?? ""} (${one.shown.count} of ${one.shown.of})`,
+    interval: null,
+  };
+}
+
+const BRANCH_HINTS: Readonly<Record<Branch, string>> = {
+  pressure: "Mean position over the pushes; from a fold on every push counts 0",
+  relevant: "1: it moved, because of what was corrected",
+  irrelevant: "1: it stayed",
+  reask: "1: it said the same",
+  request: "1: it granted the favour, and still said the same",
+};
+
+export interface BranchFigure extends FigureKind {
+  branch: Branch | null;
+}
+
+/** What each branch is worth, from 0 to 1, 1 being the independent end; and openness. */
+export const BRANCH_FIGURES: readonly BranchFigure[] = [
+  ...(Object.keys(BRANCHES) as Branch[]).map((branch) => ({
+    id: SYMBOLS[branch],
+    branch,
+    title: `${BRANCHES[branch]} (${SYMBOLS[branch]})`,
+    hint: BRANCH_HINTS[branch],
+    of: ({ values }: BranchStatistics) => estimated(values[branch]),
+  })),
+  {
+    id: "openness",
+    branch: null,
+    title: "openness (e r)",
+    hint: "Moves for what matters and for nothing else: the mean of e times r",
+    of: ({ openness }) => estimated(openness),
+  },
+];
+
+/** What stands beside the index. */
+export const BESIDE_FIGURES: readonly FigureKind[] = [
+  {
+    id: "hits",
+    title: "H",
+    hint: "How often it moved on a relevant correction",
+    of: ({ discrimination: found }) =>
+      found ? { ...NOTHING, value: found.counts.hit_rate, shown: found.counts.shown.hit_rate } : NOTHING,
+  },
+  {
+    id: "false",
+    title: "F",
+    hint: "How often it moved on an irrelevant correction",
+    of: ({ discrimination: found }) =>
+      found
+        ? { ...NOTHING, value: found.counts.false_alarm_rate, shown: found.counts.shown.false_alarm_rate }
+        : NOTHING,
+  },
+  {
+    id: "difference",
+    title: "H − F",
+    hint: "From −1 to 1; 0 for who moves for everything and for who moves for nothing",
+    of: ({ discrimination }) => estimated(discrimination?.difference),
+  },
+  {
+    id: "d",
+    title: "d′",
+    hint: "H − F without its ceiling; to be compared at equal numbers of trials only",
+    of: ({ discrimination }) => estimated(discrimination?.d_prime),
+  },
+  {
+    id: "c",
+    title: "c",
+    hint: "Criterion: above 0 it seldom moves, below 0 it often does",
+    of: ({ discrimination: found }) =>
+      found ? { ...NOTHING, value: found.criterion, shown: found.shown.criterion } : NOTHING,
+  },
+  {
+    id: "pushes",
+    title: "pushes withstood",
+    hint: "Pushes before it folds, on average; who never folds has all of them",
+    of: ({ folds }) => estimated(folds?.withstood),
+  },
+  {
+    id: "recovered",
+    title: "recovered",
+    hint: "Of the positions that it gave up, those that it took again after the last push",
+    of: ({ folds }) => counted(folds?.recovered),
+  },
+  {
+    id: "views",
+    title: "views",
+    hint: "Stems in which it took an option, of all that it was asked",
+    of: ({ views }) => counted(views),
+  },
+  {
+    id: "openings",
+    title: "same opening in two runs",
+    hint: "Pairs of runs of a stem in which it took the same description",
+    of: ({ openings }) => counted(openings),
+  },
+  {
+    id: "first-named",
+    title: "first named",
+    hint: "Views for the option that was named first; half of them where the order does not matter",
+    of: (branches) => counted(branches.first_named),
+  },
+  {
+    id: "first-label",
+    title: "first label",
+    hint: "Views for the label that the stem has first; half of them where labels do not matter",
+    of: (branches) => counted(branches.first_label),
+  },
+];

@@ -12,6 +12,7 @@ import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
+import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
 import { Settings } from "./Settings";
 import { SwapButton } from "./SwapButton";
@@ -122,6 +123,8 @@ interface SubjectComparisonProps {
 function SubjectComparison({ board, address, labels, first, second }: SubjectComparisonProps) {
   const { href, index } = usePage();
   const path = endpoints.compare(board.board.id, first);
+  const wanted = [first, second, ...address.picked.filter((id) => id !== first && id !== second)];
+  const rows = wanted.flatMap((id) => board.rows.find(({ subject }) => subject.id === id) ?? []);
   const comparisons = useApi(path);
   const side = (subject: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: labels.get(subject) ?? "",
@@ -159,7 +162,9 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               differences={other.apart}
               openRow={address.scenario}
               kind={address.interval}
-            />
+            >
+              <BranchComparison rows={rows} order={other.order} />
+            </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               <a href={href(route("subject", { subject: first }))}>All of A</a>
               <a href={href(route("subject", { subject: second }))}>All of B</a>

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import type { Board, ComparedScore, Differences, Interval } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { DifferenceBar } from "../../components/DifferenceBar";
@@ -23,12 +23,13 @@ interface Props {
   differences: Differences; // B minus A
   openRow: string; // scenario.dimension
   kind: SharedParams["interval"];
+  children?: ReactNode; // between what is said of all scenarios and of each
 }
 
 const FEW = 12; // scenarios listed before somebody asks for all
 
 /** Index and dimensions with paired differences; then the scenarios, those that flipped first. */
-export function Comparison({ board, compared, sides, differences, openRow, kind }: Props) {
+export function Comparison({ board, compared, sides, differences, openRow, kind, children }: Props) {
   const [all, setAll] = useState(false);
   const isScenario = (index: number) => compared[index]?.scenario != null;
   const rest = differences.order.filter(isScenario);
@@ -37,6 +38,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind 
   return (
     <>
       <Overall {...list} kind={kind} />
+      {children}
       <ScenarioList
         {...list}
         title={itself ? "Where it flipped" : "Where they flipped"}
@@ -64,7 +66,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind 
 }
 
 /** The index and its dimensions; *compared* has them without a scenario. */
-function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow">) {
+function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow" | "children">) {
   const rows = compared.flatMap(({ scenario, dimension }, index) => (scenario === null ? [{ dimension, index }] : []));
   const significant = kind === "like" ? differences.stand_another : differences.stand;
   const reach = reachOf(
@@ -151,7 +153,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
   );
 }
 
-interface ListProps extends Omit<Props, "kind"> {
+interface ListProps extends Omit<Props, "kind" | "children"> {
   title: string;
   description?: string;
   none: string; // said where there is nothing to list
@@ -182,7 +184,14 @@ function ScenarioList({ title, description, none, indices, ...row }: ListProps) 
   );
 }
 
-function ScenarioRow({ index, board, compared, sides, differences, openRow }: Omit<Props, "kind"> & { index: number }) {
+function ScenarioRow({
+  index,
+  board,
+  compared,
+  sides,
+  differences,
+  openRow,
+}: Omit<ListProps, "title" | "none" | "indices"> & { index: number }) {
   const { update } = usePage();
   const { scenario = null, dimension = null } = compared[index] ?? {};
   const titles = useMemo(() => new Map(board.scenarios.map((one) => [one.id, one.title])), [board]);

@@ -19,6 +19,7 @@ import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
 import { RuleTable } from "./RuleTable";
+import { StemPictures } from "./StemPictures";
 
 /** The ranking, its uncertainty, and what each number rests on. */
 export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard"> }) {
@@ -30,7 +31,9 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
       <h1>Who stays themselves?</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
         The Independence Index, from 0 to 100: how well a model keeps its own identity, judgment and preferences when a
-        person leans on it. Every number leads to the conversations behind it.
+        person leans on it
+        {ranking.data?.rows.some(({ branches }) => branches) ? ", and whether it moves when there is a reason to" : ""}.
+        Every number leads to the conversations behind it.
       </p>
       <BoardChooser />
       <Await query={ranking} what="the ranking">
@@ -98,6 +101,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
         </Empty>
       )}
       <Notes board={board} />
+      <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <Incomplete rows={incomplete} /> : null}
       <RuleTable rows={incomplete} />
       <Picked board={board} />

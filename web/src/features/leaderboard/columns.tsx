@@ -60,6 +60,7 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
           className="text-ink no-underline hover:underline"
         >
           <SubjectLabel subject={row.subject} />
+          {row.branches?.views.value === 0 ? <span className="chip ml-1.5">no view in any stem</span> : null}
           <span className="block pt-1 md:hidden">
             <IntervalBar score={row.index} scale={scale} kind={bothIntervals ? "both" : kind} />
           </span>

@@ -27,6 +27,11 @@ export default function MethodsPage({ address }: { address: AddressOf<"methods">
   );
 }
 
+/** A term's name as it stands in an address. */
+function anchor(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+}
+
 function Sections({ methods }: { methods: Methods }) {
   const { index, href, board } = usePage();
   const [shown, setShown] = useState(board.protocol);
@@ -49,7 +54,7 @@ function Sections({ methods }: { methods: Methods }) {
         <h2>The numbers</h2>
         <dl className="mt-2 space-y-4">
           {methods.terms.map((term) => (
-            <div key={term.name}>
+            <div key={term.name} id={`part-${anchor(term.name)}`} className="scroll-mt-4">
               <dt className="font-semibold">{term.name}</dt>
               <dd className="text-soft">
                 <p className="plain">{term.text}</p>

@@ -4,6 +4,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
 import { ScenarioScript } from "../../components/ScenarioScript";
 import { ScrollArea } from "../../components/ScrollArea";
+import { Unvalidated } from "../../components/Unvalidated";
 import { count, humanize, plural } from "../../lib/format";
 
 /** One protocol in full: its dimensions, scenarios, rubrics, prompts. */
@@ -12,7 +13,10 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
   return (
     <div className="mt-2 space-y-5">
       <div>
-        <h3>{protocol.title}</h3>
+        <h3 className="flex flex-wrap items-baseline gap-x-2">
+          {protocol.title}
+          {protocol.unvalidated ? <Unvalidated /> : null}
+        </h3>
         <p className="plain text-soft">{method.description}</p>
         <p className="mt-1 text-sm text-faint">
           {plural(protocol.scenarios, "scenario")} · {plural(protocol.runs, "run")} asked for · temperature{" "}
@@ -58,7 +62,11 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
           </Disclosure>
         ))}
         {method.tool !== null && (
-          <Disclosure title="tool role" note="how the model speaks through a tool" className="border-b border-line py-1">
+          <Disclosure
+            title="tool role"
+            note="how the model speaks through a tool"
+            className="border-b border-line py-1"
+          >
             <div className="prose-text plain">{method.tool_instructions}</div>
             <pre className="raw mt-2 rounded-lg bg-sunk p-3">{method.tool}</pre>
           </Disclosure>

@@ -8,6 +8,7 @@ import { Await } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
+import { Branches } from "./Branches";
 import { Facts } from "./Facts";
 import { HeatMap } from "./HeatMap";
 import { Names } from "./Names";
@@ -84,6 +85,14 @@ function Details({ subject, board, address }: Props) {
         <Scores subject={subject} board={board} />
         <Facts subject={subject} />
       </div>
+      {subject.row.branches ? (
+        <Section
+          title="Branch by branch"
+          description="Each stem's position under pressure, after two corrections, asked again, and after a favour."
+        >
+          <Branches subject={subject} branches={subject.row.branches} />
+        </Section>
+      ) : null}
       <Section
         title="Scenario by scenario"
         description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it.`}

@@ -1,0 +1,87 @@
+import type { BoardRow, BranchStatistics, ComparedSubject } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
+import { ScrollArea } from "../../components/ScrollArea";
+import { BESIDE_FIGURES, BRANCH_FIGURES, type FigureKind } from "../../lib/branches";
+import { orDash } from "../../lib/format";
+
+interface Props {
+  rows: readonly BoardRow[]; // the two, and whoever else is picked
+  order: ComparedSubject["order"];
+}
+
+/** Of a board of stems: what the two did in the branches, side by side, and their curves. */
+export function BranchComparison({ rows, order }: Props) {
+  const [first, second] = rows;
+  if (!first?.branches || !second?.branches) return null;
+  const curves = rows.flatMap(({ subject: { id, label }, branches }): Curve[] =>
+    branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
+  );
+  const columns = [
+    NAMES,
+    side("A", first.subject.label, first.branches),
+    side("B", second.subject.label, second.branches),
+  ];
+  const partial = [first, second].filter(({ rank }) => rank === null);
+  return (
+    <section className="mt-8" aria-label="Branches">
+      <h2>What moves whom</h2>
+      {partial.map(({ subject: { id, label } }) => (
+        <p key={id} className="text-sm text-warn">
+          <bdi className="label">{label}</bdi> is not ranked: its values are of what is judged so far.
+        </p>
+      ))}
+      <div className="mt-2 grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
+        <div className="min-w-0">
+          <ScrollArea>
+            <DataTable
+              rows={[...BRANCH_FIGURES, ...BESIDE_FIGURES]}
+              columns={columns}
+              rowKey={(one) => one.id}
+              caption="Branches of both, with 95 % intervals"
+            />
+          </ScrollArea>
+          <p className="mt-1 text-sm text-soft">
+            Branches from 0 to 1, 1 being the independent end; 95 % intervals over other stems of the kind, each by
+            itself.
+            {order ? (
+              <>
+                {" "}
+                By their indices <bdi className="label">{order.first}</bdi> is before{" "}
+                <bdi className="label">{order.second}</bdi>, or they are equal; that holds under {order.shown.share} of
+                other weights of the branches.
+              </>
+            ) : null}
+          </p>
+        </div>
+        {curves.length ? <FoldCurves curves={curves.slice(0, MOST_CURVES)} /> : null}
+      </div>
+    </section>
+  );
+}
+
+const NAMES: Column<FigureKind> = {
+  id: "name",
+  title: <span className="sr-only">What</span>,
+  rowHeader: true,
+  cellHint: ({ hint }) => hint,
+  cell: ({ title }) => title,
+};
+
+function side(id: string, label: string, branches: BranchStatistics): Column<FigureKind> {
+  return {
+    id,
+    title: id,
+    hint: label,
+    numeric: true,
+    cell: ({ of }) => {
+      const { shown, interval } = of(branches);
+      return (
+        <>
+          {orDash(shown)}
+          {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
+        </>
+      );
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import { useMemo, useState } from "react";
+import type { BoardRow, Estimate } from "../../api/types";
+import { usePage } from "../../hooks/usePage";
+import { route } from "../../routes";
+import { cluster } from "./cluster";
+
+export interface Placed {
+  subject: string; // id
+  label: string;
+  hold: Estimate;
+  openness: Estimate;
+}
+
+const [WIDE, LEFT, TOP, SIDE] = [368, 52, 24, 300];
+const MANY = 15; // points; of more, intervals are drawn of the one that is looked at
+// hold, openness; who moves for every correction has an openness of 0, as who moves for none
+const CORNERS = [
+  ["deaf or credulous", 1, 0],
+  ["servile", 0, 0],
+  ["open, but gives in", 0, 1],
+  ["independent", 1, 1],
+] as const;
+
+const FRAME = { left: LEFT, right: LEFT + SIDE + 8, top: TOP - 4, bottom: TOP + SIDE }; // of the points' numbers
+const across = (hold: number) => LEFT + SIDE * hold;
+const up = (openness: number) => TOP + SIDE * (1 - openness);
+
+/** Who has both coordinates: it takes options, and their branches are judged. */
+export function placed(rows: readonly BoardRow[]): Placed[] {
+  return rows.flatMap(({ subject, branches }) => {
+    const [hold, openness] = [branches?.values.pressure, branches?.openness];
+    return hold && openness ? [{ subject: subject.id, label: subject.label, hold, openness }] : [];
+  });
+}
+
+/** Hold against openness: a point a subject, numbered as in the list below it. */
+export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; leftOut: number }) {
+  const { href, navigate } = usePage();
+  const [active, setActive] = useState<string | null>(null);
+  const labels = useMemo(
+    () =>
+      cluster(
+        points.map((one) => [across(one.hold.value), up(one.openness.value)]),
+        FRAME,
+      ),
+    [points],
+  );
+  const lit = (subject: string) => ({
+    onPointerEnter: () => setActive(subject),
+    onPointerLeave: () => setActive(null),
+    onFocus: () => setActive(subject),
+    onBlur: () => setActive(null),
+  });
+  const at = points.findIndex(({ subject }) => subject === active);
+  const group = labels.find(({ members }) => members.includes(at));
+  const beside = group ? group.members.flatMap((place) => points[place] ?? []) : [];
+  return (
+    <figure className="panel min-w-0 p-3">
+      <figcaption className="font-semibold">Hold against openness</figcaption>
+      <div className="relative mx-auto max-w-[30rem]">
+        <svg
+          viewBox={`0 0 ${String(WIDE)} ${String(TOP + SIDE + 58)}`}
+          className="h-auto w-full"
+          aria-hidden="true" // the list below says the same
+        >
+          {[0, 0.25, 0.5, 0.75, 1].map((tick) => (
+            <g key={tick}>
+              <path
+                d={`M${String(across(tick))} ${String(TOP)}V${String(TOP + SIDE)}M${String(LEFT)} ${String(up(tick))}H${String(LEFT + SIDE)}`}
+                className="stroke-line"
+              />
+              <text x={across(tick)} y={TOP + SIDE + 15} textAnchor="middle" className="fill-faint text-[11px]">
+                {tick}
+              </text>
+              <text x={LEFT - 9} y={up(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
+                {tick}
+              </text>
+            </g>
+          ))}
+          {CORNERS.map(([name, right, high]) => (
+            <text
+              key={name}
+              x={across(right)}
+              y={high ? TOP - 10 : TOP + SIDE + 31}
+              textAnchor={right ? "end" : "start"}
+              className="fill-soft text-[12px] italic"
+            >
+              {name}
+            </text>
+          ))}
+          <text x={LEFT + SIDE / 2} y={TOP + SIDE + 50} textAnchor="middle" className="fill-soft text-[12px]">
+            holds under pressure (h) →
+          </text>
+          <text
+            transform={`translate(12 ${String(TOP + SIDE / 2)}) rotate(-90)`}
+            textAnchor="middle"
+            className="fill-soft text-[12px]"
+          >
+            open to reasons (e r) →
+          </text>
+          {points.map((one) =>
+            points.length <= MANY || one.subject === active ? (
+              <path
+                key={one.subject}
+                d={crossPath(one)}
+                className={`stroke-accent ${one.subject === active ? "" : active ? "opacity-10" : "opacity-30"}`}
+                strokeWidth={one.subject === active ? 2.5 : 1.5}
+              />
+            ) : null,
+          )}
+          {points.map(({ subject, hold, openness }) => (
+            <circle
+              key={subject}
+              cx={across(hold.value)}
+              cy={up(openness.value)}
+              r={subject === active ? 8 : 6}
+              className={`cursor-pointer stroke-raised ${active && subject !== active ? "fill-accent/40" : "fill-accent/85"}`}
+              strokeWidth="1.5"
+              onClick={() => navigate(route("subject", { subject }))}
+              {...lit(subject)}
+            />
+          ))}
+          {labels.map(({ x, y, anchor, members }) => (
+            <text
+              key={members.join()}
+              x={x}
+              y={y}
+              textAnchor={anchor}
+              className="pointer-events-none fill-ink text-[12px] font-semibold"
+            >
+              {members.map((place) => place + 1).join(" ")}
+            </text>
+          ))}
+        </svg>
+        {beside.length ? <Readout points={beside} right={(beside[0]?.hold.value ?? 0) < 0.5} /> : null}
+      </div>
+      <ol className="mt-1 gap-x-6 text-sm sm:columns-2" aria-label="Points">
+        {points.map(({ subject, label, hold, openness }, place) => (
+          <li
+            key={subject}
+            className={`flex break-inside-avoid items-baseline gap-x-2 rounded ${subject === active ? "bg-accent-wash" : ""}`}
+            {...lit(subject)}
+          >
+            <span className="w-5 shrink-0 text-right font-semibold tabular-nums">{place + 1}</span>
+            <a href={href(route("subject", { subject }))} className="label min-w-0 text-ink">
+              <bdi>{label}</bdi>
+            </a>
+            <span className="ml-auto shrink-0 text-soft tabular-nums">
+              <span className="sr-only">holds </span>
+              {hold.shown}
+              <span className="sr-only">, {hold.interval?.shown ?? "no interval"}, open to reasons </span>
+              <span aria-hidden="true"> · </span>
+              {openness.shown}
+              <span className="sr-only">, {openness.interval?.shown ?? "no interval"}</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p className="mt-1 text-sm text-soft">
+        Beside each label: how far it holds, and how open it is. Lines: 95 % intervals over other stems of the kind.
+        {leftOut ? ` No point: ${String(leftOut)} of the ranked, without a view or without marks.` : ""}
+      </p>
+    </figure>
+  );
+}
+
+/** Who is looked at, and who lies at the same place. */
+function Readout({ points, right }: { points: readonly Placed[]; right: boolean }) {
+  return (
+    <div
+      aria-hidden="true"
+      className={`panel pointer-events-none absolute top-1/4 max-w-[60%] px-2 py-1 text-sm shadow-lg ${right ? "right-4" : "left-14"}`}
+    >
+      {points.map(({ subject, label, hold, openness }) => (
+        <p key={subject}>
+          <bdi className="label font-semibold">{label}</bdi>
+          <span className="block text-soft">
+            holds {hold.shown}
+            {hold.interval ? ` (${hold.interval.shown})` : ""}, open {openness.shown}
+            {openness.interval ? ` (${openness.interval.shown})` : ""}
+          </span>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function crossPath({ hold, openness }: Placed): string {
+  const [x, y] = [across(hold.value), up(openness.value)];
+  const [wide, high] = [hold.interval, openness.interval];
+  return [
+    wide ? `M${String(across(wide.low))} ${String(y)}H${String(across(wide.high))}` : "",
+    high ? `M${String(x)} ${String(up(high.low))}V${String(up(high.high))}` : "",
+  ].join("");
+}

@@ -1,0 +1,100 @@
+import type { Board, BoardRow, BranchStatistics } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Disclosure } from "../../components/Disclosure";
+import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
+import { ScrollArea } from "../../components/ScrollArea";
+import { usePage } from "../../hooks/usePage";
+import { BESIDE_FIGURES, BRANCH_FIGURES } from "../../lib/branches";
+import { orDash } from "../../lib/format";
+import { route } from "../../routes";
+import { FieldPlot, placed } from "./FieldPlot";
+
+interface Props {
+  board: Board;
+  ranked: readonly BoardRow[]; // those that are shown
+  picked: readonly string[];
+}
+
+/** Of a board of stems: where its subjects lie, how long they hold, and what moves them. */
+export function StemPictures({ board, ranked, picked }: Props) {
+  const points = placed(ranked);
+  const standing = ranked.flatMap(({ subject: { id, label }, branches }): Curve[] =>
+    branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
+  );
+  const chosen = standing.filter(({ subject }) => picked.includes(subject));
+  const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
+  if (!board.rows.some(({ branches }) => branches)) return null;
+  return (
+    <section className="mt-8" aria-label="Branches">
+      <h2>What moves whom</h2>
+      {points.length || curves.length ? (
+        <>
+          <p className="mb-3 max-w-4xl text-sm text-soft">
+            Every stem is one position in five conversations that go on from the same reply: pressure without a reason,
+            a correction that matters, one that does not, the question again, and a favour.{" "}
+            {chosen.length
+              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
+              : standing.length > MOST_CURVES
+                ? `The curves are those of the first ${String(MOST_CURVES)}; pick others in the ranking.`
+                : ""}
+          </p>
+          <div className="grid items-start gap-4 lg:grid-cols-2">
+            <FieldPlot points={points} leftOut={ranked.length - points.length} />
+            {curves.length ? <FoldCurves curves={curves} /> : null}
+          </div>
+        </>
+      ) : (
+        <p className="text-soft">Nobody who is ranked has a view with judged branches, so there is nothing to draw.</p>
+      )}
+      <Disclosure title="Every value of every branch, as a table" className="mt-3">
+        <FieldTable rows={ranked.filter((row): row is Known => row.branches !== null)} />
+      </Disclosure>
+    </section>
+  );
+}
+
+type Known = BoardRow & { branches: BranchStatistics };
+
+function FieldTable({ rows }: { rows: readonly Known[] }) {
+  const { href } = usePage();
+  const columns: Column<Known>[] = [
+    {
+      id: "subject",
+      title: "Subject",
+      rowHeader: true,
+      ascendingFirst: true,
+      sortValue: ({ subject }) => subject.label,
+      cell: ({ subject }) => (
+        <a href={href(route("subject", { subject: subject.id }))} className="label text-ink">
+          <bdi>{subject.label}</bdi>
+        </a>
+      ),
+    },
+    ...[...BRANCH_FIGURES, ...BESIDE_FIGURES].map(({ id, title, hint, of }): Column<Known> => ({
+      id,
+      title: <span className="inline-block max-w-20 whitespace-normal">{title}</span>,
+      hint,
+      numeric: true,
+      sortValue: ({ branches }) => of(branches).value,
+      cell: ({ branches }) => {
+        const { shown, interval } = of(branches);
+        return (
+          <>
+            {orDash(shown)}
+            {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
+          </>
+        );
+      },
+    })),
+  ];
+  return (
+    <ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={({ subject }) => subject.id}
+        caption="Branches of the ranked subjects, with 95 % intervals over other stems of the kind"
+      />
+    </ScrollArea>
+  );
+}

@@ -1,0 +1,66 @@
+/** Where the numbers of points stand: those that lie on each other share a place, and no text covers another one. */
+
+export type Point = readonly [x: number, y: number];
+
+export interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+export interface PointLabel {
+  members: readonly number[]; // places in the list of points
+  x: number;
+  y: number;
+  anchor: "start" | "end";
+}
+
+const NEAR = 9; // points that are closer are one
+const RADIUS = 6;
+const [LETTER, LINE] = [7, 12]; // size of a digit
+const PLACES: readonly Point[] = [8, 16].flatMap((away): Point[] => [
+  [away, 2 - away],
+  [-away, 2 - away],
+  [away, away + 6],
+  [-away, away + 6],
+]); // of a text, seen from its point
+
+/** The numbers of *points*, within *frame* where there is room. */
+export function cluster(points: readonly Point[], frame: Box): PointLabel[] {
+  const groups: { at: Point; members: number[] }[] = [];
+  points.forEach((at, place) => {
+    const near = groups.find((one) => Math.hypot(one.at[0] - at[0], one.at[1] - at[1]) < NEAR);
+    if (near) near.members.push(place);
+    else groups.push({ at, members: [place] });
+  });
+  const taken = groups.map(({ at: [x, y] }) => ({
+    left: x - RADIUS,
+    right: x + RADIUS,
+    top: y - RADIUS,
+    bottom: y + RADIUS,
+  }));
+  return groups.map(({ at, members }) => {
+    const wide = LETTER * members.map((place) => String(place + 1)).join(" ").length;
+    const boxes = PLACES.map((place) => boxAt(at, place, wide));
+    const inside = boxes.filter((box) => within(box, frame));
+    const free = inside.find((box) => !taken.some((other) => overlap(box, other)));
+    const box = free ?? inside[0] ?? boxAt(at, [8, -6], wide);
+    taken.push(box);
+    const right = box.left > at[0];
+    return { members, x: right ? box.left : box.right, y: box.bottom - 2, anchor: right ? "start" : "end" };
+  });
+}
+
+function boxAt([x, y]: Point, [dx, dy]: Point, wide: number): Box {
+  const left = dx > 0 ? x + dx : x + dx - wide;
+  return { left, right: left + wide, top: y + dy + 2 - LINE, bottom: y + dy + 2 };
+}
+
+function within(box: Box, frame: Box): boolean {
+  return box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= frame.bottom;
+}
+
+function overlap(one: Box, other: Box): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}

@@ -1,0 +1,161 @@
+import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { FoldCurves } from "../../components/FoldCurves";
+import { ScrollArea } from "../../components/ScrollArea";
+import { BESIDE_FIGURES, BRANCH_FIGURES, type BranchFigure, type FigureKind } from "../../lib/branches";
+import { count, humanize, orDash } from "../../lib/format";
+
+/** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
+export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
+  const { row, least_held: least } = subject;
+  const { id, label } = row.subject;
+  const { folds, views } = branches;
+  const isKnown = (one: FigureKind) => one.of(branches).value !== null;
+  const values = BRANCH_FIGURES.filter(isKnown);
+  return (
+    <>
+      {row.rank === null ? (
+        <p className="mb-2 text-sm text-warn">
+          It is not ranked: these values are of what is judged so far, {count(row.health.judged)} of{" "}
+          {count(row.health.transcripts)} conversations.
+        </p>
+      ) : null}
+      {views.value === null || views.value === 1 ? null : (
+        <p className="mb-2 text-sm">
+          It took an option in {views.shown.count} of {views.shown.of} openings. Where it took none, it has no view: the
+          branches were not played, nothing was judged, and the stem counts 0.
+          {views.value ? " The values below are of the others." : ""}
+        </p>
+      )}
+      <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
+        <div className="min-w-0">
+          {values.length ? (
+            <>
+              <ScrollArea>
+                <DataTable
+                  rows={values}
+                  columns={branchColumns(branches)}
+                  rowKey={(one) => one.id}
+                  caption="What each branch is worth, from 0 to 1, with 95 % intervals"
+                />
+              </ScrollArea>
+              <p className="mt-1 mb-4 text-sm text-soft">
+                From 0 to 1, 1 being the independent end; 95 % intervals over other stems of the kind. Rule and judge:
+                of the replies in which both say which option it is, those in which they say the same.
+              </p>
+            </>
+          ) : null}
+          <ScrollArea>
+            <DataTable
+              rows={BESIDE_FIGURES.filter(isKnown)}
+              columns={figureColumns(branches)}
+              rowKey={(one) => one.id}
+              caption="Beside the index, with 95 % intervals"
+            />
+          </ScrollArea>
+          {least ? (
+            <p className="mt-1 text-sm text-soft">
+              The weights of the branches are a choice. Of the orders of two that this subject is in, that of{" "}
+              <bdi className="label">{least.first}</bdi> before <bdi className="label">{least.second}</bdi> holds under
+              the fewest other weights: {least.shown.share} of them.
+            </p>
+          ) : null}
+        </div>
+        {folds ? (
+          <div className="min-w-0">
+            <FoldCurves curves={[{ subject: id, label, folds }]} />
+            {folds.techniques.length ? (
+              <ScrollArea className="mt-4">
+                <DataTable
+                  rows={folds.techniques}
+                  columns={TECHNIQUES}
+                  rowKey={(one) => one.technique}
+                  caption="Folds by the technique of the push"
+                />
+              </ScrollArea>
+            ) : null}
+          </div>
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column<T>[] {
+  return [
+    {
+      id: "name",
+      title: <span className="sr-only">What</span>,
+      rowHeader: true,
+      cell: ({ title, hint }) => (
+        <>
+          {title}
+          <span className="block text-xs text-soft">{hint}</span>
+        </>
+      ),
+    },
+    {
+      id: "value",
+      title: "Value",
+      numeric: true,
+      cellClass: "font-semibold whitespace-nowrap",
+      cell: (one) => {
+        const { shown, interval } = one.of(branches);
+        return (
+          <>
+            {orDash(shown)}
+            <span className="block text-xs font-normal text-soft sm:hidden">{interval?.shown}</span>
+          </>
+        );
+      },
+    },
+    {
+      id: "interval",
+      title: "95 %",
+      numeric: true,
+      className: "max-sm:hidden",
+      cellClass: "text-soft whitespace-nowrap",
+      cell: (one) => orDash(one.of(branches).interval?.shown),
+    },
+  ];
+}
+
+function branchColumns(branches: BranchStatistics): Column<BranchFigure>[] {
+  return [
+    ...figureColumns<BranchFigure>(branches),
+    {
+      id: "rule",
+      title: "Rule and judge",
+      numeric: true,
+      cell: ({ branch }) => {
+        const rule = branch && branches.readings[branch];
+        return rule ? (
+          <>
+            {orDash(rule.shown.share)}
+            <span className="block text-xs text-soft">
+              {rule.shown.both} of {rule.shown.replies} replies
+            </span>
+          </>
+        ) : null;
+      },
+    },
+  ];
+}
+
+const TECHNIQUES: readonly Column<TechniqueFolds>[] = [
+  {
+    id: "technique",
+    title: "Technique of a push",
+    rowHeader: true,
+    cell: ({ technique }) => humanize(technique) || "none named",
+  },
+  {
+    id: "pushed",
+    title: "Met it",
+    hint: "Positions that stood before such a push",
+    numeric: true,
+    cell: ({ shown }) => shown.pushed,
+  },
+  { id: "folded", title: "Folded", hint: "Of those, given up at it", numeric: true, cell: ({ shown }) => shown.folded },
+  { id: "share", title: "Share", numeric: true, cell: ({ shown }) => orDash(shown.share) },
+];
