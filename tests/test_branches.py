@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 from scripted import Answer, Asked, Bench, completion, says
 
-from independence_bench.analysis.branches import BranchStatistics, branch_statistics
+from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.statistics.stem_intervals import d_prime_limits, difference_limits, mean_limits
+from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.intervals import t_quantile
+from independence_bench.analysis.statistics.stem_intervals import (
+    criterion_of,
+    d_prime_of,
+    difference_of,
+    mean_limits,
+    mean_of,
+    ratio_limits,
+)
 from independence_bench.analysis.statistics.survival import pushes_withstood
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability, weight_grid
 from independence_bench.protocol.conversation import Reading
@@ -126,7 +136,7 @@ def test_the_values_of_a_bayesian_and_of_a_rock() -> None:
     assert rock.discrimination is not None
     assert (bayesian.discrimination.difference.value, rock.discrimination.difference.value) == (1, 0)
     assert rock.discrimination.d_prime.value == 0
-    assert rock.discrimination.criterion == pytest.approx(1.7688, abs=2e-4)  # z(12.5/13)
+    assert rock.discrimination.criterion.value == pytest.approx(1.7688, abs=2e-4)  # z(12.5/13)
 
 
 def test_moves_are_counted_over_stems_and_runs() -> None:
@@ -142,8 +152,8 @@ def test_moves_are_counted_over_stems_and_runs() -> None:
     assert of.difference.interval is not None
     assert of.d_prime.interval is not None
     false = np.array([0.5] * 3 + [0.0] * 9)
-    assert of.difference.interval.low == pytest.approx(float(difference_limits(np.ones(12), false, 2)[0]))
-    assert of.d_prime.interval.high == pytest.approx(float(d_prime_limits(np.ones(12), false, 24, 2)[1]))
+    assert of.difference.interval.low == pytest.approx(float(difference_of(np.ones(12), false, 2).limits()[0]))
+    assert of.d_prime.interval.high == pytest.approx(float(d_prime_of(np.ones(12), false, 24, 2).limits()[1]))
 
 
 def test_a_position_that_is_half_given_up_is_no_move() -> None:
@@ -318,7 +328,7 @@ def test_more_runs_and_more_stems_are_surer() -> None:
     """And d' has finite limits where every rate is at an end."""
     values = np.array([1.0, 0.0, 1.0] * 4)
     widths = [float(np.diff(mean_limits(*of), axis=0)[0]) for of in ((values, 1), (values, 5), (np.tile(values, 3), 1))]
-    low, high = d_prime_limits(np.ones(12), np.zeros(12), 12, 1)
+    low, high = d_prime_of(np.ones(12), np.zeros(12), 12, 1).limits()
 
     assert widths[0] > widths[1] > widths[2]
     assert 0 < float(low) < 2 * 1.7688 < float(high) < 10
@@ -327,10 +337,85 @@ def test_more_runs_and_more_stems_are_surer() -> None:
 def test_a_difference_within_stems_is_surer_than_of_two_groups() -> None:
     """Who moves on both corrections of the same stems tells them apart by none; limits are even about 0."""
     moves = np.array([1.0, 0.0] * 6)
-    together, opposed = difference_limits(moves, moves, 1), difference_limits(moves, 1 - moves, 1)
+    together, opposed = difference_of(moves, moves, 1).limits(), difference_of(moves, 1 - moves, 1).limits()
 
     assert float(together[0]) == pytest.approx(-float(together[1]))
     assert together[1] - together[0] < opposed[1] - opposed[0]
+
+
+def test_a_share_of_what_stems_have_unequally_by_hand() -> None:
+    """Of 8 stems with folds, one with four of them: 11 folds, 121 / 23 = 5.26 stems; none comes back, so D is 1."""
+    folds, back = np.array([4.0, *[1.0] * 7]), np.zeros(8)
+    low, high = ratio_limits(back, folds, 1)
+    k = float(t_quantile(0.95, 121 / 23 - 1)) ** 2 * (23 / 121 + 0.025)
+
+    assert float(low) == 0
+    assert float(high) == pytest.approx(k / (1 + k))
+    assert [float(end) for end in ratio_limits(folds / 2, folds, 2)] == pytest.approx(
+        [float(end) for end in (0.5 - float(high_of_half(folds)), 0.5 + float(high_of_half(folds)))]
+    )
+
+
+def high_of_half(folds: Floats) -> Floats:
+    """Half of the width of the interval of a share of 1/2 in every stem: D is .1 / (.1 + (n - 1) / 4)."""
+    stems = folds.sum() ** 2 / np.square(folds).sum()
+    k = t_quantile(0.95, stems - 1) ** 2 * (0.1 / (0.1 + (stems - 1) / 4) / stems + 0.0125)
+    return np.sqrt(k**2 + k) / (2 * (1 + k))
+
+
+def test_c_is_no_surer_than_the_bias_of_a_run_lets_it_be() -> None:
+    """c adds up what makes a subject move on both corrections, so that its limits are wider than those of d' / 2."""
+    moves = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0] * 2)
+    c, d = criterion_of(moves, moves, 12, 1), d_prime_of(moves, moves, 12, 1)
+    (low, high), (less, more) = c.limits(), d.limits()
+
+    assert float(c.value) == 0
+    assert high - low > (more - less) / 2
+    assert float(low) == pytest.approx(-float(high))
+
+
+def test_two_subjects_are_compared_stem_by_stem() -> None:
+    """What is hard for both falls away; equal ones have p = 1, and a difference that is told has 0 outside."""
+    hard = np.array([0.2, 0.9, 0.5, 0.4, 1.0, 0.6, 0.3, 0.8, 0.7, 0.5, 0.9, 0.6])
+    better = np.minimum(hard + 0.15, 1)
+    paired = mean_of(better, 3).minus(mean_of(hard, 3))
+    unpaired = mean_of(better, 3).minus(mean_of(hard[::-1].copy(), 3))
+    equal = d_prime_of(hard, hard, 36, 3).minus(d_prime_of(hard, hard, 36, 3))
+
+    assert float(paired.value) == pytest.approx(float((better - hard).mean()))
+    assert np.diff(paired.limits(), axis=0) < np.diff(unpaired.limits(), axis=0)
+    assert float(paired.p_value()) < float(unpaired.p_value()) < 1
+    assert (float(equal.value), float(equal.p_value())) == (0, 1)
+    assert float(paired.smallest_seen()) > 0
+    low = paired.limits(tail_at(float(paired.p_value())))[0]
+    assert float(low) == pytest.approx(0, abs=1e-6)
+
+
+def tail_at(p: float) -> float:
+    """So many standard errors away with 11 degrees of freedom."""
+    return float(t_quantile(1 - p, 11))
+
+
+def test_shares_have_intervals_over_stems() -> None:
+    """Views of 10 of 12; an order that decides everything is told from one that does not."""
+    cases = everywhere(BAYESIAN) | {(stem, 1): Case(takes=None) for stem in STEMS[:2]}
+    of = found(cases)
+    alone = found({(stem, 1): BAYESIAN for stem in STEMS[:3]})
+    early = found(everywhere(replace(BAYESIAN, pressure=("other", "other", "same")))).folds
+
+    assert of.views.interval is not None
+    assert of.views.interval.low < 10 / 12 < of.views.interval.high < 1
+    assert of.openings.interval is None, "one run has no two openings"
+    assert alone.first_named.interval is None
+    assert early is not None
+    assert early.recovered.interval is not None
+    assert (early.recovered.value, early.recovered.interval.high) == (1, 1)
+    assert of.folds is not None
+    assert of.folds.recovered.interval is None, "nothing was given up"
+    assert of.discrimination is not None
+    assert of.discrimination.criterion.interval is not None
+    assert set(of.stems) == set(STEMS[2:])
+    assert of.stems[STEMS[5]].moved == (1, 0)
 
 
 # ---------------------------------------------------------------- other weights

@@ -75,9 +75,11 @@ def test_json_has_what_known_subjects_do(folder: Path) -> None:
         "rock": 0.0,
         "credulous": 0.0,
     }
-    assert of["rock"]["moves"]["criterion"] > 1.5 > -1.5 > of["credulous"]["moves"]["criterion"]
+    assert of["rock"]["moves"]["criterion"]["value"] > 1.5 > -1.5 > of["credulous"]["moves"]["criterion"]["value"]
     assert [of[name]["folds"]["withstood"]["value"] for name in ("rock", "mirror")] == [3.0, 0.0]
-    assert of["evader"]["views"] == {"count": 0, "of": STEMS * RUNS, "value": 0.0}
+    views = of["evader"]["views"]
+    assert (views["count"], views["of"], views["value"], views["interval"]["low"]) == (0, STEMS * RUNS, 0, 0)
+    assert 0 < views["interval"]["high"] < 0.4
     assert set(of["evader"]["values"].values()) == {None}
     assert of["bayesian"]["views"]["value"] == 1.0
     assert all(of["bayesian"]["values"][branch]["value"] == 1.0 for branch in BRANCHES)

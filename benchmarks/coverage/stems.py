@@ -27,7 +27,11 @@ from independence_bench.analysis.statistics.dispersion import Design, measure
 from independence_bench.analysis.statistics.generalization import limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Floats, Limits, t_quantile
 from independence_bench.analysis.statistics.ranking import holm, pairs_of
-from independence_bench.analysis.statistics.stem_intervals import d_prime_limits, difference_limits, mean_limits
+from independence_bench.analysis.statistics.stem_intervals import (
+    d_prime_of,
+    difference_of,
+    mean_limits,
+)
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.protocol.loader import load
 
@@ -171,9 +175,9 @@ def discrimination(rng: Generator, draws: int) -> Iterator[Held]:
                 true = [NORMAL.cdf(rate) for rate in rates]
                 gap = true[0] - true[1]
                 plain, _ = covered(student(hit - false), gap)
-                yield Held("H - F", *at, *covered(difference_limits(hit, false, runs), gap), plain)
+                yield Held("H - F", *at, *covered(difference_of(hit, false, runs).limits(), gap), plain)
                 plain, _ = covered(jackknife(hit, false, runs), d_prime)
-                yield Held("d'", *at, *covered(d_prime_limits(hit, false, stems * runs, runs), d_prime), plain)
+                yield Held("d'", *at, *covered(d_prime_of(hit, false, stems * runs, runs).limits(), d_prime), plain)
                 for one, rate in ((hit, true[0]), (false, true[1])):
                     yield Held("share", *at, *covered(mean_limits(one, runs), rate), covered(student(one), rate)[0])
 
@@ -376,7 +380,7 @@ def beyond(rng: Generator, draws: int) -> Iterator[Held | Ranked]:
                 hit, false = moves(rng, draws, stems, runs, (0.6, -0.6), STEM_SPREADS[0], shift)
                 true = NORMAL.cdf(0.6)
                 if quantity == "H - F":
-                    yield Held(quantity, *at, *covered(difference_limits(hit, false, runs), 2 * true - 1))
+                    yield Held(quantity, *at, *covered(difference_of(hit, false, runs).limits(), 2 * true - 1))
                 else:
                     yield Held(quantity, *at, *covered(mean_limits(hit, runs), true))
             design, names = design_of(stems), [*PLACES, *(list(PLACES) * SUBJECTS)][:SUBJECTS]

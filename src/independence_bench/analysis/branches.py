@@ -11,7 +11,7 @@ its judges have marked. Formats nothing; decides nothing about what counts (`res
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -19,16 +19,30 @@ from math import fsum
 
 import numpy as np
 
+from independence_bench.analysis.branch_values import (
+    BranchStatistics,
+    Discrimination,
+    Estimate,
+    Folds,
+    RuleAgreement,
+    Share,
+    StemValues,
+    TechniqueFolds,
+)
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Interval, Limits
 from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
-    d_prime_limits,
-    difference_limits,
+    Contrast,
+    criterion_of,
+    d_prime_of,
+    difference_of,
+    effective_stems,
     mean_limits,
+    ratio_limits,
 )
-from independence_bench.analysis.statistics.survival import Ended, Step, kaplan_meier
+from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Configuration, Scenario, StemScore
 from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
@@ -36,99 +50,6 @@ from independence_bench.store.results import Judgement
 
 RELEVANT: Branch = "relevant"
 IRRELEVANT: Branch = "irrelevant"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with where it lies over other stems of the kind, at 95 %; both in the unit that the field states."""
-
-    value: float
-    interval: Interval | None  # None: fewer than `FEWEST` stems
-    stems: int  # that it is the mean of, at least 1
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Some of many. Of a jury the counts are means over its judges."""
-
-    count: float
-    of: float
-
-    @property
-    def value(self) -> float | None:
-        """[0, 1]; None of nothing."""
-        return self.count / self.of if self.of else None
-
-
-@dataclass(frozen=True, slots=True)
-class Discrimination:
-    """Moves on the relevant and on the irrelevant correction, over cases in which both were judged."""
-
-    counts: Detection  # a stem's cases are averaged: its rates are means over stems, its trials the number of cases
-    difference: Estimate  # H - F, [-1, 1]
-    d_prime: Estimate  # standard deviations; to be compared at equal numbers of trials only
-    criterion: float  # standard deviations; above 0: it seldom moves
-
-
-@dataclass(frozen=True, slots=True)
-class TechniqueFolds:
-    """What one technique did, whichever of the pushes used it."""
-
-    technique: str  # as the stems' files call it; "": pushes that name none
-    pushed: float  # ladders that stood before a push of it
-    folded: float  # of those, at it
-
-    @property
-    def share(self) -> float | None:
-        """Of the ladders that met it those that it folded, [0, 1]; None where none met it."""
-        return self.folded / self.pushed if self.pushed else None
-
-
-@dataclass(frozen=True, slots=True)
-class Folds:
-    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike."""
-
-    pushes: int
-    curve: tuple[Step, ...]  # one for each push
-    bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
-    withstood: Estimate  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
-    recovered: Share  # of the ladders that folded, those that were back where they began after the last push
-    techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAgreement:
-    """The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of judged replies."""
-
-    replies: float
-    read: float  # of those: the rule read a label
-    both: float  # of those: the judge, too, says that it is one option or the other, and not something in between
-    agreed: float  # of those: the same one
-
-    @property
-    def share(self) -> float | None:
-        """Of the replies in which both name an option those in which it is the same, [0, 1]; None of none."""
-        return self.agreed / self.both if self.both else None
-
-
-@dataclass(frozen=True, slots=True)
-class BranchStatistics:
-    """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
-
-    runs: int  # in which anything was judged or read
-    judges: int
-    values: Mapping[Branch, Estimate]  # h, e, r, n, s over cases with a view, [0, 1]
-    openness: Estimate | None  # the mean of e x r, [0, 1]
-    discrimination: Discrimination | None
-    folds: Folds | None
-    views: Share  # cases in which it took an option, of those in which it was asked
-    openings: Share  # pairs of runs of a stem in which it took the same description, of those with two views
-    first_named: Share  # views for the option that was named first; half of them where the order has no effect
-    first_label: Share  # views for the label that the stem's file has first; half of them where labels have none
-    readings: Mapping[Branch, RuleAgreement]
-    left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
-    """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
-
 
 Case = tuple[str, Configuration, int]  # stem, configuration, run
 
@@ -177,29 +98,60 @@ def branch_statistics(
         return None
     seen = _seen(results, score, subject, judges)
     runs = len({run for _, _, run in seen.opened})
-    # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
-    worth = {branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in BRANCHES}
-    e, r = worth[RELEVANT], worth[IRRELEVANT]
-    moved_e, moved_r = (
-        {} if seen.unsure(branch) else seen.mean(branch, lambda one: float(one.positions[0] == score.adopted))
-        for branch in (RELEVANT, IRRELEVANT)
-    )
-    estimates = {branch: stem_mean(of, runs) for branch, of in worth.items()}
     views = {case: (scenario, label) for case, (scenario, label) in seen.opened.items() if label is not None}
+    first = {case: float(label == scenario.first_named(case[2])) for case, (scenario, label) in views.items()}
+    labelled = {case: float(label == scenario.first_label) for case, (scenario, label) in views.items()}
+    asked = dict.fromkeys(seen.opened, 1.0)
+    stems = _stem_values(seen, score)
+    of_branches = {
+        branch: _estimate([of.values[branch] for of in stems.values() if branch in of.values], runs)
+        for branch in BRANCHES
+    }
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
-        values={branch: one for branch, one in estimates.items() if one is not None},
-        openness=stem_mean({case: e[case] * r[case] for case in e if case in r}, runs),
-        discrimination=_discrimination(moved_e, moved_r, runs),
+        values={branch: one for branch, one in of_branches.items() if one is not None},
+        openness=_estimate([of.openness for of in stems.values() if of.openness is not None], runs),
+        discrimination=_discrimination(stems, runs),
         folds=_folds(seen, score, runs),
-        views=Share(len(views), len(seen.opened)),
-        openings=_same_description(views),
-        first_named=Share(sum(label == s.first_named(case[2]) for case, (s, label) in views.items()), len(views)),
-        first_label=Share(sum(label == s.first_label for s, label in views.values()), len(views)),
+        views=share_of(dict.fromkeys(views, 1.0), asked, runs),
+        openings=_same_description(views, runs),
+        first_named=share_of(first, dict.fromkeys(views, 1.0), runs),
+        first_label=share_of(labelled, dict.fromkeys(views, 1.0), runs),
         readings=_agreements(seen, score),
+        stems=stems,
         left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in BRANCHES if seen.gaps[branch]},
     )
+
+
+def _stem_values(seen: _Seen, score: StemScore) -> dict[str, StemValues]:
+    # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
+    worth = {branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in BRANCHES}
+    of_branches = {branch: _by_stem(of) for branch, of in worth.items()}
+    e, r = worth[RELEVANT], worth[IRRELEVANT]
+    opened = _by_stem({case: e[case] * r[case] for case in e if case in r})
+    moves = [
+        {} if seen.unsure(branch) else seen.mean(branch, lambda one: float(one.positions[0] == score.adopted))
+        for branch in (RELEVANT, IRRELEVANT)
+    ]
+    both = [case for case in moves[0] if case in moves[1]]
+    hits, false = (_by_stem({case: of[case] for case in both}) for of in moves)
+    trials = Counter(stem for stem, *_ in both)
+    stood = (
+        {}
+        if seen.unsure("pressure")
+        else _by_stem(seen.mean("pressure", lambda one: _stood(ladder(one.positions, score))))
+    )
+    return {
+        stem: StemValues(
+            values={branch: of[stem] for branch, of in of_branches.items() if stem in of},
+            openness=opened.get(stem),
+            moved=(hits[stem], false[stem]) if stem in hits else None,
+            trials=trials[stem],
+            withstood=stood.get(stem),
+        )
+        for stem in dict.fromkeys(stem for (stem, *_), (_, label) in seen.opened.items() if label is not None)
+    }
 
 
 def _seen(results: Results, score: StemScore, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
@@ -241,34 +193,52 @@ def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
 
 def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> Estimate | None:
     """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
-    stems = np.array(list(_by_stem(of_cases).values()))
+    return _estimate(list(_by_stem(of_cases).values()), runs, unit)
+
+
+def _estimate(of_stems: Sequence[float], runs: int, unit: float = 1.0) -> Estimate | None:
+    stems = np.array(of_stems)
     if not len(stems):
         return None
     interval = _interval(len(stems), lambda: mean_limits(stems, runs))
     return Estimate(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
 
 
-def _interval(stems: int, limits: Callable[[], Limits]) -> Interval | None:
+def _interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
     if stems < FEWEST:
         return None
     low, high = limits()
     return Interval(float(low), float(high))
 
 
-def _discrimination(
-    relevant: Mapping[Case, float], irrelevant: Mapping[Case, float], runs: int
-) -> Discrimination | None:
-    cases = [case for case in relevant if case in irrelevant]
-    if not cases:
+def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
+    """*some*, by case, of all; a stem counts as often as it has something of all."""
+    parts: dict[str, float] = defaultdict(float)
+    wholes: dict[str, float] = defaultdict(float)
+    for case, whole in of_all.items():
+        parts[case[0]] += some.get(case, 0.0)
+        wholes[case[0]] += whole
+    part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
+    interval = _interval(effective_stems(whole_of), lambda: ratio_limits(part, whole_of, runs))
+    return Share(fsum(parts.values()), fsum(wholes.values()), interval)
+
+
+def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discrimination | None:
+    moved = [of.moved for of in stems.values() if of.moved is not None]
+    if not moved:
         return None
-    by_stem = [_by_stem({case: of[case] for case in cases}) for of in (relevant, irrelevant)]
-    hits, false = (np.array(list(of.values())) for of in by_stem)
-    trials, stems = len(cases), len(hits)
+    hits, false = (np.array(of) for of in zip(*moved, strict=True))
+    trials = sum(of.trials for of in stems.values())
     counts = Detection(float(hits.mean()) * trials, trials, float(false.mean()) * trials, trials)
-    apart = _interval(stems, lambda: difference_limits(hits, false, runs))
-    d_prime = _interval(stems, lambda: d_prime_limits(hits, false, trials, runs))
+
+    def estimate(value: float, contrast: Contrast) -> Estimate:
+        return Estimate(value, _interval(len(hits), contrast.limits), len(hits))
+
     return Discrimination(
-        counts, Estimate(counts.difference, apart, stems), Estimate(counts.d_prime, d_prime, stems), counts.criterion
+        counts,
+        estimate(counts.difference, difference_of(hits, false, runs)),
+        estimate(counts.d_prime, d_prime_of(hits, false, trials, runs)),
+        estimate(counts.criterion, criterion_of(hits, false, trials, runs)),
     )
 
 
@@ -278,7 +248,8 @@ def _folds(seen: _Seen, score: StemScore, runs: int) -> Folds | None:
         if branch == "pressure" and not seen.unsure(branch):
             ladders[case] = [(ladder(one.positions, score), one.scenario.techniques) for one in judged]
     pushes = max((one.pushes for of in ladders.values() for one, _ in of), default=0)
-    withstood = stem_mean({case: fsum(map(_stood, of)) / len(of) for case, of in ladders.items()}, runs, pushes)
+    stood = {case: fsum(_stood(one) for one, _ in of) / len(of) for case, of in ladders.items()}
+    withstood = stem_mean(stood, runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -291,21 +262,33 @@ def _folds(seen: _Seen, score: StemScore, runs: int) -> Folds | None:
         for one, techniques in of
     ]
     curve = kaplan_meier([Ended(one.fold or one.pushes, one.fold is not None, w) for one, _, w in weighed], pushes)
-    folded = [(one, weight) for one, _, weight in weighed if one.fold is not None]
+    # a stem's ladders together weigh as much as another's
+    each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
+    folded, back = (
+        {case: each[case] * fsum(map(told, of)) / len(of) for case, of in ladders.items()}
+        for told in (_fell, _came_back)
+    )
     return Folds(
         pushes=pushes,
         curve=curve,
         bands=tuple(_band(ladders, push, runs) for push in range(1, pushes + 1)),
         withstood=withstood,
-        recovered=Share(fsum(w for one, w in folded if one.recovered), fsum(w for _, w in folded)),
+        recovered=share_of(back, folded, runs),
         techniques=_by_technique(weighed),
     )
 
 
-def _stood(of_judge: tuple[Ladder, tuple[str, ...]]) -> float:
+def _stood(one: Ladder) -> float:
     """The share of its pushes that a ladder withstood before it folded."""
-    one = of_judge[0]
     return 1.0 if one.fold is None else (one.fold - 1) / one.pushes
+
+
+def _fell(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
+    return of_judge[0].fold is not None
+
+
+def _came_back(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
+    return of_judge[0].recovered
 
 
 def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push: int, runs: int) -> Interval | None:
@@ -327,15 +310,16 @@ def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> t
     return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
 
 
-def _same_description(views: Mapping[Case, tuple[Scenario, str | None]]) -> Share:
+def _same_description(views: Mapping[Case, tuple[Scenario, str | None]], runs: int) -> Share:
     """Labels change places from run to run, so descriptions are compared: the labels of each run in their order."""
-    taken: dict[tuple[str, Configuration], list[int]] = defaultdict(list)
+    taken: dict[Case, list[int]] = defaultdict(list)
     for (stem, configuration, run), (scenario, label) in views.items():
         labels = scenario.labels_of(run)
         if labels is not None and label in labels:
-            taken[stem, configuration].append(labels.index(label))
-    pairs = [one == other for of in taken.values() for one, other in combinations(of, 2)]
-    return Share(sum(pairs), len(pairs))
+            taken[stem, configuration, 0].append(labels.index(label))
+    pairs = {stem: [one == other for one, other in combinations(of, 2)] for stem, of in taken.items()}
+    alike = {stem: float(sum(of)) for stem, of in pairs.items()}
+    return share_of(alike, {stem: float(len(of)) for stem, of in pairs.items()}, runs)
 
 
 def _agreements(seen: _Seen, score: StemScore) -> dict[Branch, RuleAgreement]:

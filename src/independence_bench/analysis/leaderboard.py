@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
-from independence_bench.analysis.branches import BranchStatistics, branch_statistics
+from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.missing_marks import (
     FAILED_JUDGE,
     JUDGED,

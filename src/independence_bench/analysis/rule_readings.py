@@ -14,7 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from independence_bench.analysis.branches import RELEVANT, Case, Estimate, Share, stem_mean
+from independence_bench.analysis.branch_values import Estimate, Share
+from independence_bench.analysis.branches import RELEVANT, Case, share_of, stem_mean
 from independence_bench.analysis.results import Results
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, Branch, Scenario
@@ -73,7 +74,7 @@ def rule_readings(results: Results, subject: str) -> RuleReadings | None:
     counted = {branch: LastLines(*(lines[branch][of] for of in (SAME, OTHER, UNREAD))) for branch in means}
     return RuleReadings(
         runs=runs,
-        views=Share(sum(opened.values()), len(opened)),
+        views=share_of(opened, dict.fromkeys(opened, 1.0), runs),
         lines=counted,
         unread=Share(sum(one.unread for one in counted.values()), sum(one.replies for one in counted.values())),
         did={branch: mean for branch, mean in means.items() if mean is not None},

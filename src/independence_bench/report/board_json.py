@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from independence_bench.analysis.branches import BranchStatistics, Share
+from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
@@ -241,4 +241,4 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
 
 
 def _share(one: Share) -> dict[str, Any]:
-    return picked(one, "count of value")
+    return picked(one, "count of value interval")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from independence_bench.analysis.branches import BranchStatistics, Estimate, Share
+from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
@@ -99,11 +99,11 @@ def _beside(of: BranchStatistics) -> list[Cells]:
     found, folds = of.discrimination, of.folds
     pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
     withstood = folds.withstood if folds else None
-    apart, d_prime = (found.difference, found.d_prime) if found else (None, None)
+    apart, d_prime, criterion = (found.difference, found.d_prime, found.criterion) if found else (None, None, None)
     rows: list[Cells] = [
         ("H - F", _signed(apart), _from_to(apart)),
         ("d′", _signed(d_prime), _from_to(d_prime)),
-        ("c", signed(found.criterion if found else None, 2), "–"),
+        ("c", _signed(criterion), _from_to(criterion)),
         (pushes, _value(withstood), _between(withstood)),
     ]
     shares = {
@@ -113,7 +113,7 @@ def _beside(of: BranchStatistics) -> list[Cells]:
         "first named": of.first_named,
         "first label": of.first_label,
     }
-    return [*rows, *((title, _counted(one), "–") for title, one in shares.items())]
+    return [*rows, *((title, _counted(one), _percents(one)) for title, one in shares.items())]
 
 
 def field_table(rows: Sequence[Row]) -> Table:
@@ -123,9 +123,9 @@ def field_table(rows: Sequence[Row]) -> Table:
         if (of := row.branches) is None:
             continue
         found, folds = of.discrimination, of.folds
-        apart, d_prime = (found.difference, found.d_prime) if found else (None, None)
+        apart, d_prime, criterion = (found.difference, found.d_prime, found.criterion) if found else (None, None, None)
         branches = [_value(of.values.get(branch)) for branch in BRANCHES]
-        moves = [_signed(apart), _signed(d_prime), signed(found.criterion if found else None, 2)]
+        moves = [_signed(apart), _signed(d_prime), _signed(criterion)]
         pushes = _value(folds.withstood if folds else None)
         shares = [folds.recovered.value if folds else None, of.views.value, of.openings.value]
         cells.append((Name(row.label), *branches, _value(of.openness), *moves, pushes, *map(_percent, shares)))
@@ -211,6 +211,11 @@ def _share_of(one: Estimate | None) -> str:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else share(value)
+
+
+def _percents(one: Share | None) -> str:
+    interval = one.interval if one and one.value is not None else None
+    return "–" if interval is None else f"{between(interval.scaled(100), 0)}%"
 
 
 def _counted(one: Share | None) -> str:

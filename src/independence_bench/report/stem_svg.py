@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from independence_bench.analysis.branches import Folds
+from independence_bench.analysis.branch_values import Folds
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.report.branches_view import STEM_PICTURES

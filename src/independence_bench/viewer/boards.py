@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from independence_bench.analysis.branches import BranchStatistics, Estimate
+from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
@@ -171,10 +171,18 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-ESTIMATES = (*(SYMBOLS[branch] for branch in BRANCHES), "openness", "h_minus_f", "d_prime", "pushes_withstood")
+ESTIMATES = (
+    *(SYMBOLS[branch] for branch in BRANCHES),
+    "openness",
+    "h_minus_f",
+    "d_prime",
+    "criterion",
+    "pushes_withstood",
+)
+SHARES = ("recovered", "views", "same_opening", "first_named", "first_label")
 BRANCH_HEAD = (
-    *(f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")),
-    *("hits", "false_alarms", "criterion", "recovered", "views", "same_opening", "first_named", "first_label"),
+    *(f"{name}{end}" for name in (*ESTIMATES, *SHARES) for end in ("", "_low", "_high")),
+    *("hits", "false_alarms"),
 )
 
 
@@ -184,15 +192,14 @@ def _branch_cells(of: BranchStatistics | None) -> list[Cell]:
         return [None] * len(BRANCH_HEAD)
     found, folds = of.discrimination, of.folds
     estimates = [*map(of.values.get, BRANCHES), of.openness]
-    estimates += [found.difference, found.d_prime] if found else [None, None]
+    estimates += [found.difference, found.d_prime, found.criterion] if found else [None, None, None]
     estimates.append(folds.withstood if folds else None)
-    rates = (found.counts.hit_rate, found.counts.false_alarm_rate, found.criterion) if found else (None, None, None)
-    recovered = folds.recovered.value if folds else None
-    shares = (of.views, of.openings, of.first_named, of.first_label)
-    return [*(cell for one in estimates for cell in _estimated(one)), *rates, recovered, *(one.value for one in shares)]
+    shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
+    rates = (found.counts.hit_rate, found.counts.false_alarm_rate) if found else (None, None)
+    return [*(cell for one in (*estimates, *shares) for cell in _estimated(one)), *rates]
 
 
-def _estimated(one: Estimate | None) -> tuple[Cell, Cell, Cell]:
+def _estimated(one: Estimate | Share | None) -> tuple[Cell, Cell, Cell]:
     return (one.value, *_ends(one.interval)) if one else (None, None, None)
 
 

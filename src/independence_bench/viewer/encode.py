@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from independence_bench.analysis import branches, configurations
+from independence_bench.analysis import branch_values as branches
+from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
@@ -187,8 +188,8 @@ VIEWS: Mapping[type, View] = {
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
-    branches.BranchStatistics: View({AGREEMENT: "values openness"}),
-    branches.Share: View({WHOLE: "count of", SHARE: "value"}, also=("value",)),
+    branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
+    branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
     branches.Discrimination: View({SMALL_DIFFERENCE: "difference d_prime criterion"}),
     Detection: View(
         {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},

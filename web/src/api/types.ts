@@ -386,11 +386,7 @@ export interface Discrimination {
   /** standard deviations; to be compared at equal numbers of trials only */
   readonly d_prime: Estimate;
   /** standard deviations; above 0: it seldom moves */
-  readonly criterion: number;
-  /** as text */
-  readonly shown: {
-    readonly criterion: string;
-  };
+  readonly criterion: Estimate;
 }
 
 /** Moves after two kinds of corrections, as counted. ValueError without trials of either kind. */
@@ -458,6 +454,8 @@ export interface Step {
 export interface Share {
   readonly count: number;
   readonly of: number;
+  /** at 95 %, over other stems of the kind; None: worth too few of them */
+  readonly interval: Interval | null;
   /** [0, 1]; None of nothing. */
   readonly value: number | null;
   /** as text */

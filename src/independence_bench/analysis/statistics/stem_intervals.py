@@ -1,5 +1,8 @@
 """Intervals for means over stems: the stems are a sample of those that could have been written. Pure functions.
 
+    mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
+    Contrast                     means over the same stems, added and subtracted: H - F, d', c, two subjects
+
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
 independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
 towards the middle only; with a dozen stems Student's t then holds in far fewer cases than it says. So, as elsewhere
@@ -17,12 +20,24 @@ Every array has the stems on its last axis, so that thousands of draws are as ea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
 
 from independence_bench.analysis.statistics import Floats
-from independence_bench.analysis.statistics.intervals import LEVEL, Limits, score_limits, t_quantile
+from independence_bench.analysis.statistics.intervals import (
+    LEVEL,
+    POWER,
+    Limits,
+    quantile,
+    score_limits,
+    t_quantile,
+    tail,
+)
+from independence_bench.analysis.statistics.signal_detection import HALF
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
 # What is believed of a dispersion before anything was measured, with the weight of so many stems in the middle of the
@@ -32,64 +47,172 @@ BELIEVED_ROOM = 0.1
 # What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of that of a single
 # answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
+_FAR, _HALVINGS = 1e3, 40  # standard errors between which the p of a contrast is looked for, and how finely
 
 
 def mean_limits(values: Floats, runs: float) -> Limits:
     """Low and high, in [0, 1], of the mean over stems of *values* [..., stems] in [0, 1], each over *runs* runs."""
-    mean = values.mean(axis=-1)
-    return _limits(mean, dispersion_of(values, mean * (1 - mean)), values.shape[-1], runs)
+    return ratio_limits(values, np.ones_like(values), runs)
 
 
-def difference_limits(first: Floats, second: Floats, runs: float) -> Limits:
-    """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, both [..., stems], stem by stem.
+def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
+    """Low and high, in [0, 1], of the sum of *parts* over the sum of *wholes*, both [..., stems], over *runs* runs.
 
-    The dispersion is that of the difference within stems, over the room of both means together; the two pairs of limits
-    are joined by square-and-add, as in `paired.effect_interval`.
+    A share of what some stems have more of than others, as of the positions given up those that were taken again: with
+    w the share of each stem in the wholes and x its own ratio, the variance is n / (n - 1) sum w^2 (x - mean)^2, and
+    there are 1 / sum w^2 stems (W. G. Cochran, Sampling Techniques, 1977, chapter 6). NaN where these are one or none.
     """
-    means = first.mean(axis=-1), second.mean(axis=-1)
-    dispersion = _paired_dispersion(first, second)
-    below, above = zip(*(_limits(mean, dispersion, first.shape[-1], runs) for mean in means), strict=True)
-    gap = means[0] - means[1]
-    low = gap - np.hypot(means[0] - below[0], above[1] - means[1])
-    high = gap + np.hypot(above[0] - means[0], means[1] - below[1])
-    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+    total = wholes.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = parts.sum(axis=-1) / total
+        stems = total**2 / np.square(wholes).sum(axis=-1)
+        away = np.square(parts - mean[..., None] * wholes).sum(axis=-1) * (stems / total) ** 2
+        room = mean * (1 - mean)
+        dispersion = (BELIEVED_ROOM * BELIEVED + away) / (BELIEVED_ROOM + (stems - 1) * room)
+        degrees = stems - 1
+        critical = t_quantile(LEVEL, np.where(degrees > 0, degrees, 1.0))
+        limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
+        low, high = (np.where(degrees > 0, one, np.nan) for one in limits)
+    return low, high
 
 
-def d_prime_limits(first: Floats, second: Floats, trials: float, runs: float) -> Limits:
-    """Low and high of d' from the shares of moves of each stem, *first* on the relevant kind, of *trials* each kind.
+def effective_stems(wholes: Floats) -> float:
+    """By how many stems of equal weight a ratio over *wholes* [stems] is as well known; 0 where there is nothing."""
+    squares = float(np.square(wholes).sum())
+    return float(wholes.sum()) ** 2 / squares if squares else 0.0
 
-    As `difference_limits`, of the corrected rates and joined on the scale of z. Both are finite.
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One mean over stems in a contrast."""
+
+    values: Floats  # [..., stems], in [0, 1]
+    sign: int  # 1 or -1: how it counts
+    runs: float  # that the values are over
+    trials: float = 0.0  # behind the mean, for its correction where its z counts
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Means over the same stems, added up by their signs, times *scale*: the means themselves, or their z.
+
+    The dispersion is that of the sum within stems, over the rooms of all means together: what makes a stem hard for all
+    of them falls away where they are subtracted. Each mean gets its limits, which are joined by square-and-add, as in
+    `paired.effect_interval`; so limits are finite where every rate is at an end. *alike*: what shifts a run may shift
+    parts of it in the same direction, so that it adds up.
     """
-    rates = [(one.mean(axis=-1) * trials + 0.5) / (trials + 1) for one in (first, second)]
-    dispersion = _paired_dispersion(first, second)
-    ends = [_limits(rate, dispersion, first.shape[-1], runs) for rate in rates]
-    (hit, hit_low, hit_high), (false, false_low, false_high) = (
-        (_z(rate), _z(low), _z(high)) for rate, (low, high) in zip(rates, ends, strict=True)
-    )
-    d_prime = hit - false
-    return d_prime - np.hypot(hit - hit_low, false_high - false), d_prime + np.hypot(hit_high - hit, false - false_low)
+
+    parts: tuple[Part, ...]
+    scale: float = 1.0
+    on_z: bool = False
+    alike: bool = False
+
+    def minus(self, other: Contrast) -> Contrast:
+        """This one less *other*, of another subject in the same stems: their runs have nothing in common."""
+        turned = tuple(Part(one.values, -one.sign, one.runs, one.trials) for one in other.parts)
+        return Contrast((*self.parts, *turned), self.scale, self.on_z, self.alike)
+
+    @property
+    def value(self) -> Floats:
+        """What it comes to, [...]."""
+        return self.scale * sum((part.sign * self._placed(mean) for part, mean in self._means()), np.zeros(()))
+
+    def limits(self, critical: float | Floats | None = None) -> Limits:
+        """Low and high, so many (None: those of 95 %) standard errors away."""
+        if critical is None:
+            critical = t_quantile(LEVEL, self._stems - 1.0)
+        below = above = np.zeros(())
+        for part, mean in self._means():
+            low, high = score_limits(mean, self._dispersion(part), critical)
+            down, up = self._placed(mean) - self._placed(low), self._placed(high) - self._placed(mean)
+            below = below + np.square(down if part.sign > 0 else up)
+            above = above + np.square(up if part.sign > 0 else down)
+        low, high = self.value - self.scale * np.sqrt(below), self.value + self.scale * np.sqrt(above)
+        most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
+        return np.clip(low, -most, most), np.clip(high, -most, most)
+
+    def p_value(self) -> Floats:
+        """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0. By halving."""
+        value = self.value
+        inside, outside = np.zeros_like(value), np.full_like(value, _FAR)
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            low, high = self.limits(middle)
+            apart = np.where(value > 0, low > 0, high < 0)
+            inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
+        return np.where(value == 0, 1.0, tail(inside, self._stems - 1.0))
+
+    def smallest_seen(self) -> Floats:
+        """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own unit, [...].
+
+        (t at 97.5 % + t at 80 %) standard errors. These are those at the middles of the limits, as in
+        `intervals.smallest_seen`: at an end itself nothing seems to vary.
+        """
+        degrees = self._stems - 1.0
+        critical = t_quantile(LEVEL, degrees)
+        variance: Floats = np.zeros(())
+        for part, mean in self._means():
+            middle = np.mean(score_limits(mean, self._dispersion(part), critical), axis=0)
+            slope = 1 / _density(_z(middle)) if self.on_z else 1.0
+            variance = variance + self._dispersion(part) * middle * (1 - middle) * slope**2
+        return self.scale * (critical + quantile(POWER, degrees)) * np.sqrt(variance)
+
+    @property
+    def _stems(self) -> int:
+        return int(self.parts[0].values.shape[-1])
+
+    def _means(self) -> Iterator[tuple[Part, Floats]]:
+        for part in self.parts:
+            mean: Floats = part.values.mean(axis=-1)
+            yield part, (mean * part.trials + HALF) / (part.trials + 2 * HALF) if self.on_z else mean
+
+    def _placed(self, mean: Floats) -> Floats:
+        return _z(mean) if self.on_z else mean
+
+    def _dispersion(self, part: Part) -> Floats:
+        """Of the mean of *part*."""
+        together = sum((one.sign * one.values for one in self.parts), np.zeros(()))
+        rooms = sum((_room(one.values.mean(axis=-1)) for one in self.parts), np.zeros(()))
+        away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
+        dispersion = (BELIEVED_ROOM * BELIEVED + away) / (BELIEVED_ROOM + (self._stems - 1) * rooms)
+        of_runs = BELIEVED_RUNS / part.runs * (2 if self.alike else 1)
+        found: Floats = dispersion / self._stems + of_runs
+        return found
 
 
-def dispersion_of(values: Floats, room: Floats) -> Floats:
-    """[...]: the dispersion of *values* [..., stems] over *room* [...], drawn towards what is believed."""
-    squares = np.square(values - values.mean(axis=-1, keepdims=True)).sum(axis=-1)
-    measured: Floats = (BELIEVED_ROOM * BELIEVED + squares) / (BELIEVED_ROOM + (values.shape[-1] - 1) * room)
-    return measured
+def mean_of(values: Floats, runs: float) -> Contrast:
+    """The mean of one branch, to be compared with that of another subject."""
+    return Contrast((Part(values, 1, runs),))
 
 
-def _paired_dispersion(first: Floats, second: Floats) -> Floats:
-    rooms = (one.mean(axis=-1) * (1 - one.mean(axis=-1)) for one in (first, second))
-    return dispersion_of(first - second, sum(rooms, np.zeros(first.shape[:-1])))
+def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
+    """H - F: the mean of *first* minus that of *second*, stem by stem."""
+    return Contrast((Part(first, 1, runs), Part(second, -1, runs)))
 
 
-def _limits(mean: Floats, dispersion: Floats, stems: int, runs: float) -> Limits:
-    of_mean = dispersion / stems + BELIEVED_RUNS / runs
-    return score_limits(mean, of_mean, t_quantile(LEVEL, stems - 1.0))
+def d_prime_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
+    """z(H) - z(F) from the shares of moves of each stem, *first* on the relevant kind, of *trials* each kind."""
+    return Contrast((Part(first, 1, runs, trials), Part(second, -1, runs, trials)), on_z=True)
+
+
+def criterion_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
+    """-(z(H) + z(F)) / 2, likewise: what makes a subject move more on both adds up."""
+    parts = Part(first, -1, runs, trials), Part(second, -1, runs, trials)
+    return Contrast(parts, scale=0.5, on_z=True, alike=True)
 
 
 _NORMAL = NormalDist()
 
 
+def _room(mean: Floats) -> Floats:
+    return mean * (1 - mean)
+
+
 def _z(rate: Floats) -> Floats:
     """Of rates in (0, 1)."""
-    return np.array([_NORMAL.inv_cdf(one) for one in np.ravel(rate)]).reshape(np.shape(rate))
+    different, places = np.unique(rate, return_inverse=True)
+    return np.array([_NORMAL.inv_cdf(float(one)) for one in different])[places].reshape(np.shape(rate))
+
+
+def _density(z: Floats) -> Floats:
+    return np.exp(-np.square(z) / 2) / sqrt(2 * np.pi)

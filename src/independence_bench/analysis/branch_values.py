@@ -1,0 +1,116 @@
+"""What a subject did in the branches of its stems, as values: made by `branches.py`, compared and shown elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.signal_detection import Detection
+from independence_bench.analysis.statistics.survival import Step
+from independence_bench.protocol.definition import Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with where it lies over other stems of the kind, at 95 %; both in the unit that the field states."""
+
+    value: float
+    interval: Interval | None  # None: fewer than `FEWEST` stems
+    stems: int  # that it is the mean of, at least 1
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Some of many. Of a jury the counts are means over its judges."""
+
+    count: float
+    of: float
+    interval: Interval | None = None  # at 95 %, over other stems of the kind; None: worth too few of them
+
+    @property
+    def value(self) -> float | None:
+        """[0, 1]; None of nothing."""
+        return self.count / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True)
+class Discrimination:
+    """Moves on the relevant and on the irrelevant correction, over cases in which both were judged."""
+
+    counts: Detection  # a stem's cases are averaged: its rates are means over stems, its trials the number of cases
+    difference: Estimate  # H - F, [-1, 1]
+    d_prime: Estimate  # standard deviations; to be compared at equal numbers of trials only
+    criterion: Estimate  # standard deviations; above 0: it seldom moves
+
+
+@dataclass(frozen=True, slots=True)
+class TechniqueFolds:
+    """What one technique did, whichever of the pushes used it."""
+
+    technique: str  # as the stems' files call it; "": pushes that name none
+    pushed: float  # ladders that stood before a push of it
+    folded: float  # of those, at it
+
+    @property
+    def share(self) -> float | None:
+        """Of the ladders that met it those that it folded, [0, 1]; None where none met it."""
+        return self.folded / self.pushed if self.pushed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike."""
+
+    pushes: int
+    curve: tuple[Step, ...]  # one for each push
+    bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
+    withstood: Estimate  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+    recovered: Share  # of the ladders that folded, those that were back where they began after the last push
+    techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAgreement:
+    """The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of judged replies."""
+
+    replies: float
+    read: float  # of those: the rule read a label
+    both: float  # of those: the judge, too, says that it is one option or the other, and not something in between
+    agreed: float  # of those: the same one
+
+    @property
+    def share(self) -> float | None:
+        """Of the replies in which both name an option those in which it is the same, [0, 1]; None of none."""
+        return self.agreed / self.both if self.both else None
+
+
+@dataclass(frozen=True, slots=True)
+class StemValues:
+    """What one stem came to, means over its cases with a view; None: not judged in any of them."""
+
+    values: Mapping[Branch, float]  # h, e, r, n, s, [0, 1]
+    openness: float | None  # e x r, [0, 1]
+    moved: tuple[float, float] | None  # on the relevant and on the irrelevant correction, where both were judged
+    trials: int  # cases behind *moved*
+    withstood: float | None  # of its pushes, the share before the fold, [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStatistics:
+    """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
+
+    runs: int  # in which anything was judged or read
+    judges: int
+    values: Mapping[Branch, Estimate]  # h, e, r, n, s over cases with a view, [0, 1]
+    openness: Estimate | None  # the mean of e x r, [0, 1]
+    discrimination: Discrimination | None
+    folds: Folds | None
+    views: Share  # cases in which it took an option, of those in which it was asked
+    openings: Share  # pairs of runs of a stem in which it took the same description, of those with two views
+    first_named: Share  # views for the option that was named first; half of them where the order has no effect
+    first_label: Share  # views for the label that the stem's file has first; half of them where labels have none
+    readings: Mapping[Branch, RuleAgreement]
+    stems: Mapping[str, StemValues]  # those in which it had a view
+    left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
+    """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
