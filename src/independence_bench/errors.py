@@ -5,6 +5,7 @@
     │   ├── ProtocolError         a protocol's file, with the key and the mend
     │   └── SubjectError          a subject, a judge, an endpoint or models.yaml
     │       └── NotOffered        a model that its endpoint's list lacks
+    ├── NotComplete               marks are missing without which nothing can be said
     ├── StoreError                the store cannot be opened, read or written
     ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
     │   └── MissingKey            its API key is not in the environment
@@ -52,6 +53,10 @@ class NotOffered(SubjectError):
     def __init__(self, model: str, endpoint: str, url: str, instead: str) -> None:
         self.model, self.endpoint = model, endpoint
         super().__init__(f"{endpoint} ({url}) has no model {model}; {instead}")
+
+
+class NotComplete(BenchError):
+    """Marks are missing without which nothing can be said."""
 
 
 class StoreError(BenchError):

@@ -71,35 +71,67 @@ class SubjectComparison:
     unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    """One of two that are compared: its score and marks, and its number among those who were measured together."""
+
+    score: SubjectScore
+    marks: RunMarks
+    number: int | None  # None: it is none of them
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """All differences of two, the second minus the first."""
+
+    index: ScoreDifference | None  # None: not both of them were measured
+    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
+    apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
+
+
+def compare_sides(
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    uncertainty: BoardUncertainty | None,
+    first: ComparedSide,
+    second: ComparedSide,
+) -> SideBySide:
+    """*second* minus *first* in everything; a dimension that one of the two has no mark of is left out."""
+    known: dict[Compared, ScoreDifference] = {}
+    if uncertainty is not None and first.number is not None and second.number is not None:
+        differences = uncertainty.differences([second.number], [first.number])
+        known = {compared: apart for compared, (apart,) in differences.items()}
+    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
+    mine, theirs = (values_of(protocol, configurations, side.score, side.marks) for side in (first, second))
+    table = [
+        DimensionPair(
+            scenario, dimensions[name], mine[scenario, name], theirs[scenario, name], known.get((scenario, name))
+        )
+        for scenario, name in all_compared(protocol)
+        if name is not None and (scenario, name) in mine and (scenario, name) in theirs
+    ]
+    table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
+    whole, apart = (_marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
+    return SideBySide(known.get((None, None)), whole, apart)
+
+
 def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
     """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects.
 
     A dimension that one of the two has no mark of is left out.
     """
-    uncertainty, protocol, found = board.uncertainty, board.protocol, []
+    uncertainty, found = board.uncertainty, []
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
-    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     for first, second in pairs:
-        known: dict[Compared, ScoreDifference] = {}
         unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
         unsaid = tuple(f"no interval: {label} is incomplete, and only who is ranked is measured" for label in unranked)
         if uncertainty is None:
             unsaid = ()
         elif not unranked:
-            one, other = numbers[first.subject.hash], numbers[second.subject.hash]
-            known = {compared: apart for compared, (apart,) in uncertainty.differences([other], [one]).items()}
             unsaid = uncertainty.unsaid()
-        mine, theirs = (values_of(protocol, board.configurations, row.score, row.marks) for row in (first, second))
-        table = [
-            DimensionPair(
-                scenario, dimensions[name], mine[scenario, name], theirs[scenario, name], known.get((scenario, name))
-            )
-            for scenario, name in all_compared(protocol)
-            if name is not None and (scenario, name) in mine and (scenario, name) in theirs
-        ]
-        table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
-        whole, apart = (_marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
-        found.append(SubjectComparison(board, first, second, known.get((None, None)), whole, apart, unsaid))
+        sides = [ComparedSide(row.score, row.marks, numbers.get(row.subject.hash)) for row in (first, second)]
+        one = compare_sides(board.protocol, board.configurations, uncertainty, *sides)
+        found.append(SubjectComparison(board, first, second, one.index, one.whole, one.apart, unsaid))
     return found
 
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "leaderboard": ("rankings", "Show the ranking of everything that is stored."),
     "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
     "compare": ("rankings", "Two subjects side by side, scenario by scenario."),
+    "gate": ("gate", "Whether what is stored now is worse than a baseline, by exit code."),
     "scenarios": ("quality", "How hard each scenario is, and how the ranking depends on it."),
     "reliability": ("quality", "Where the noise comes from, and the cheapest test that is reliable."),
     "view": ("viewer", "Read every conversation and every number in the browser, live."),

@@ -263,20 +263,20 @@ def rerun(
             roster=roster,
             judge=asked or _main_judge(opened, protocol, played),
             configurations=played,
-            specs=tuple(_spec(subject) for subject in chosen),
+            specs=tuple(spec_of(subject) for subject in chosen),
             runs=runs or protocol.runs,
             again=True,
             limits=limits,
             allow=permissions(),
             unnamed=not subjects,
         )
-        work = calling.carry_out(options, opened, ask=not yes, check=lambda preview: _check(preview, chosen))
+        work = calling.carry_out(options, opened, ask=not yes, check=lambda preview: check_known(preview, chosen))
         complete = calling.print_outcome(options, opened, calling.to_the_end(work))
     if not complete:
         raise SystemExit(1)
 
 
-def _spec(subject: ChatModel) -> ModelSpec:
+def spec_of(subject: ChatModel) -> ModelSpec:
     """The spec that resolves to *subject*, as long as its endpoint serves the same weights under its name."""
     return ModelSpec(
         subject.model,
@@ -307,7 +307,7 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     return typed[asked]
 
 
-def _check(preview: Preview, stored: Sequence[ChatModel]) -> None:
+def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
     """Raises SubjectError where a stored subject would be resolved to a different one."""
     known = {subject.hash for subject in stored}
     for subject in preview.plan.subjects:

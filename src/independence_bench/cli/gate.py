@@ -1,0 +1,322 @@
+"""`aib gate`: what is stored now against a baseline, with an exit code for build servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from independence_bench.analysis.gate import (
+    Baseline,
+    Gate,
+    baseline_of,
+    check_same_test,
+    compare_builds,
+    paired_builds,
+    stored_builds,
+)
+from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.spending import subject_costs
+from independence_bench.analysis.uncertainty import INDEX
+from independence_bench.cli import calling
+from independence_bench.cli.options import (
+    Number,
+    command_line,
+    configuration_options,
+    find_protocol,
+    open_results,
+    out,
+    say,
+    weighed,
+)
+from independence_bench.cli.permissions import permissions
+from independence_bench.cli.run import check_known, spec_of
+from independence_bench.cli.selection import Selection, judge_option, json_option, selecting, weights_option
+from independence_bench.dataset.baseline import read_baseline, write_baseline
+from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.errors import NotComplete, ProtocolError, WrongUse
+from independence_bench.lookup import fit
+from independence_bench.models.spec import Roster
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.report.board_json import json_text
+from independence_bench.report.format import plural
+from independence_bench.report.gate_view import CODES, gate_values, gate_view, junit, statement
+from independence_bench.report.markdown import markdown
+from independence_bench.report.terminal import printed
+from independence_bench.store import registry
+from independence_bench.store.database import Store, open_store
+
+SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is looked at, and how strictly."""
+
+    subjects: tuple[str, ...]
+    against: str | None
+    margin: float
+    dimensions: tuple[str, ...]
+    looks: int
+
+
+@click.command(name="gate")
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option("--baseline", metavar="FILE|STORE", help="What to compare with: a file of --write, or a store.")
+@click.option(
+    "--write",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what is stored now as a baseline: marks and identities, no texts.",
+)
+@click.option("--against", metavar="NAME", help="Which build of the baseline, where it has several.")
+@click.option(
+    "--max-drop",
+    "margin",
+    type=Number(0, 100),
+    default=3.0,
+    show_default=True,
+    metavar="POINTS",
+    help="By how much a score may be lower.",
+)
+@click.option(
+    "--dimension",
+    "dimensions",
+    multiple=True,
+    metavar="NAME",
+    help="A dimension instead of the index; may be repeated, and `index` is one too.",
+)
+@click.option(
+    "--add-runs",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Where it cannot be told, play so many more runs and look once more; both looks at 97.5 %.",
+)
+@calling.endpoint_options
+@calling.one_subject_limit_options
+@click.option("-y", "--yes", is_flag=True, help="With --add-runs: do not ask before it costs money.")
+@click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also as JUnit's XML.")
+@click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Also as Markdown.")
+@selecting(judge_option, configuration_options, weights_option, json_option)
+def command(
+    selection: Selection,
+    subjects: tuple[str, ...],
+    baseline: str | None,
+    target: Path | None,
+    against: str | None,
+    margin: float,
+    dimensions: tuple[str, ...],
+    add_runs: int | None,
+    roster: Roster,
+    limits: Limits,
+    yes: bool,
+    junit_file: Path | None,
+    summary: Path | None,
+    as_json: bool,
+) -> None:
+    """Say whether what is stored now is worse than a baseline by more than --max-drop points (docs/ci.md).
+
+    SUBJECT is who is looked at: a label, or a part of one that fits a single subject; without any, the builds of the
+    baseline. Compared over the same scenarios, by the judge of the baseline.
+
+    \b
+    Exit code 0   not worse: the whole interval of the difference lies above minus the margin
+              3   worse: it lies wholly below
+              4   it cannot be told at this number of runs; how many would do is said
+              1   marks are missing, or an endpoint cannot be used: nothing is said of the build
+              2   wrong use: another protocol, judge or configuration, a baseline that is none
+    """
+    if (baseline is None) == (target is None):
+        raise WrongUse("say either --baseline FILE, to compare with it, or --write FILE, to make one")
+    if baseline is None and (add_runs or dimensions or against):
+        raise WrongUse("--add-runs, --dimension and --against are about a comparison: say --baseline FILE")
+    if target is not None:
+        _write(selection, subjects, target)
+        return
+    asked = Asked(subjects, against, margin, dimensions, 1 if add_runs is None else 2)
+    with open_store(selection.store, create=False, typed=command_line()) as opened:
+        known = _baseline(baseline or "", selection, opened)
+        protocol, files = _protocol(selection, known, opened)
+        check_same_test(known, protocol)
+        gate = _look(known, opened, protocol, asked)
+        if add_runs is not None and gate.verdict == "open":
+            options = _options(protocol, files, known, opened, roster, limits)
+            if not _add_runs(gate, options, opened, add_runs, yes):
+                raise NotComplete("the added runs are not complete, so it stays open; `aib rerun` goes on")
+            gate = _look(known, opened, protocol, asked)
+    for file, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
+        if file is not None:
+            _put(file, text)
+    if as_json:
+        click.echo(json_text(gate_values(gate)))
+    else:
+        printed(out(), gate_view(gate))
+    raise SystemExit(CODES[gate.verdict])
+
+
+# ---------------------------------------------------------------- the two sides
+
+
+def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
+    with selection.opened() as (opened, protocol):
+        board = selection.configured_boards(opened, protocol)[0]
+        rows = _chosen(board, subjects)
+        with opened.reading() as connection:
+            judge = _judge_hash(registry.stored_judges(connection), board, opened)
+            made = baseline_of(connection, board, judge, rows)
+    write_baseline(target, made)
+    number = sum(len(build.runs) for build in made.builds)
+    who = made.builds[0].label if len(made.builds) == 1 else plural(len(made.builds), "build")
+    say(f"{target}: {who}, {plural(number, 'run')} of {made.protocol}, judge {made.judge}")
+    if left_out := [] if subjects else [row.label for row in board.incomplete]:
+        say(f"left out, for marks are missing: {', '.join(left_out)}")
+
+
+def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:
+    rows = {row.subject.hash: row for row in board.rows}
+    labels = {hash_: row.label for hash_, row in rows.items()}
+    found = [rows[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)] or list(board.ranked)
+    return found or list(board.rows)
+
+
+def _judge_hash(labels: Mapping[str, str], board: Board, store: Store) -> str:
+    if board.judge is None:
+        raise NotComplete(f"nothing of {board.protocol.name} is judged in {store.shown}; `aib judge` does it")
+    return next(hash_ for hash_, label in labels.items() if label == board.judge)
+
+
+def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
+    """From a file, or from what another store has of the protocol that is looked at."""
+    if not _is_store(typed):
+        if selection.judge:
+            raise WrongUse("--judge is about --write, or a store as baseline: a file names its judge")
+        return read_baseline(Path(typed))
+    with open_results(typed) as opened:
+        protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
+        found = selection.configured_boards(opened, protocol)[0]
+        with opened.reading() as connection:
+            judge = _judge_hash(registry.stored_judges(connection), found, opened)
+            return baseline_of(connection, found, judge, found.ranked or found.rows)
+
+
+def _is_store(typed: str) -> bool:
+    if "://" in typed:
+        return True
+    try:
+        with Path(typed).open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except (OSError, ValueError):
+        return False
+
+
+def _protocol(selection: Selection, baseline: Baseline, store: Store) -> tuple[Protocol, Files]:
+    """The protocol that is named, else the one of the baseline's name that was played last."""
+    name = selection.protocol_name
+    if name is None:
+        with store.reading() as connection:
+            stored = registry.stored_protocols(connection)
+        name = next((hash_ for hash_, called, _ in stored if called == baseline.protocol), None)
+        if name is None:
+            known = ", ".join(dict.fromkeys(called for _, called, _ in stored)) or "nothing"
+            raise WrongUse(
+                f"the baseline is of {baseline.protocol}, of which nothing is stored in {store.shown}; it holds {known}"
+            )
+    try:
+        protocol, files = find_protocol(name, store)
+    except ProtocolError as error:
+        raise WrongUse(str(error)) from error
+    return weighed(protocol, selection.weights), files
+
+
+def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) -> Gate:
+    """What is stored now against *baseline*, by the baseline's judge in its configurations."""
+    found = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
+    where = " + ".join(map(str, baseline.configurations))
+    if not found:
+        raise WrongUse(f"nothing of {protocol.name} in {where} is stored in {store.shown}")
+    with store.reading() as connection:
+        labels = registry.stored_judges(connection)
+        board = next((one for one in found if one.judge == labels.get(baseline.judge_hash, "")), None)
+        if board is None:
+            others = ", ".join(one.judge for one in found if one.judge) or "nobody"
+            raise WrongUse(
+                f"the baseline was marked by {baseline.judge}, what is stored by {others}: `aib judge -j "
+                f"{baseline.judge}` marks it, or `aib gate --write` makes a new baseline"
+            )
+        pairs = paired_builds(baseline, board, asked.subjects, asked.against)
+        rows = [row for row, _ in pairs if row.score.index is not None]
+        now = stored_builds(connection, board, rows)
+        costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
+    dollars = {row.subject.hash: _a_run(costs.get(row.subject.hash), row) for row in rows}
+    names = _scores(protocol, asked.dimensions)
+    return compare_builds(baseline, board, now, pairs, names, asked.margin, asked.looks, dollars)
+
+
+def _a_run(total: float | None, row: Row) -> float | None:
+    return None if total is None else total / row.score.runs
+
+
+def _scores(protocol: Protocol, typed: Sequence[str]) -> tuple[str, ...]:
+    names = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
+    return tuple(dict.fromkeys(fit(names, one, "dimension", f"{protocol.name} has") for one in typed)) or (INDEX,)
+
+
+# ---------------------------------------------------------------- a second look
+
+
+def _options(
+    protocol: Protocol, files: Files, baseline: Baseline, store: Store, roster: Roster, limits: Limits
+) -> RunOptions:
+    with store.reading() as connection:
+        judge = registry.judges_to_ask(connection).get(baseline.judge_hash)
+    if judge is None:
+        raise WrongUse(
+            f"{baseline.judge} is nobody who can be asked: play with `aib rerun`, label, and gate without --add-runs"
+        )
+    return RunOptions(
+        protocol=protocol,
+        files=files,
+        roster=roster,
+        judge=judge,
+        configurations=baseline.configurations,
+        limits=limits,
+        allow=permissions(),
+    )
+
+
+def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: bool) -> bool:
+    """Play *number* more runs of each build that is open, all within one budget; whether all of it is there."""
+    left = options.limits.budget
+    for build in gate.builds:
+        undecided = [one for one in build.outcomes if one.verdict == "open"]
+        if not undecided:
+            continue
+        say(*(f"first look: {statement(gate, build, one)}" for one in undecided))
+        more = replace(
+            options,
+            specs=(spec_of(build.row.subject),),
+            runs=max(build.row.runs) + number,
+            limits=replace(options.limits, budget=left),
+        )
+        subject = [build.row.subject]
+        work = calling.carry_out(more, store, not yes, partial(check_known, stored=subject))
+        report = calling.to_the_end(work)
+        if report is None or not report.complete:
+            return False
+        if left is not None:
+            left -= report.cost
+            if left <= 0:
+                raise NotComplete("the budget is spent, so other builds stay open; the same command goes on")
+    return True
+
+
+def _put(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{file} cannot be written ({error})") from error

@@ -1,0 +1,206 @@
+"""What a gate found: for a terminal and Markdown as blocks, for programs as JSON, for build servers as JUnit's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from independence_bench.analysis.compare_subjects import DimensionPair
+from independence_bench.analysis.gate import BuildComparison, Gate, Outcome
+from independence_bench.analysis.run_times import day_and_hour
+from independence_bench.analysis.statistics.margins import Verdict
+from independence_bench.analysis.uncertainty import INDEX
+from independence_bench.escape import label_text
+from independence_bench.report.board_json import apart_values, picked
+from independence_bench.report.format import from_to, money, plural, signed
+from independence_bench.report.table import Block, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+
+WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "cannot be told"}
+HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is open"}
+CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
+SHOWN = 10  # scenarios
+
+
+def gate_view(gate: Gate) -> Iterator[Block]:
+    """The verdict, then each build with its scores, what more runs would bring, and where it moved."""
+    board, baseline = gate.board, gate.baseline
+    where = " + ".join(map(str, board.configurations))
+    yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
+    margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g} %"
+    looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
+    yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge ", Name(baseline.judge), margin, looks))
+    if gate.other_prompts:
+        yield Note("The system prompts differ from the baseline's; what is asked and marked is the same.")
+    for build in gate.builds:
+        yield from _build(gate, build)
+    if any(not build.unchanged for build in gate.builds):
+        yield Note(_legend(gate))
+
+
+def _in_a_word(gate: Gate) -> str:
+    if all(build.unchanged for build in gate.builds):
+        return "nothing was played since the baseline"
+    return {
+        "worse": f"worse by more than {gate.margin:g} points",
+        "not worse": f"not worse by more than {gate.margin:g} points",
+        "open": f"whether it is worse by more than {gate.margin:g} points cannot be told at this number of runs",
+    }[gate.verdict]
+
+
+def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
+    times = [one.finished_at for one in build.before.runs if one.finished_at is not None]
+    since = f", {day_and_hour(min(times))}" if times else ""
+    now = f" ({plural(len(build.runs), 'run')})" if build.runs else " (no new run: these are the baseline's own)"
+    yield Title((Name(build.row.label), now), 3)
+    yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
+    for one in build.outcomes:
+        yield Note(Prose(statement(gate, build, one)), "bold")
+    rows: list[Sequence[Text]] = []
+    for one in build.outcomes:
+        name = Prose(one.title)
+        drop = "–" if one.smallest_drop is None else f"{one.smallest_drop:.1f}"
+        numbers = (f"{one.before:.1f}", f"{one.now:.1f}", signed(one.now - one.before), from_to(one.interval))
+        rows.append((Strong(name), *numbers, drop, WORDS[one.verdict]))
+    yield Table(columns_of("score", "before", "now", "difference", "interval", "sees", "verdict"), rows)
+    for reason in build.unsaid:
+        yield Note(("There is ", Prose(reason), "."))
+    if build.unchanged:
+        return
+    yield Table(
+        columns_of("dimension", "before", "now", "difference", "95 %", ""),
+        [(Prose(pair.dimension.title), *_numbers(pair)) for pair in build.details.whole],
+    )
+    moved = [pair for pair in build.details.apart if abs(pair.difference) >= 0.5]
+    moved.sort(key=lambda pair: pair.difference)
+    if moved:
+        yield Table(
+            columns_of("scenario", "dimension", "before", "now", "difference", "95 %", "", words=2),
+            [(Name(pair.scenario or ""), Prose(pair.dimension.title), *_numbers(pair)) for pair in moved[:SHOWN]],
+            f"The lowest {SHOWN} of {len(moved)} that differ." if len(moved) > SHOWN else "",
+        )
+
+
+def _numbers(pair: DimensionPair) -> tuple[str, ...]:
+    interval = pair.apart.uncertainty.again if pair.apart else None
+    stands = "*" if pair.stands else ""
+    return f"{pair.first:.1f}", f"{pair.second:.1f}", signed(pair.difference), from_to(interval), stands
+
+
+def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
+    """What can be said of one score, with what would decide it where it is open; our own words but for the title."""
+    what = "The index" if one.score == INDEX else label_text(one.title)
+    if build.unchanged:
+        return f"{what} is the baseline's: no conversation was played since."
+    if one.interval is None:
+        return (
+            f"{what} cannot be told: there is no interval for the difference of {signed(one.now - one.before)} points."
+        )
+    where = f"{signed(one.now - one.before)} points, from {from_to(one.interval)}"
+    if one.verdict == "worse":
+        return f"{what} is worse by more than {gate.margin:g} points: {where}."
+    if one.verdict == "not worse":
+        return f"{what} is not worse by more than {gate.margin:g} points: {where}."
+    return f"{what} cannot be told at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}"
+
+
+def _needed(build: BuildComparison, one: Outcome) -> str:
+    """How many runs would decide, and what they cost."""
+    needed = one.needed
+    if needed is None or (needed.now is None and needed.both is None):
+        return "No number of runs would decide so small a distance from the margin."
+    if needed.now is None:
+        return (
+            f"With the baseline's {plural(len(build.before.runs), 'run')} no number of runs decides; "
+            f"{needed.both} of each would in 80 of 100 such gates, if the difference stays."
+        )
+    more = needed.now - len(build.runs)
+    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
+    both = f"; so would {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
+    return (
+        f"{plural(needed.now, 'run')} of it would decide in 80 of 100 such gates, if the difference stays: "
+        f"{more} more (--add-runs {more}){cost}{both}."
+    )
+
+
+def _legend(gate: Gate) -> str:
+    over = any(one.over_scenarios for build in gate.builds for one in build.outcomes)
+    said = (
+        "difference: now minus before, in points of 100; interval: over very many runs of these scenarios. sees: a "
+        "true drop of so many points fails in 80 of 100 such gates. * stands among all of its table (Holm)."
+    )
+    if over:
+        said += " Nobody has two runs, so builds are paired by scenario, which is wider; two runs of each say more."
+    return said
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def gate_values(gate: Gate) -> dict[str, Any]:
+    """All of it; points of 100. *exit* is the exit code."""
+
+    def pair(one: DimensionPair) -> dict[str, Any]:
+        apart = apart_values(one.apart) or {"interval": None, "smallest_seen": None, "p": None}
+        named = {"scenario": one.scenario, "dimension": one.dimension.name}
+        return named | {"before": one.first, "now": one.second, "difference": one.difference} | apart
+
+    def build(one: BuildComparison) -> dict[str, Any]:
+        return {
+            "label": one.row.label,
+            "hash": one.row.subject.hash,
+            "runs": one.runs,
+            "before": {
+                "label": one.before.label,
+                "hash": one.before.hash,
+                "runs": [run.run for run in one.before.runs],
+            },
+            "unchanged": one.unchanged,
+            "dollars_a_run": one.run_dollars,
+            "scores": [
+                picked(outcome, "score title before now")
+                | {"difference": outcome.now - outcome.before}
+                | picked(outcome, "verdict interval over_scenarios smallest_drop needed")
+                | {"statement": statement(gate, one, outcome)}
+                for outcome in one.outcomes
+            ],
+            "no_interval_because": one.unsaid,
+            "dimensions": [pair(each) for each in one.details.whole],
+            "scenarios": [pair(each) for each in one.details.apart],
+        }
+
+    return {
+        "verdict": gate.verdict,
+        "exit": CODES[gate.verdict],
+        "protocol": picked(gate.board.protocol, "name hash") | {"baseline_hash": gate.baseline.protocol_hash},
+        "configurations": gate.board.configurations,
+        "judge": gate.baseline.judge,
+        "margin": gate.margin,
+        "level": gate.level,
+        "looks": gate.looks,
+        "builds": [build(one) for one in gate.builds],
+    }
+
+
+def junit(gate: Gate) -> str:
+    """JUnit's XML: a test case for each score of each build. Worse is a failure; what cannot be told is an error."""
+    cases = [(build, one) for build in gate.builds for one in build.outcomes]
+    counts = {verdict: sum(one.verdict == verdict for _, one in cases) for verdict in WORDS}
+    numbers = {"tests": len(cases), "failures": counts["worse"], "errors": counts["open"], "skipped": 0}
+    attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
+        name: str(number) for name, number in numbers.items()
+    }
+    suites = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(suites, "testsuite", attributes)
+    for build, one in cases:
+        name = INDEX if one.score == INDEX else label_text(one.title)
+        case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})
+        said = label_text(statement(gate, build, one))
+        if one.verdict == "worse":
+            ElementTree.SubElement(case, "failure", {"type": "worse", "message": said}).text = said
+        elif one.verdict == "open":
+            ElementTree.SubElement(case, "error", {"type": "cannot be told", "message": said}).text = said
+        else:
+            ElementTree.SubElement(case, "system-out").text = said
+    ElementTree.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
