@@ -181,6 +181,8 @@ def check_complete(row: Row) -> None:
 
 def check_same_test(baseline: Baseline, protocol: Protocol) -> None:
     """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such marks."""
+    if baseline.asked_hash != asked_hash(protocol) and baseline.protocol != protocol.name:
+        raise WrongUse(f"the baseline is of {baseline.protocol}, what is looked at is {protocol.name}")
     if baseline.asked_hash != asked_hash(protocol):
         raise WrongUse(
             f"the baseline is of another version of {baseline.protocol} ({baseline.protocol_hash[:8]}, not "

@@ -31,10 +31,11 @@ from independence_bench.cli.options import (
     out,
     say,
     weighed,
+    weights_option,
 )
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import check_known, spec_of
-from independence_bench.cli.selection import Selection, judge_option, json_option, selecting, weights_option
+from independence_bench.cli.selection import Selection, json_option, judge_option, selecting
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse
@@ -237,16 +238,19 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
     found = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
     where = " + ".join(map(str, baseline.configurations))
+    ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
     if not found:
         raise WrongUse(f"nothing of {protocol.name} in {where} is stored in {store.shown}")
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         board = next((one for one in found if one.judge == labels.get(baseline.judge_hash, "")), None)
         if board is None:
-            others = ", ".join(one.judge for one in found if one.judge) or "nobody"
+            others = ", ".join(one.judge for one in found if one.judge)
+            if not others:
+                raise NotComplete(f"nothing of {protocol.name} is judged in {store.shown}; {ask} does it")
             raise WrongUse(
-                f"the baseline was marked by {baseline.judge}, what is stored by {others}: `aib judge -j "
-                f"{baseline.judge}` marks it, or `aib gate --write` makes a new baseline"
+                f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
+                "`aib gate --write` makes a new baseline"
             )
         pairs = paired_builds(baseline, board, asked.subjects, asked.against)
         rows = [row for row, _ in pairs if row.score.index is not None]

@@ -17,7 +17,7 @@ from independence_bench.report.format import from_to, money, plural, signed
 from independence_bench.report.table import Block, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
 WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "cannot be told"}
-HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is open"}
+HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate cannot tell"}
 CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
 SHOWN = 10  # scenarios
 
@@ -44,7 +44,7 @@ def _in_a_word(gate: Gate) -> str:
     return {
         "worse": f"worse by more than {gate.margin:g} points",
         "not worse": f"not worse by more than {gate.margin:g} points",
-        "open": f"whether it is worse by more than {gate.margin:g} points cannot be told at this number of runs",
+        "open": f"at this number of runs the margin of {gate.margin:g} points is inside the interval",
     }[gate.verdict]
 
 
@@ -109,13 +109,15 @@ def _needed(build: BuildComparison, one: Outcome) -> str:
     needed = one.needed
     if needed is None or (needed.now is None and needed.both is None):
         return "No number of runs would decide so small a distance from the margin."
+    runs = needed.now or needed.both or 0
+    more = runs - len(build.runs)
+    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
     if needed.now is None:
+        of_build = f" (of this one {more} more{cost})" if cost else ""
         return (
             f"With the baseline's {plural(len(build.before.runs), 'run')} no number of runs decides; "
-            f"{needed.both} of each would in 80 of 100 such gates, if the difference stays."
+            f"{needed.both} of each would{of_build} in 80 of 100 such gates, if the difference stays."
         )
-    more = needed.now - len(build.runs)
-    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
     both = f"; so would {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
     return (
         f"{plural(needed.now, 'run')} of it would decide in 80 of 100 such gates, if the difference stays: "

@@ -1,0 +1,416 @@
+"""`aib gate`: verdicts by one interval, a baseline without texts, and what is never a verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from simulated import aib, simulating
+
+from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun, asked_hash, check_same_test
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_again
+from independence_bench.analysis.statistics.intervals import differences, smallest_seen
+from independence_bench.analysis.statistics.margins import level_of, margin_test, runs_needed
+from independence_bench.dataset.baseline import read_baseline, write_baseline
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.loader import load
+from independence_bench.report.gate_view import CODES
+
+TEN = Design(np.full((1, 10), 0.1), np.arange(10))
+LITE = load("v3-lite")
+
+
+def build(mean: float, runs: int, seed: int) -> Any:
+    """Shares [runs, 1, 10] about *mean*."""
+    random = np.random.default_rng(seed)
+    return np.clip(mean + random.normal(0, 0.1, (runs, 1, 10)), 0, 1)
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def test_a_verdict_is_the_interval_that_compare_shows() -> None:
+    """Both builds measured together, now minus before, by the same test again; a margin is inside, below or above."""
+    measured = measure(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
+    both = pairs_again(measured, np.array([1]), np.array([0]))
+    assert both is not None
+    low, high = (float(end[0]) for end in differences(*both))
+
+    found = margin_test(measured, 1, 0)
+
+    assert found is not None
+    assert (found.interval.low, found.interval.high) == (low, high)
+    assert found.difference == pytest.approx(measured.mean[1] - measured.mean[0])
+    assert found.verdict(0.03) == "worse"
+    assert found.verdict(-found.difference) == "open"
+    assert found.verdict(-low + 0.001) == "not worse"
+    assert not found.over_scenarios
+
+
+def test_single_runs_are_paired_by_scenario() -> None:
+    """Where nobody has two runs nothing says how runs vary, so the difference is told by how scenarios differ in it."""
+    found = margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0)
+
+    assert found is not None
+    assert found.over_scenarios
+    assert found.verdict(0.03) == "worse"
+
+
+def test_a_single_scenario_played_once_says_nothing() -> None:
+    """There is no interval, so there is no verdict."""
+    one = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
+
+    assert margin_test(measure(one, [np.full((1, 1, 1), 0.9), np.full((1, 1, 1), 0.1)]), 1, 0) is None
+
+
+def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margin() -> None:
+    """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes a larger one."""
+    measured = measure(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
+    found = margin_test(measured, 1, 0)
+    assert found is not None
+    drop = found.smallest_drop(0.03)
+    assert drop is not None
+    now, before = found.sides
+    there = replace(now, mean=before.mean - drop)
+
+    seen = float(smallest_seen(there, before)[0]) * np.sqrt(found.careful)
+
+    assert drop - 0.03 == pytest.approx(seen, abs=0.001)
+    wider = found.smallest_drop(0.1)
+    assert wider is not None
+    assert wider > drop
+    assert found.smallest_drop(0.95) is None
+
+
+def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
+    """Far from it few do, near it more of both builds than anybody plays."""
+    measured = measure(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
+    gap = float(measured.mean[0] - measured.mean[1])
+
+    far, near, at = (runs_needed(measured, 1, 0, margin) for margin in (gap + 0.1, gap + 0.02, gap))
+
+    assert far.both is not None
+    assert near.both is None or near.both > far.both
+    assert at.now is at.both is None
+
+
+def test_looks_and_scores_share_the_five_percent() -> None:
+    """Bonferroni: two looks at two scores are four intervals at 98.75 %."""
+    assert level_of(1) == pytest.approx(0.95)
+    assert level_of(4) == pytest.approx(0.9875)
+
+
+# ---------------------------------------------------------------- the file
+
+
+def a_baseline() -> Baseline:
+    """One run of v3-lite at 0.5 everywhere."""
+    (place,) = LITE.configurations
+    marks = {(place, one.id): {one.marks[0].name: 0.5} for one in LITE.units.scenarios}
+    run = BaselineRun(1, "a" * 64, 1767225600.0, marks)
+    return Baseline(
+        LITE.name, LITE.hash, asked_hash(LITE), (place,), "judge/one", "b" * 64, (BaselineBuild("c" * 64, "m", (run,)),)
+    )
+
+
+def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Every mark and identity is in the file."""
+    write_baseline(tmp_path / "base.json", a_baseline())
+
+    assert read_baseline(tmp_path / "base.json") == a_baseline()
+    check_same_test(read_baseline(tmp_path / "base.json"), LITE)
+
+
+HOSTILE: dict[str, bytes] = {
+    "no JSON": b"{",
+    "not UTF-8": b"\xff\xfe{}",
+    "deep": b"[" * 100_000,
+    "another thing": b'{"a": 1}',
+    "a list": b"[]",
+    "a later version": b'{"aib_baseline": 2}',
+    "a version that is none": b'{"aib_baseline": true}',
+    "nothing else": b'{"aib_baseline": 1}',
+    "a constant": b'{"aib_baseline": NaN}',
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_file_that_is_no_baseline_is_one_line(tmp_path: Path, what: str) -> None:
+    """The file is named, and nothing of it is believed."""
+    (tmp_path / "base.json").write_bytes(HOSTILE[what])
+
+    with pytest.raises(WrongUse, match=r"base\.json is (no|a) baseline") as error:
+        read_baseline(tmp_path / "base.json")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("extra",), 1),
+        (("judge", "hash"), "zz"),
+        (("builds", 0, "runs", 0, "run"), 0),
+        (("builds", 0, "runs", 0, "run"), "1"),
+        (("builds", 0, "runs", 0, "finished"), "2026-13-41T00:00:00Z"),
+        (("builds", 0, "runs", 0, "marks"), {}),
+        (("builds", 0, "runs", 0, "marks"), {"neutral/shouted": {"a": {"b": 1}}}),
+        (("builds", 0, "runs", 0, "marks"), {"neutral/user_role": {"a": {"b": 1e999}}}),
+        (("builds", 0, "runs"), []),
+        (("builds",), []),
+        (("configurations",), ["neutral"]),
+    ],
+)
+def test_what_is_wrong_in_a_baseline_is_named(tmp_path: Path, place: tuple[Any, ...], value: object) -> None:
+    """Unknown keys, hashes that are none, numbers out of range: one line with the place."""
+    write_baseline(tmp_path / "base.json", a_baseline())
+    document = json.loads((tmp_path / "base.json").read_text())
+    inside = document
+    for step in place[:-1]:
+        inside = inside[step]
+    inside[place[-1]] = value
+    (tmp_path / "base.json").write_text(json.dumps(document))
+
+    with pytest.raises(WrongUse, match="is no baseline"):
+        read_baseline(tmp_path / "base.json")
+
+
+def test_marks_that_the_protocol_does_not_give_are_refused() -> None:
+    """A mark off its scale, or of a scenario that there is not, would be a number about nothing."""
+    made = a_baseline()
+    (run,) = made.builds[0].runs
+    (place,) = LITE.configurations
+    unit = LITE.units.scenarios[0]
+    for marks in (
+        {(place, unit.id): {unit.marks[0].name: 7.0}},
+        {(place, unit.id): {"charm": 0.5}},
+        {(place, "nowhere"): {unit.marks[0].name: 0.5}},
+        {(Configuration("other", "user_role"), unit.id): {unit.marks[0].name: 0.5}},
+    ):
+        wrong = replace(made, builds=(replace(made.builds[0], runs=(replace(run, marks=marks),)),))
+        with pytest.raises(WrongUse, match="the baseline, m, run 1"):
+            check_same_test(wrong, LITE)
+
+
+def test_another_prompt_is_the_same_test_and_another_question_is_not() -> None:
+    """Only the system prompts may differ: an edited scenario is never a regression."""
+    prompted = replace(LITE, systems=(("neutral", "You are Mira."), *LITE.systems[1:]))
+    first, *others = LITE.scenarios
+    edited = replace(LITE, scenarios=(replace(first, title="Another"), *others))
+
+    check_same_test(a_baseline(), prompted)
+    with pytest.raises(WrongUse, match="another version of v3-lite"):
+        check_same_test(a_baseline(), edited)
+
+
+# ---------------------------------------------------------------- as a user meets it
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder with stores of simulated builds, and the command in it."""
+
+    folder: Path
+
+    def gate(self, *arguments: str) -> Any:
+        """`aib gate` with *arguments*."""
+        return aib(self.folder, "gate", *arguments)
+
+    def gated(self, store: str, *arguments: str) -> tuple[int, Mapping[str, Any]]:
+        """(exit code, what --json says) of *store* against base.json."""
+        done = self.gate("--baseline", "base.json", "--store", store, "--json", *arguments)
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+
+def run(folder: Path, store: str, character: str, runs: int, *more: str) -> None:
+    """Play v3-lite."""
+    judge = () if "--no-judge" in more else ("--judge", "sim:sim/judge")
+    played = ("run", f"sim:sim/{character}", *judge, "--protocol", "v3-lite", "--runs", str(runs), "--store", store)
+    done = aib(folder, *played, *more)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """base.json of a build that holds in two runs; `same.db` another playing of it; `worse.db` one that hedges."""
+    folder = tmp_path_factory.mktemp("gate")
+    with simulating(folder):
+        for store, character, runs in (
+            ("base.db", "bayesian", 2),
+            ("same.db", "bayesian", 2),
+            ("worse.db", "hedger", 2),
+        ):
+            run(folder, store, character, runs)
+        made = aib(folder, "gate", "--write", "base.json", "--store", "base.db")
+        assert made.returncode == 0, made.stderr
+        yield Place(folder)
+
+
+def test_a_baseline_has_no_word_of_a_conversation(place: Place) -> None:
+    """Marks, hashes, labels and times: it can be kept in a public repository."""
+    document = json.loads((place.folder / "base.json").read_text())
+
+    assert set(document) == {"aib_baseline", "builds", "configurations", "judge", "protocol"}
+    (found,) = document["builds"]
+    assert [set(one) for one in found["runs"]] == [{"run", "identity", "finished", "marks"}] * 2
+    assert {
+        value for one in found["runs"][0]["marks"].values() for given in one.values() for value in given.values()
+    } == {1.0}
+
+
+def test_a_build_that_is_worse_fails(place: Place) -> None:
+    """Exit code 3, its interval below minus the margin, in the terminal, JSON, JUnit and Markdown alike."""
+    done = place.gate("--baseline", "base.json", "--store", "worse.db", "--junit", "j.xml", "--summary", "s.md")
+    code, found = place.gated("worse.db")
+
+    assert done.returncode == code == CODES["worse"] == 3
+    assert "The gate fails" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    (outcome,) = found["builds"][0]["scores"]
+    assert outcome["verdict"] == "worse"
+    assert outcome["interval"]["high"] < -3
+    suite = ElementTree.parse(place.folder / "j.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    assert suite[0][0].tag == "failure"
+    assert "## The gate fails" in (place.folder / "s.md").read_text()
+
+
+def test_what_cannot_be_told_is_told(place: Place) -> None:
+    """Exit code 4, an error in JUnit, and how many runs would decide with what they cost."""
+    done = place.gate("--baseline", "base.json", "--store", "same.db", "--junit", "open.xml")
+
+    assert done.returncode == CODES["open"] == 4
+    said = " ".join(done.stdout.split())
+    assert "cannot be told at 2 runs" in said
+    assert "would" in said
+    assert "about $" in said
+    assert ElementTree.parse(place.folder / "open.xml").getroot()[0].get("errors") == "1"
+
+
+def test_a_margin_that_is_wide_enough_passes(place: Place) -> None:
+    """Exit code 0: the whole interval lies above."""
+    code, found = place.gated("same.db", "--max-drop", "40")
+
+    assert code == 0
+    assert found["builds"][0]["scores"][0]["interval"]["low"] > -40
+
+
+def test_what_is_the_baseline_itself_is_no_comparison(place: Place) -> None:
+    """Nothing was played since: it passes and says why; runs that were added are compared without the old ones."""
+    shutil.copy(place.folder / "base.db", place.folder / "more.db")
+    code, found = place.gated("more.db")
+    assert code == 0
+    assert found["builds"][0]["unchanged"] is True
+    assert found["builds"][0]["scores"][0]["interval"] is None
+
+    run(place.folder, "more.db", "bayesian", 4)
+    _, found = place.gated("more.db")
+
+    assert found["builds"][0]["runs"] == [3, 4]
+
+
+def test_a_store_is_a_baseline_too(place: Place) -> None:
+    """The same verdict as with the file that would be written from it."""
+    done = place.gate("--baseline", "base.db", "--store", "worse.db", "--json")
+
+    assert done.returncode == 3
+    assert json.loads(done.stdout) == place.gated("worse.db")[1]
+
+
+def test_several_dimensions_share_the_level(place: Place) -> None:
+    """Each is a verdict of its own, and the worst of them is the gate's."""
+    code, found = place.gated("worse.db", "--dimension", "self", "--dimension", "views")
+
+    assert code == 3
+    assert [one["score"] for one in found["builds"][0]["scores"]] == ["self", "views"]
+    assert found["level"] == pytest.approx(0.975)
+
+
+def test_a_second_look_is_played_and_both_are_careful(place: Place) -> None:
+    """What is open is played on and looked at once more; what is decided at once costs nothing."""
+    shutil.copy(place.folder / "worse.db", place.folder / "added.db")
+    before = place.gate("--baseline", "base.json", "--store", "added.db", "--max-drop", "40", "--json")
+    assert before.returncode == 4
+    more = ("--baseline", "base.json", "--store", "added.db", "--add-runs", "1", "--yes")
+
+    done = place.gate(*more, "--max-drop", "40", "--json")
+
+    found = json.loads(done.stdout)
+    assert found["builds"][0]["runs"] == [1, 2, 3]
+    assert (found["looks"], found["level"]) == (2, pytest.approx(0.975))
+    assert "first look: The index cannot be told at 2 runs" in done.stderr
+    decided = place.gate(*more, "--json")
+    assert decided.returncode == 3
+    assert json.loads(decided.stdout)["builds"][0]["runs"] == [1, 2, 3]
+
+
+def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
+    """Exit code 1 and one line, after the first look was told."""
+    (place.folder / "down.yaml").write_text("endpoints:\n  sim: {url: 'http://127.0.0.1:9/v1', dialect: openrouter}\n")
+    done = place.gate(
+        "--baseline", "base.json", "--store", "same.db", "--add-runs", "1", "--yes", "--models-file", "down.yaml"
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1].startswith("aib: ")
+
+
+def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
+    """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the build."""
+    run(place.folder, "unjudged.db", "hedger", 1, "--no-judge")
+    unjudged = place.gate("--baseline", "base.json", "--store", "unjudged.db")
+    assert unjudged.returncode == 1
+    assert "nothing of v3-lite is judged" in unjudged.stderr
+
+    shutil.copy(place.folder / "worse.db", place.folder / "partly.db")
+    run(place.folder, "partly.db", "hedger", 3, "--no-judge")
+    partly = place.gate("--baseline", "base.json", "--store", "partly.db")
+
+    assert partly.returncode == 1
+    assert "is incomplete: run 3" in partly.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "say either --baseline FILE"),
+        (("--baseline", "base.json", "--write", "x.json"), "say either --baseline FILE"),
+        (("--write", "x.json", "--add-runs", "1"), "are about a comparison"),
+        (("--baseline", "nowhere.json"), "cannot be read"),
+        (("--baseline", "base.json", "nobody"), "no subject is called nobody"),
+        (("--baseline", "base.json", "--against", "nobody"), "no build of the baseline is called nobody"),
+        (("--baseline", "base.json", "--dimension", "tase"), "no dimension is called tase"),
+        (("--baseline", "base.json", "--protocol", "v2"), "the baseline is of v3-lite, what is looked at is v2"),
+        (("--write", "nowhere/base.json"), "cannot be written"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(place: Place, arguments: tuple[str, ...], said: str) -> None:
+    """It names what is wrong and what there is."""
+    done = place.gate(*arguments, "--store", "worse.db")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_stranger_beside_the_baselines_builds_has_to_be_named(place: Place) -> None:
+    """A new build in a store that has the old one, too, is never left out unseen."""
+    shutil.copy(place.folder / "base.db", place.folder / "both.db")
+    run(place.folder, "both.db", "hedger", 2)
+
+    unclear, clear = (
+        place.gate("--baseline", "base.json", "--store", "both.db", *named) for named in ((), ("hedger",))
+    )
+
+    assert unclear.returncode == 2
+    assert "name who is compared" in unclear.stderr
+    assert clear.returncode == 3
