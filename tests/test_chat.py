@@ -590,6 +590,8 @@ CAUSES: dict[str, Callable[[ChatRequest], ChatRequest]] = {
     "provider": of_model(provider="acme"),
     "identity": of_model(identity="abc"),
     "cut-off replies accepted": of_model(accept_cut_off=True),
+    "state": of_model(stateful=True),
+    "conversation": lambda request: replace(request, transcript="ab12"),
 }
 
 
@@ -603,7 +605,8 @@ def test_a_key_changes_with_every_cause(cause: str) -> None:
 
 def test_every_field_of_a_model_is_a_cause_or_named_here() -> None:
     """Who adds a setting has to decide whether it causes replies; only the label's wording does not."""
-    assert {f.name for f in fields(ChatModel)} - MODEL.causes().keys() == {"own_limit"}
+    causes = MODEL.causes().keys() | set(ChatModel.CAUSES_IF_SET)
+    assert {f.name for f in fields(ChatModel)} - causes == {"own_limit"}
 
 
 def test_every_run_has_a_key_of_its_own() -> None:

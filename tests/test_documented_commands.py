@@ -67,7 +67,9 @@ MEANT = {
     "sim.db": "aib.db",
     "faults.db": "aib.db",
     "kill.db": "aib.db",
+    "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
+        "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "show", "copy", "install", "audit", "responses", "judgements",
@@ -232,6 +234,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     """A folder with everything that the examples name but the store."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(shelf.folder / "models.yaml", "models.yaml")
+    shutil.copy(ROOT / "docs" / "examples" / "companion.py", "companion.py")
     for name in ("faults.jsonl", "kill.jsonl"):
         Path(name).touch()
     for name, text in SMALL.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import SubjectError
+from independence_bench.models.addresses import check_url
 from independence_bench.models.spec import (
     BUILT_IN,
     ChatModel,
@@ -15,7 +16,6 @@ from independence_bench.models.spec import (
     ModelSpec,
     Reasoning,
     Roster,
-    check_url,
     read_models,
     resolve_auto,
 )
@@ -36,6 +36,7 @@ MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
         (replace(MODEL, temperature=0.0), "openai/gpt-5-nano@none-t0.0"),
         (replace(MODEL, temperature=0.25), "openai/gpt-5-nano@none-t0.25"),
         (replace(MODEL, max_tokens=200, own_limit=True), "openai/gpt-5-nano@none-t0.7-m200"),
+        (ChatModel("companion:reply", "python", 1.0, 0, identity="2.1"), "python:companion:reply@2.1"),
         (replace(MODEL, model="llama3:8b", endpoint="local"), "local:llama3:8b@none-t0.7"),
         (
             replace(MODEL, model="qwen/qwen3-8b:free", reasoning=Reasoning.HIGH),

@@ -20,8 +20,9 @@ from test_cli import MARKS, User, only_line
 
 from independence_bench.cli.permissions import recall, remember
 from independence_bench.errors import WrongUse
+from independence_bench.models.addresses import origin
 from independence_bench.models.env_file import take_env_file
-from independence_bench.models.spec import BUILT_IN, Endpoint, moved_by, origin, parse_models
+from independence_bench.models.spec import BUILT_IN, Endpoint, moved_by, parse_models
 from independence_bench.models.trust import Permission, known_only, needed_permission, route
 
 KEY = "sk-of-the-users-own-0123456789"

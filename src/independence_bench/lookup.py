@@ -1,13 +1,47 @@
-"""Which of several is meant by what somebody typed: by its whole label, by its name, or by a part of it."""
+"""Which of several is meant by what somebody typed: by its whole label, by its name, or by a part of it.
+
+And what may have been meant where it is none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from itertools import islice
 from typing import TypeVar
 
 from independence_bench.errors import WrongUse
 
 A = TypeVar("A")
+
+NEAR = 3  # names that are suggested
+SHOWN = 8  # of a short list, where nothing is near
+COMPARED = 2000  # names of at most LONGEST characters: a list may be foreign, and comparing is slow
+LONGEST = 120
+
+
+def near(typed: str, known: Iterable[str]) -> list[str]:
+    """Those of *known* that may have been meant by *typed*, the nearest first; at most `NEAR`."""
+    names = list(islice((name for name in known if len(name) <= LONGEST), COMPARED))
+    wanted = typed[:LONGEST].lower()
+    spelt: dict[str, str] = {}
+    for name in names:
+        for part in (name, name.partition("@")[0], name.rpartition("/")[2]):
+            spelt.setdefault(part.lower(), name)
+    found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR)]
+    # the right name behind another author, or without one
+    own = wanted.rpartition("/")[2]
+    found += [name for name in names if name.lower().rpartition("/")[2] == own]
+    return list(dict.fromkeys(found))[:NEAR]
+
+
+def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
+    """What to say behind an unknown name: what may have been meant, else the first of what is *known*."""
+    names = list(known)
+    if close := near(typed, names):
+        return f"did you mean {' or '.join(close)}?"
+    more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
+    return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there is") -> A:
@@ -17,6 +51,7 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
     if len(fitting) != 1:
         some = f"no {noun} is" if not fitting else f"several {noun}s are"
-        known = ", ".join(sorted(labels[one] for one in fitting or labels)) or "nothing"
-        raise WrongUse(f"{some} called {typed}; {there} {known}")
+        if fitting:
+            raise WrongUse(f"{some} called {typed}; {there} {', '.join(sorted(labels[one] for one in fitting))}")
+        raise WrongUse(f"{some} called {typed}; {instead(typed, sorted(labels.values()), there)}")
     return fitting[0]

@@ -13,9 +13,10 @@ from independence_bench.cli.options import MILLION, models_file_option, out, rea
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
+from independence_bench.models.functions import load_function
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import weights
-from independence_bench.models.spec import Endpoint
+from independence_bench.models.spec import PYTHON, Endpoint
 from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
@@ -37,7 +38,7 @@ def models(word: str | None, name: str, models_file: Path | None, local_url: str
     """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.
 
     WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
-    what --provider and models.yaml take.
+    what --provider and models.yaml take. python:MODULE:FUNCTION says what a function of your own states of itself.
     """
     roster = read_roster(models_file, local_url)
     if local_url and name == "openrouter":
@@ -45,6 +46,11 @@ def models(word: str | None, name: str, models_file: Path | None, local_url: str
     endpoint = roster.endpoint(name)
     if name == "embedded":
         raise SubjectError("the embedded endpoint has one model; write `aib run embedded`")
+    if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
+        if not word:
+            raise SubjectError(f"functions are in no list; `aib models {PYTHON}:MODULE:FUNCTION` says what one states")
+        click.echo(load_function(word.removeprefix(f"{PYTHON}:")).stated)
+        return
     if not endpoint.url:
         raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
     offered, providers = asyncio.run(_ask(endpoint, _key(endpoint), (word or "").lower()))

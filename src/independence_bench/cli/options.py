@@ -21,7 +21,8 @@ from rich.text import Text
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.lookup import fit
-from independence_bench.models.spec import ChatModel, Roster, check_url, moved_by, read_models
+from independence_bench.models.addresses import check_url
+from independence_bench.models.spec import ChatModel, Roster, moved_by, read_models
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
 from independence_bench.store import registry

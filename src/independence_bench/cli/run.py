@@ -39,7 +39,7 @@ from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import EMBEDDED, Limits, Preview, RunOptions
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning, Roster, shipped_subjects
+from independence_bench.models.spec import AUTO, PYTHON, ChatModel, ModelSpec, Reasoning, Roster, shipped_subjects
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import plural
@@ -113,9 +113,10 @@ def run(
     """Play a protocol against models, judge every conversation, show the ranking.
 
     MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
-    local:NAME, or one of models.yaml), or `embedded` for the small local one. It is called as models.yaml says,
-    else as the list of models worth testing says (docs/models.md), else as the protocol says. Without any, the
-    active subjects of models.yaml are played, after showing what that will cost.
+    local:NAME, or one of models.yaml), `embedded` for the small local one, or python:MODULE:FUNCTION for a function
+    of your own (docs/functions.md). It is called as models.yaml says, else as the list of models worth testing says
+    (docs/models.md), else as the protocol says. Without any, the active subjects of models.yaml are played, after
+    showing what that will cost.
 
     What is stored is not asked again: running the same command twice does nothing the second time, and after
     Ctrl-C it goes on where it stopped.
@@ -256,6 +257,10 @@ def rerun(
     """
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
+        if not subjects:  # a store from a stranger must not choose what is run here
+            functions = [one for one in chosen if one.endpoint == PYTHON]
+            chosen = [one for one in chosen if one.endpoint != PYTHON]
+            say(*(f"left out: {label_text(one.label)} is a Python function: name it to play it" for one in functions))
         played = selection.configurations(protocol)
         options = RunOptions(
             protocol=protocol,
@@ -312,6 +317,10 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
     known = {subject.hash for subject in stored}
     for subject in preview.plan.subjects:
         if subject.hash not in known:
+            if subject.endpoint == PYTHON:
+                raise SubjectError(
+                    f"{subject.label} is not the version that was played; `aib run` plays it as a subject of its own"
+                )
             raise SubjectError(
                 f"{subject.label} has other weights behind its name than when it was played; "
                 "`aib run` plays it as a subject of its own"

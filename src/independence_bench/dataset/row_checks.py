@@ -92,6 +92,7 @@ def model_of(spec: str) -> ChatModel | None:
             all(isinstance(text, str) for text in texts)
             and isinstance(model.accept_cut_off, bool)
             and isinstance(model.own_limit, bool)
+            and isinstance(model.stateful, bool)
             and type(model.max_tokens) is int
             and type(model.temperature) in (int, float)
         )
@@ -286,7 +287,7 @@ class Batch:
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):
             need(played.awaiting, "it has more replies than its script asks for")
-            record = request(played, subject, configuration, protocol).record
+            record = request(played, subject, configuration, protocol, row["id"]).record
             need(reply_key(record, row["run"]) == key, f"“{played.awaiting}” has another key than its request")
             made[key] = record
             if reply["state"] != "invalid":

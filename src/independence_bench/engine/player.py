@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import Connection
@@ -124,7 +125,7 @@ class _Player:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
-                asked = request(talk, self.subject, job.configuration, plan.protocol)
+                asked = request(talk, self.subject, job.configuration, plan.protocol, job.transcript_id)
         invalid = said[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
         played = results.Played(job, self.engine.protocol_hash, talk.transcript, said, reason)
@@ -150,7 +151,8 @@ class _Player:
             talk = opening(self.plan.protocol, job.configuration, job.scenario, job.run)
             known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
             self.openings[job.script_hash] = known
-        return known
+        talk, asked = known
+        return talk, replace(asked, transcript=job.transcript_id) if self.subject.stateful else asked
 
     def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """The call for the reply that *talk* awaits: *asked* is what to send."""

@@ -18,11 +18,20 @@ from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client, read_key
+from independence_bench.models.functions import FunctionClient
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.local import server, weights
 from independence_bench.models.resolve import resolve, takes_temperature
-from independence_bench.models.spec import OWN_TEMPERATURE, THINKING_FACTOR, ChatModel, ModelSpec, Reasoning, Roster
+from independence_bench.models.spec import (
+    OWN_TEMPERATURE,
+    PYTHON,
+    THINKING_FACTOR,
+    ChatModel,
+    ModelSpec,
+    Reasoning,
+    Roster,
+)
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store import attempts, usage
@@ -117,11 +126,18 @@ async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[st
 
 
 def judge_of(options: RunOptions) -> ModelSpec:
-    """The judge that was named, or the protocol's own, called as the protocol says."""
+    """The judge that was named, or the protocol's own, called as the protocol says.
+
+    Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what is run here.
+    """
     default = options.protocol.judge
     # what models.yaml says is how a subject is called
     own = options.judge is None or options.judge == default.model
     found = default if own or options.judge is None else options.roster.find(options.judge)[0]
+    if found.endpoint == PYTHON:
+        if own:
+            raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
+        return ModelSpec(found.model, found.endpoint)  # which is told nothing but messages
     reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
     return ModelSpec(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
 
@@ -141,7 +157,10 @@ async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[s
                 slots = endpoint.at_once or 1
                 url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
                 endpoint = replace(endpoint, url=url)
-            client = await stack.enter_async_context(Client(endpoint, keys[name], price=options.limits.price))
+            made = (
+                FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
+            )
+            client = await stack.enter_async_context(made)
             await client.models()  # an endpoint that does not answer fails here, once, not in every call
             clients[name] = client
         yield clients
@@ -158,6 +177,11 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(options.subjects), list[SubjectError]()
+    by_tool = [one for one in options.configurations if one.delivery == "tool_role" and options.runs]
+    if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
+        raise SubjectError(
+            f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: say --modes user_role"
+        )
     for spec in options.specs:
         try:
             subjects.append(await _resolve(spec, options.protocol, clients))
@@ -207,6 +231,8 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
         said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
     if info.always_reasons:
         said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
+    if model.endpoint == PYTHON:
+        said.append(f"{model.name} runs here: what it pays for itself is not counted, and no budget bounds it")
     if info.parameters is None or model.endpoint == "embedded":
         return said
     if not takes_temperature(info):

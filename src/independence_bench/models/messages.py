@@ -93,6 +93,7 @@ class ChatRequest:
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
+    transcript: str = ""  # id of the conversation, which a subject is told that keeps state; "" for all others
     # the messages as canonical JSON: most of every key, record and body, so it is made once
     encoded: str = field(init=False, repr=False, compare=False)
 
@@ -102,7 +103,9 @@ class ChatRequest:
     @property
     def record(self) -> str:
         """All of it in our own words, as canonical JSON: what the store keeps of a request."""
-        return f'{{"messages":{self.encoded},{_without_messages(self.model, self.tools, self.schema)}'
+        rest = _without_messages(self.model, self.tools, self.schema)
+        transcript = f',"transcript":{canonical(self.transcript)}' if self.transcript else ""
+        return f'{{"messages":{self.encoded},{rest}{transcript}}}'
 
     def key(self, run: int) -> str:
         """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
@@ -143,8 +146,8 @@ class ChatRequest:
 
 @lru_cache(maxsize=256)
 def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
-    """The record behind its messages, which canonical order puts first; from the first key to the closing brace."""
-    return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:]
+    """The record behind its messages, which canonical order puts first; without what follows its tools."""
+    return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:-1]
 
 
 @lru_cache(maxsize=256)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import AnyHttpUrl, Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from independence_bench.errors import SubjectError
 from independence_bench.hashing import canonical, content_hash
+from independence_bench.lookup import instead
+from independence_bench.models.addresses import check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, one_line, read_yaml
 
 
@@ -36,6 +38,7 @@ THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
+PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 AUTO = "auto"  # a spec, not a setting: `resolve_auto` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
@@ -61,6 +64,7 @@ BUILT_IN: Mapping[str, Endpoint] = {
         Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
         Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
         Endpoint("embedded", "", "local", at_once=1, free=True, ours=True),
+        Endpoint(PYTHON, "", "local", free=True, ours=True),
     )
 }
 
@@ -78,6 +82,9 @@ class ChatModel:
     accept_cut_off: bool = False  # a reply cut off by the limit is taken as it is, not asked for again
     identity: str = ""  # what identifies a local model beyond its name (hash of its weights, say)
     own_limit: bool = False  # max_tokens was chosen for this subject, so the label says it
+    stateful: bool = False  # it remembers more than it is shown, so no two conversations share a reply of it
+
+    CAUSES_IF_SET: ClassVar[tuple[str, ...]] = ("stateful",)
 
     @property
     def name(self) -> str:
@@ -86,7 +93,12 @@ class ChatModel:
 
     @property
     def label(self) -> str:
-        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has a decimal."""
+        """``name+provider@reasoning-tTEMP``, as in published tables: off is none, a temperature has a decimal.
+
+        Of a Python function, which is told none of that, ``python:MODULE:FUNCTION@VERSION``.
+        """
+        if self.endpoint == PYTHON:
+            return f"{self.name}@{self.identity}"
         pin = f"+{self.provider}" if self.provider else ""
         effort = "none" if self.reasoning is Reasoning.OFF else self.reasoning.value
         limit = f"-m{self.max_tokens}" if self.own_limit else ""
@@ -110,12 +122,17 @@ class ChatModel:
             "reasoning": self.reasoning.value,
             "provider": self.provider,
             "accept_cut_off": self.accept_cut_off,
-        }
+        } | self._later()
 
     @property
     def spec(self) -> str:
         """All of its settings as JSON, for the store; `read_settings` undoes it."""
-        return canonical({name: getattr(self, name) for name in self.__dataclass_fields__})
+        known = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in self.CAUSES_IF_SET}
+        return canonical(known | self._later())
+
+    def _later(self) -> dict[str, object]:
+        """Settings that came later, where they are not what was meant before."""
+        return {name: value for name in self.CAUSES_IF_SET if (value := getattr(self, name))}
 
     @property
     def most_tokens(self) -> float:
@@ -264,7 +281,7 @@ class Roster:
         """The endpoint called *name*. Raises SubjectError where there is none."""
         if name not in self.endpoints:
             raise SubjectError(
-                f"there is no endpoint called {name}; known: {', '.join(self.endpoints)} "
+                f"there is no endpoint called {name}; {instead(name, self.endpoints, 'known:')} "
                 "(add your own under `endpoints:` in models.yaml)"
             )
         return self.endpoints[name]
@@ -319,7 +336,7 @@ def parse_models(text: str, where: str) -> Roster:
     )
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
-        if name == "embedded" or not _ENDPOINT_NAME.fullmatch(name):
+        if name in ("embedded", PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
             shown = (name if name.isprintable() else ascii(name))[:80]
             raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
         try:
@@ -338,14 +355,15 @@ def parse_models(text: str, where: str) -> Roster:
         if subject.endpoint not in endpoints:
             raise SubjectError(
                 f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
-                f"known: {', '.join(endpoints)}"
+                f"{instead(subject.endpoint, endpoints, 'known:')}"
+            )
+        if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
+            raise SubjectError(
+                f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
+                "`aib run python:MODULE:FUNCTION`"
             )
         specs.append(ModelSpec(**subject.model_dump(exclude={"notes"})))
     return Roster(endpoints, tuple(specs))
-
-
-# nothing in it can be read in two ways, so what is asked about is what is connected to
-_ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
 
 
 def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
@@ -357,29 +375,3 @@ def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
         return roster.moved("openrouter", check_url(url))
     except SubjectError as error:
         raise SubjectError(f"{BASE_URL}: {error}") from error
-
-
-def check_url(url: str) -> str:
-    """*url* without a slash at the end. Raises SubjectError unless it is http(s) with a host and no password."""
-    try:
-        parsed = TypeAdapter(AnyHttpUrl).validate_python(url)
-    except ValidationError as error:
-        raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1") from error
-    if parsed.username or parsed.password:
-        raise SubjectError("an address with a password in it would end up in logs; use an environment variable")
-    # pydantic also takes http:host, http:/host and http:///host, which mean something else to everybody else
-    if parsed.query or parsed.fragment or not re.match(r"https?://[^/\\]", url, re.IGNORECASE):
-        raise SubjectError(f"{url!r} should be a base address, without ? or #, such as http://localhost:8080/v1")
-    if not _ORIGIN.match(url):
-        raise SubjectError("the host of an address should be a plain name or number; write other letters as xn--...")
-    return url.rstrip("/")
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
-    found = _ORIGIN.match(url)
-    if found is None:
-        raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1")
-    scheme, host, port = found[1].lower(), found[2].lower(), found[3]
-    usual = {"http": 80, "https": 443}[scheme]
-    return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")

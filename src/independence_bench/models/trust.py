@@ -16,8 +16,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from independence_bench.errors import WrongUse
+from independence_bench.models.addresses import origin
 from independence_bench.models.env_file import is_certificate
-from independence_bench.models.spec import BUILT_IN, Endpoint, origin
+from independence_bench.models.spec import BUILT_IN, Endpoint
 
 LOCAL_KEY = BUILT_IN["local"].key_variable
 PROVIDERS = {one.key_variable: origin(one.url) for one in BUILT_IN.values() if one.key_variable and one.url}

@@ -77,10 +77,11 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
     """Which of one subject's jobs that are *left* find their opening bought: (run, configuration, scenario).
 
     The branches of a stem begin with the same reply. One of them buys it; where one of them is played, it is there.
+    A subject that keeps state has an opening of its own in each.
     """
     branches: dict[tuple[int, Configuration, str], list[str]] = defaultdict(list)
     for job in left:
-        if job.scenario.stem:
+        if job.scenario.stem and not job.subject.stateful:
             branches[job.run, job.configuration, job.scenario.stem].append(job.scenario.id)
     return frozenset(
         (run, configuration, scenario)
@@ -116,13 +117,14 @@ def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario
 
 
 def request(
-    talk: ConversationState, subject: ChatModel, configuration: Configuration, protocol: Protocol
+    talk: ConversationState, subject: ChatModel, configuration: Configuration, protocol: Protocol, transcript: str = ""
 ) -> ChatRequest:
-    """What *subject* is sent for the reply that *talk* awaits."""
+    """What *subject* is sent for the reply that *talk* awaits; *transcript* is the id that it will have."""
     return ChatRequest(
         subject,
         messages(talk.transcript, configuration.delivery, protocol.tool_role),
         tools(configuration.delivery, protocol.tool_role),
+        transcript=transcript if subject.stateful else "",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, func, select, update
 
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.models.spec import ChatModel, read_settings
+from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
 from independence_bench.store.blobs import pack, undamaged, unpack
 from independence_bench.store.rows import fields_of, insert_once, insert_rows, rows_of
@@ -114,7 +114,9 @@ def judges_to_ask(connection: Connection) -> dict[str, str]:
             found[judge] = "embedded"
         elif "kind" not in spec:
             with undamaged():
-                found[judge] = read_settings(spec).name
+                model = read_settings(spec)
+            if model.endpoint != PYTHON:  # nothing is run here because a store names it
+                found[judge] = model.name
     return found
 
 

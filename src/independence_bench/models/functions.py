@@ -1,0 +1,250 @@
+"""A Python function of the user's own as a model: ``python:MODULE:FUNCTION``, messages in, text out.
+
+For companions that have memory and tools behind the prompt. The function is called in this process, an ordinary one
+in a thread of its own; what it returns is read like any endpoint's reply, and what goes wrong is a fault of the call,
+of which neither message nor traceback is kept: both may hold a secret that nobody here knows. docs/functions.md says
+what a function has to state of itself. Knows nothing of conversations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import re
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from independence_bench.errors import SubjectError
+from independence_bench.lookup import near
+from independence_bench.models.client import MEGABYTE, Client
+from independence_bench.models.listing import ModelInfo
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
+from independence_bench.models.redaction import SENT
+from independence_bench.models.response import FIELDS, read_completion
+from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
+from independence_bench.yaml_io import one_line
+
+SECONDS = 600.0  # that a call may take, unless the function says otherwise
+MOST_SECONDS = 86_400.0
+LONGEST_VERSION = 64
+CONVERSATION = "conversation"  # the argument that a function which keeps state may take
+
+_NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD)$")
+_SHORTEST_SECRET = 12  # characters of such a variable, with a digit: other values are words
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A function, and what it states of itself."""
+
+    call: Callable[..., Any]
+    version: str
+    stateful: bool  # it remembers more than it is shown
+    at_once: int | None  # most calls at once; None: as many as there are
+    seconds: float  # that a call may take
+    told: bool  # it takes the id of the conversation
+    named: str  # as the user types it
+
+    @property
+    def stated(self) -> str:
+        """All of that in words."""
+        at_once = f"at most {self.at_once} calls at once" if self.at_once else "any number of calls at once"
+        state = "keeps state" if self.stateful else "keeps no state"
+        return f"{self.named} is version {self.version}, {state}, {at_once}, {self.seconds:g} s a call"
+
+
+def load_function(model: str) -> UserFunction:
+    """The function that *model*, ``MODULE:FUNCTION``, names. Raises SubjectError, which says what to write.
+
+    Modules are looked for where Python looks, then in the working folder.
+    """
+    named = f"{PYTHON}:{model}"
+    if (found := _NAME.fullmatch(model)) is None:
+        raise SubjectError(f"{named!r} is not a Python function; write {PYTHON}:MODULE:FUNCTION")
+    module, name = found.groups()
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)  # last, so that no file of the folder stands in for a module that is installed
+    importlib.invalidate_caches()
+    try:
+        imported = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise SubjectError(f"{named}: {module} needs the module {error.name}, which is not installed") from None
+        raise SubjectError(f"{named}: there is no module {module} here or installed{_meant(module)}") from None
+    except (Exception, SystemExit) as error:
+        raise SubjectError(f"{named}: {module} cannot be imported: {where_raised(error)}: {error}") from None
+    call = getattr(imported, name, None)
+    if not callable(call):
+        names = [own for own, value in vars(imported).items() if callable(value) and not own.startswith("_")]
+        meant = f"; did you mean {' or '.join(close)}?" if (close := near(name, names)) else ""
+        raise SubjectError(f"{named}: {module} has no function {name}{meant}")
+    return _stated(call, named, name)
+
+
+def _meant(module: str) -> str:
+    close = near(module, [path.stem for path in Path.cwd().glob("*.py")])
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
+    """What *call* states of itself, checked. Raises SubjectError."""
+
+    def need(true: object, otherwise: str) -> None:
+        if not true:
+            raise SubjectError(f"{named}: {otherwise}")
+
+    version = getattr(call, "version", None)
+    need(
+        version is not None and not isinstance(version, bool),
+        f'states no version; write `{name}.version = "1"` below it, and another one whenever anything behind it '
+        "changes: it is part of every key",
+    )
+    shown = str(version) if isinstance(version, str | int | float) else ""
+    try:
+        fits = 0 < len(one_line(shown).strip()) <= LONGEST_VERSION
+    except ValueError:
+        fits = False
+    need(fits, f'its version is not a short text; write `{name}.version = "1"`')
+    stateful, at_once = getattr(call, "stateful", False), getattr(call, "at_once", None)
+    seconds = getattr(call, "timeout", SECONDS)
+    need(isinstance(stateful, bool), f"stateful is True or False; write `{name}.stateful = True`")
+    whole = type(at_once) is int and at_once >= 1
+    need(at_once is None or whole, f"at_once is a whole number from 1; write `{name}.at_once = 4`")
+    number = type(seconds) in (int, float) and 0 < seconds <= MOST_SECONDS
+    need(number, f"timeout is a number of seconds; write `{name}.timeout = 120`")
+    told = False
+    with suppress(TypeError, ValueError):  # of some callables nobody knows the arguments
+        told = CONVERSATION in inspect.signature(call).parameters
+    need(stateful or not told, f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`")
+    return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), told, named)
+
+
+def where_raised(error: BaseException) -> str:
+    """*error* in a few words without its own: its type, and the file and line where it was raised."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{at}"
+
+
+class FunctionClient(Client):
+    """Calls functions in place of an endpoint; there is no address, no key, no list and no price."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._functions: dict[str, UserFunction] = {}
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        for variable, value in os.environ.items():  # a function may repeat what it was given to call others with
+            long = len(value) >= _SHORTEST_SECRET and any(c.isdigit() for c in value)
+            if long and _SECRET_VARIABLE.search(variable.upper()) and value not in FIELDS:
+                SENT.learn(value)
+
+    async def __aenter__(self) -> FunctionClient:
+        return self
+
+    async def __aexit__(self, *_raised: object) -> None:
+        pass
+
+    async def models(self) -> Mapping[str, ModelInfo]:
+        """Nothing: any function may be named."""
+        return {}
+
+    async def info(self, model: str) -> ModelInfo:
+        """What is known of a function: it costs nothing that anybody here could count."""
+        return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
+
+    def resolve(self, spec: ModelSpec) -> ChatModel:
+        """The function of *spec* as a subject. Raises SubjectError for a setting, which it would never be told."""
+        asked = (
+            ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),
+            ("max-tokens", bool(spec.max_tokens)),
+            ("reasoning-effort", spec.reasoning not in (None, Reasoning.OFF.value)),
+            ("provider", spec.provider is not None),
+        )
+        for option, chosen in asked:
+            if chosen:
+                raise SubjectError(
+                    f"{PYTHON}:{spec.model} is a function, which is told nothing but messages: leave --{option} out, "
+                    "settle it inside the function and give that another version"
+                )
+        function = self._function(spec.model)
+        return ChatModel(spec.model, PYTHON, OWN_TEMPERATURE, 0, identity=function.version, stateful=function.stateful)
+
+    async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
+        """Call the function once. Whatever happens comes back as a value, with its time."""
+        model = request.model
+        function = self._function(model.model)
+        if (function.version, function.stateful) != (model.identity, model.stateful):
+            return Fault(Kind.BAD_REQUEST, f"{function.stated}; {model.label} is another one", 404)
+        arguments = {CONVERSATION: request.transcript} if function.told else {}
+        messages = [message.wire() for message in request.messages]
+        async with self._slots.get(model.model) or nullcontext():
+            started = time.monotonic()
+            outcome = await _called(function, messages, arguments)
+            seconds = time.monotonic() - started
+        if isinstance(outcome, Fault):
+            return Fault(outcome.kind, outcome.message, seconds=seconds)
+        if not isinstance(outcome, str):
+            kind = type(outcome).__name__
+            return Fault(Kind.BAD_REQUEST, f"the function returned {kind} and not a text", seconds=seconds)
+        if len(outcome) > self._largest:
+            return Fault(Kind.TOO_LARGE, f"over {self._largest / MEGABYTE:g} MB", seconds=seconds)
+        said = {"role": "assistant", "content": SENT.redacted_text(outcome)}
+        body = json.dumps({"choices": [{"message": said, "finish_reason": "stop"}]}, ensure_ascii=False)
+        return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
+
+    def _function(self, model: str) -> UserFunction:
+        if model not in self._functions:
+            function = self._functions[model] = load_function(model)
+            if function.at_once is not None:
+                self._slots[model] = asyncio.Semaphore(function.at_once)
+        return self._functions[model]
+
+
+async def _called(function: UserFunction, messages: list[dict[str, Any]], arguments: Mapping[str, str]) -> Any:
+    """What the function returns; a Fault where it raised or took too long."""
+    limit = asyncio.timeout(function.seconds)
+    try:
+        async with limit:
+            if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
+                return await function.call(messages, **arguments)
+            found = await _in_thread(lambda: function.call(messages, **arguments))
+            return await found if inspect.isawaitable(found) else found
+    except (Exception, SystemExit) as error:
+        if limit.expired():
+            return Fault(Kind.TIMEOUT, f"the function took over {function.seconds:g} s")
+        return Fault(Kind.UNAVAILABLE, f"the function raised {where_raised(error)}")
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """What *work* returns or raises in a thread of its own, which does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: Exception | None) -> None:
+        if not ended.done():  # nobody waits for it any more
+            ended.set_result(result) if error is None else ended.set_exception(error)
+
+    def run() -> None:
+        result: Any = None
+        raised: Exception | None = None
+        try:
+            result = work()
+        except BaseException as error:  # some of them no future takes, and some would end the command
+            known = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            raised = error if known else RuntimeError().with_traceback(error.__traceback__)  # type: ignore[assignment]
+        with suppress(RuntimeError):  # the command has ended
+            loop.call_soon_threadsafe(settle, result, raised)
+
+    threading.Thread(target=run, name="aib function", daemon=True).start()
+    return await ended
