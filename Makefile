@@ -11,7 +11,7 @@ WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -pa
 NODE_VERSION := 22.23.3
 export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 
-.PHONY: demo test setup docs lint types unit coverage web page node chromium weights postgres torture clean
+.PHONY: demo test setup docs lint types unit coverage licences integrations web page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and ranked, offline
 	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
@@ -37,6 +37,12 @@ web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and
 
 docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py
+
+licences: $(VENV)/.ready  ## what users get beside our own code, and under which licences
+	$(BIN)/python docs/licences.py
+
+integrations: $(VENV)/.ready page  ## what is packed, in an environment of its own; and other tools on what we export
+	$(BIN)/pytest -q -m integration
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	$(BIN)/pytest -q -n 2 -m torture

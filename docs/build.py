@@ -3,6 +3,7 @@
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
     docs/models.md            the subjects worth testing, from models.yaml
+    docs/licences.md          what users get beside our own code
     README.md                 the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
 
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import licences
 import yaml
 from typescript import typescript
 
@@ -136,7 +138,8 @@ def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     stale = []
-    for path, text in (*schemas(), command_line(), models(), readme(), page_types()):
+    of_parts = (ROOT / "docs" / "licences.md", licences.page(licences.parts()))
+    for path, text in (*schemas(), command_line(), models(), of_parts, readme(), page_types()):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

@@ -1,0 +1,76 @@
+"""What is packed: never without the page by accident, and complete where nothing else is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from simulated import aib, simulating
+
+ROOT = Path(__file__).parent.parent
+PAGE = Path("src/independence_bench/viewer/page")
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What git has of this project, without the page."""
+    folder = tmp_path_factory.mktemp("sources")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def packed(sources: Path, into: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """`pip wheel` of it."""
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", str(into), str(sources)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | more)
+
+
+def test_a_wheel_without_the_page_has_to_be_meant(sources: Path, tmp_path: Path) -> None:
+    """The build stops with what to do; a variable says that it is meant."""
+    refused = packed(sources, tmp_path)
+    meant = packed(sources, tmp_path, AIB_NO_PAGE="1")
+
+    assert refused.returncode != 0
+    assert "run `make page` first, or set AIB_NO_PAGE=1" in refused.stdout + refused.stderr
+    assert meant.returncode == 0, meant.stderr
+    assert len(list(tmp_path.glob("*.whl"))) == 1
+
+
+def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None:
+    """In an empty environment both commands work, and `site` writes the page with a store's board."""
+    whole, place = tmp_path / "whole", tmp_path / "place"
+    shutil.copytree(sources, whole)
+    shutil.copytree(ROOT / PAGE, whole / PAGE)
+    made = packed(whole, tmp_path)
+    assert made.returncode == 0, made.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    programs = tmp_path / "venv" / "bin"
+    installing = [str(programs / "pip"), "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel)]
+    subprocess.run(installing, check=True)
+    place.mkdir()
+    with simulating(place):
+        ran = aib(place, "run", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1", "--store", "a.db")
+    assert ran.returncode == 0, ran.stderr
+
+    named = subprocess.run(
+        [programs / "ai-independence-bench", "--version"], capture_output=True, text=True, check=True
+    )
+    site = [str(programs / "aib"), "site", "--store", "a.db", "site"]
+    written = subprocess.run(site, cwd=place, capture_output=True, text=True)
+
+    assert named.stdout.startswith("aib")
+    assert written.returncode == 0, written.stderr
+    assert (place / "site" / "index.html").is_file()
+    assert any((place / "site" / "api" / "boards").iterdir())
