@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution
 from itertools import groupby
@@ -18,7 +19,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
-NAME = "ai-independence-bench"
 TOOLS = {"dev", "torture"}  # extras that only developers install
 ALWAYS, PAGE = "every installation", "viewer's page"
 
@@ -47,27 +47,27 @@ def _copyleft(licence: str) -> str:
 
 def installed() -> Iterator[Part]:
     """Every Python package, once, by name; what the package itself asks for goes before its extras."""
-    extras = [one for one in distribution(NAME).metadata.get_all("Provides-Extra") or () if one not in TOOLS]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: asked for name, asked in project["optional-dependencies"].items() if name not in TOOLS}
     found: dict[str, Part] = {}
-    for extra in ("", *extras):
+    for extra, asked in {"": project["dependencies"], **extras}.items():
         within = f"extra `{extra}`" if extra else ALWAYS
-        for one in _needed(NAME, {extra}, set()):
+        for one in _needed(asked, set(), set()):
             name = re.sub(r"[-_.]+", "-", one.metadata["Name"]).lower()
-            if name != NAME:
-                found.setdefault(name, Part(name, licence_of(one.metadata), within))
+            found.setdefault(name, Part(name, licence_of(one.metadata), within))
     yield from (found[name] for name in sorted(found))
 
 
-def _needed(name: str, extras: set[str], seen: set[tuple[str, str]]) -> Iterator[Distribution]:
-    one = distribution(name)
-    yield one
-    for text in one.requires or ():
+def _needed(asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]) -> Iterator[Distribution]:
+    for text in asked:
         wanted = Requirement(text)
         key = (wanted.name, ",".join(sorted(wanted.extras)))
         meant = wanted.marker is None or any(wanted.marker.evaluate({"extra": extra}) for extra in extras | {""})
         if meant and key not in seen:
             seen.add(key)
-            yield from _needed(wanted.name, set(wanted.extras), seen)
+            one = distribution(wanted.name)
+            yield one
+            yield from _needed(one.requires or (), set(wanted.extras), seen)
 
 
 def licence_of(metadata: Mapping[str, str]) -> str:
