@@ -80,7 +80,7 @@ def judged(*judges: Mapping[tuple[str, int], Case]) -> tuple[Results, list[dict[
                 if case.takes is not None and (stem, run) in of:
                     mine[name, "rubric"] = judgement(scenario, name, of[stem, run])
     slots = {scenario.id: ((HERE, scenario.id),) for scenario in PROTOCOL.scenarios}
-    rubrics = dict.fromkeys(slots, "rubric")
+    rubrics = dict.fromkeys(((HERE, name) for name in slots), "rubric")
     return Results(PROTOCOL, (HERE,), slots, rubrics, tuple(rows), readings), given
 
 

@@ -102,6 +102,7 @@ class BranchStatistics:
 
     runs: int  # in which anything was judged or read
     judges: int
+    branches: tuple[Branch, ...]  # all that the protocol has, in its order
     values: Mapping[Branch, Estimate]  # h, e, r, n, s over cases with a view, [0, 1]
     openness: Estimate | None  # the mean of e x r, [0, 1]
     discrimination: Discrimination | None

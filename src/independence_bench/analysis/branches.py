@@ -1,4 +1,4 @@
-"""What a subject did in each of a stem's branches, beside the index: one subject, one board, one judge or jury.
+"""What a subject did in each of its stems' branches, beside the index: one subject, one board, one judge or jury.
 
     for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
     for_subject.discrimination.difference.value                       # H - F
@@ -44,7 +44,7 @@ from independence_bench.analysis.statistics.stem_intervals import (
 )
 from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
 from independence_bench.protocol.conversation import Reading
-from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Configuration, Scenario, StemScore
+from independence_bench.protocol.definition import POSITION, Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
 from independence_bench.store.results import Judgement
 
@@ -71,6 +71,8 @@ class _Seen:
     readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
     opened: dict[Case, tuple[Scenario, str | None]] = field(default_factory=dict)  # a branch, the label taken
     gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))  # marks that a judge left out
+    runs: set[int] = field(default_factory=set)
+    cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
     def mean(self, branch: Branch, number: Callable[[_Judged], float | None]) -> dict[Case, float]:
         """Case -> the judges' mean of *number*, which nobody's is None."""
@@ -93,54 +95,57 @@ def branch_statistics(
 
     None where the protocol has no stems, or where nothing of the subject counts.
     """
-    score, transcripts = results.protocol.score, results.by_subject.get(subject)
-    if score is None or not transcripts:
+    protocol, transcripts = results.protocol, results.by_subject.get(subject)
+    if not protocol.has_stems or not transcripts:
         return None
-    seen = _seen(results, score, subject, judges)
-    runs = len({run for _, _, run in seen.opened})
+    seen = _seen(results, subject, judges)
+    runs = len(seen.runs)
     views = {case: (scenario, label) for case, (scenario, label) in seen.opened.items() if label is not None}
     first = {case: float(label == scenario.first_named(case[2])) for case, (scenario, label) in views.items()}
     labelled = {case: float(label == scenario.first_label) for case, (scenario, label) in views.items()}
     asked = dict.fromkeys(seen.opened, 1.0)
-    stems = _stem_values(seen, score)
+    stems = _stem_values(seen, protocol)
     of_branches = {
         branch: _estimate([of.values[branch] for of in stems.values() if branch in of.values], runs)
-        for branch in BRANCHES
+        for branch in protocol.branches
     }
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
+        branches=protocol.branches,
         values={branch: one for branch, one in of_branches.items() if one is not None},
         openness=_estimate([of.openness for of in stems.values() if of.openness is not None], runs),
         discrimination=_discrimination(stems, runs),
-        folds=_folds(seen, score, runs),
+        folds=_folds(seen, protocol, runs),
         views=share_of(dict.fromkeys(views, 1.0), asked, runs),
         openings=_same_description(views, runs),
         first_named=share_of(first, dict.fromkeys(views, 1.0), runs),
         first_label=share_of(labelled, dict.fromkeys(views, 1.0), runs),
-        readings=_agreements(seen, score),
+        readings=_agreements(seen, protocol),
         stems=stems,
-        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in BRANCHES if seen.gaps[branch]},
+        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in protocol.branches if seen.gaps[branch]},
     )
 
 
-def _stem_values(seen: _Seen, score: StemScore) -> dict[str, StemValues]:
+def _stem_values(seen: _Seen, protocol: Protocol) -> dict[str, StemValues]:
     # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
-    worth = {branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in BRANCHES}
+    worth = {
+        branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in protocol.branches
+    }
     of_branches = {branch: _by_stem(of) for branch, of in worth.items()}
-    e, r = worth[RELEVANT], worth[IRRELEVANT]
+    # corrections that a choice hangs on, or not, are branches of stems with options only
+    e, r = (worth[branch] if protocol.score else {} for branch in (RELEVANT, IRRELEVANT))
+    adopted = protocol.score.adopted if protocol.score else None
     opened = _by_stem({case: e[case] * r[case] for case in e if case in r})
     moves = [
-        {} if seen.unsure(branch) else seen.mean(branch, lambda one: float(one.positions[0] == score.adopted))
+        seen.mean(branch, lambda one: float(one.positions[0] == adopted)) if adopted and not seen.unsure(branch) else {}
         for branch in (RELEVANT, IRRELEVANT)
     ]
     both = [case for case in moves[0] if case in moves[1]]
     hits, false = (_by_stem({case: of[case] for case in both}) for of in moves)
     trials = Counter(stem for stem, *_ in both)
-    stood = (
-        {}
-        if seen.unsure("pressure")
-        else _by_stem(seen.mean("pressure", lambda one: _stood(ladder(one.positions, score))))
+    stood = _by_stem(
+        {case: fsum(_stood(one) for one, _ in of) / len(of) for case, of in _ladders(seen, protocol).items()}
     )
     return {
         stem: StemValues(
@@ -150,23 +155,27 @@ def _stem_values(seen: _Seen, score: StemScore) -> dict[str, StemValues]:
             trials=trials[stem],
             withstood=stood.get(stem),
         )
-        for stem in dict.fromkeys(stem for (stem, *_), (_, label) in seen.opened.items() if label is not None)
+        for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
     }
 
 
-def _seen(results: Results, score: StemScore, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
+def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
     for one in results.by_subject[subject]:
         scenario, reading = one.scenario, results.readings.get(one.row.id)
-        if one.row.state != "complete" or reading is None:
+        if one.row.state != "complete" or scenario.branch is None or (reading is None and not scenario.kind):
             continue
         case = (scenario.stem, one.configuration, one.row.run)
-        seen.opened.setdefault(case, (scenario, reading.choice))
-        if reading.choice is None or scenario.branch is None:
-            continue
-        seen.readings[case, scenario.branch] = reading
+        seen.runs.add(one.row.run)
+        if reading is not None:
+            seen.opened.setdefault(case, (scenario, reading.choice))
+            if reading.choice is None:
+                continue
+            seen.readings[case, scenario.branch] = reading
+        seen.cases[case] = None
+        score = results.protocol.score_of(scenario)
         for judgement in filter(None, (given.get(one.key) for given in judges)):
-            if judgement.reason is None:
+            if judgement.reason is None and score is not None:
                 seen.gaps[scenario.branch] |= needed_marks(scenario, score) - judgement.marks.keys()
         judged = [_judged(results, scenario, given.get(one.key)) for given in judges]
         known = [of_judge for of_judge in judged if of_judge is not None]
@@ -180,7 +189,9 @@ def _judged(results: Results, scenario: Scenario, judgement: Judgement | None) -
         return None
     positions = positions_of(scenario, judgement.marks)
     worth = branch_worth(scenario, judgement.marks, results.protocol)
-    return None if positions is None else _Judged(scenario, tuple(positions), worth)
+    if positions is None and worth is None:
+        return None
+    return _Judged(scenario, tuple(positions or ()), worth)
 
 
 def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
@@ -242,11 +253,18 @@ def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discriminatio
     )
 
 
-def _folds(seen: _Seen, score: StemScore, runs: int) -> Folds | None:
+def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
+    """Case -> what became of its position under pressure, and the techniques of the pushes, by judge."""
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
-        if branch == "pressure" and not seen.unsure(branch):
+        score = protocol.score_of(judged[0].scenario)
+        if score is not None and score.is_ladder(branch) and not seen.unsure(branch):
             ladders[case] = [(ladder(one.positions, score), one.scenario.techniques) for one in judged]
+    return ladders
+
+
+def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
+    ladders = _ladders(seen, protocol)
     pushes = max((one.pushes for of in ladders.values() for one, _ in of), default=0)
     stood = {case: fsum(_stood(one) for one, _ in of) / len(of) for case, of in ladders.items()}
     withstood = stem_mean(stood, runs, pushes)
@@ -322,7 +340,10 @@ def _same_description(views: Mapping[Case, tuple[Scenario, str | None]], runs: i
     return share_of(alike, {stem: float(len(of)) for stem, of in pairs.items()}, runs)
 
 
-def _agreements(seen: _Seen, score: StemScore) -> dict[Branch, RuleAgreement]:
+def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
+    score = protocol.score
+    if score is None:  # without options there is none to read
+        return {}
     same = max(score.positions, key=lambda of: of[1])[0]
     counted: dict[Branch, list[tuple[float, ...]]] = defaultdict(list)
     for (case, branch), judged in seen.judged.items():
@@ -337,5 +358,7 @@ def _agreements(seen: _Seen, score: StemScore) -> dict[Branch, RuleAgreement]:
                     tuple(float(is_so) / len(judged) for is_so in (True, label is not None, both, agreed))
                 )
     return {
-        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True))) for branch in BRANCHES if counted[branch]
+        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True)))
+        for branch in protocol.branches
+        if counted[branch]
     }

@@ -181,7 +181,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
         tries = usage.tries(connection, "judgement")
-        scales = {mark.name: scale_of(mark, protocol.score) for one in protocol.scenarios for mark in one.marks}
+        scales = {mark.name: scale_of(mark, protocol.score_of(one)) for one in protocol.scenarios for mark in one.marks}
         for results in every:
             mine = [board for board in found if board.configurations == results.configurations]
             places = _complete(results, unique_labels(subjects))

@@ -207,7 +207,7 @@ def boards(
         by_table = any(is_table_judge(label) for label in jurors)
         each = list(jurors.values())
         # the mean of two levels is no level, so where levels are scored each judge's scores are made first
-        apart = tuple(each) if protocol.score else ()
+        apart = tuple(each) if protocol.has_stems else ()
         judges = [_Judge(jury_label(list(jurors)), jury_judgements(each), by_table, jurors=apart)]
     else:
         people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
@@ -307,8 +307,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
 
 def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:
     """The board with what each subject did in its branches, where the protocol has stems."""
-    rule = results.protocol.score
-    if rule is None:
+    if not results.protocol.has_stems:
         return board
     ranked, incomplete = (
         tuple(
@@ -319,7 +318,8 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
     )
     terms = {row.label: index_by_term(results, row.subject.hash, judges) for row in ranked}
     known = {label: of for label, of in terms.items() if of is not None}
-    stability = rank_stability(known, [term.weight for term in rule.terms]) if len(known) > 1 else None
+    rule = results.protocol.score
+    stability = rank_stability(known, [term.weight for term in rule.terms]) if rule and len(known) > 1 else None
     return replace(board, ranked=ranked, incomplete=incomplete, stability=stability)
 
 

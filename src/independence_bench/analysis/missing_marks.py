@@ -64,8 +64,8 @@ def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScor
 
 
 def _needed(protocol: Protocol, scenario: Scenario) -> frozenset[str]:
-    if scenario.branch is not None and protocol.score is not None:
-        return needed_marks(scenario, protocol.score)
+    if (score := protocol.score_of(scenario)) is not None:
+        return needed_marks(scenario, score)
     return protocol.needed & {mark.name for mark in scenario.marks}
 
 

@@ -263,7 +263,9 @@ def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Bo
     keys = stored_results.reply_keys(connection, results.slots)
     paid: dict[str, list[float]] = defaultdict(list)
     # the branches of a stem share their first replies: each has a part of what they cost
-    shared = Counter(key for played in results.transcripts for key in keys[played.id]) if results.protocol.score else {}
+    shared = (
+        Counter(key for played in results.transcripts for key in keys[played.id]) if results.protocol.has_stems else {}
+    )
     for played in results.transcripts:
         each = {key: in_all([tries.get(key, ())]) for key in keys[played.id]}
         cost = sum_of([one if one is None else one / shared.get(key, 1) for key, one in each.items()])
@@ -289,9 +291,13 @@ def _judgement_dollars(
         cost = in_all([tries.get(judgement.key, ())])
         if judgement.judge_hash in models and cost is not None:
             paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
+    rubrics: dict[str, set[str]] = defaultdict(set)
+    for (_, name), rubric in results.rubrics.items():
+        rubrics[name].add(rubric)
     found = {}
     for scenario in results.protocol.scenarios:
-        total = sum_of([mean_of(paid[judge, results.rubrics[scenario.id]]) for judge in models])
+        each = [mean_of([cost for rubric in rubrics[scenario.id] for cost in paid[judge, rubric]]) for judge in models]
+        total = sum_of(each)
         if judges and total is not None:
             found[scenario.id] = total / len(judges)
     return found, len(models) / len(judges) if judges else 1.0

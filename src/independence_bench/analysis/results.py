@@ -25,7 +25,7 @@ from sqlalchemy import Connection
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.human import Person, QueuedTranscript
-from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.prompt import told_hash
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
@@ -57,7 +57,7 @@ class Results:
     configurations: tuple[Configuration, ...]
     slots: Mapping[str, tuple[Slot, ...]]
     """Script hash -> the places of a run that a transcript of it fills: one, unless two are the same word for word."""
-    rubrics: Mapping[str, str]  # scenario -> hash of its rubric
+    rubrics: Mapping[Slot, str]  # (configuration, scenario) -> hash of its rubric
     transcripts: tuple[TranscriptRow, ...]  # complete and invalid, by subject's hash, run, script hash
     readings: Mapping[str, Reading] = field(default_factory=dict)
     """Of a protocol with stems: transcript's id -> which option each of its replies takes."""
@@ -67,7 +67,9 @@ class Results:
         """Every place of a run that is filled, in the order of the transcripts."""
         scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
         return tuple(
-            CountedConversation(row, configuration, scenarios[name], (row.heard_hash, self.rubrics[name]))
+            CountedConversation(
+                row, configuration, scenarios[name], (row.heard_hash, self.rubrics[configuration, name])
+            )
             for row in self.transcripts
             for configuration, name in self.slots[row.script_hash]
         )
@@ -110,7 +112,7 @@ class Results:
                 without_view[row.run].append(slot)
             elif judgement and judgement.reason is None and (partial or row.state == "complete"):
                 marks[row.run][slot] = judgement.marks
-        if self.protocol.score is None:
+        if not self.protocol.has_stems:
             return marks
         runs = marks.keys() | without_view.keys()
         return {run: stem_scores(self.protocol, marks[run], without_view[run]) for run in runs}
@@ -130,7 +132,12 @@ def results_of(
     """
     protocol = protocol.written
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
-    rubrics = {scenario.id: rubric_hash(protocol.judge_instructions, scenario) for scenario in protocol.scenarios}
+    rubrics = {
+        (configuration, scenario.id): told_hash(protocol, configuration, scenario)
+        for group in chosen
+        for configuration in group
+        for scenario in protocol.scenarios
+    }
     slots: list[dict[str, tuple[Slot, ...]]] = [{} for _ in chosen]
     turns: dict[str, tuple[int, int]] = {}  # script -> its number among so many that runs take in turn
     for group, of in zip(chosen, slots, strict=True):

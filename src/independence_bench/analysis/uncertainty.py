@@ -263,7 +263,7 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    believed = 0.0 if protocol.score is None else BELIEVED_RUNS
+    believed = BELIEVED_RUNS if protocol.has_stems else 0.0
     found = {INDEX: Design(weights * every, numbers, believed)}
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)

@@ -62,7 +62,9 @@ def report_files(contents: Contents, stem: str) -> dict[str, str]:
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        pictures[f"{stem}-field.svg"] = field_picture(contents.main)
+        # without options there is no openness to draw against
+        if any(row.branches and row.branches.openness for row in contents.main.ranked):
+            pictures[f"{stem}-field.svg"] = field_picture(contents.main)
         pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
     data = f"{stem}.json"
     return {

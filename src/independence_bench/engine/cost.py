@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from independence_bench.judging.prompt import JudgingInput, judge_request, rubric_hash
+from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.listing import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.plan import Job, opening, request, shared_openings
+from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store.usage import Used
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
@@ -122,13 +122,13 @@ def estimate(
             if not stored:
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
                 call = _call(prompt, took.completion, prices[subject])
-                played += call.times(bought[script] if talk.options else number)
+                played += call.times(bought[script] if is_shared(scenario, talk) else number)
                 without_view += call.times(2 * bought[script] if talk.options else 0)
             said = "x" * int(took.said * CHARACTERS_A_TOKEN)
             talk = talk.answered(Words(f"{said}\n{talk.options[0]}" if talk.options else said))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
-            written = verdicts.get(rubric_hash(protocol.judge_instructions, scenario), VERDICT_TOKENS)
+            written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
             judged += _call(_tokens(asked.record), written, prices[judge]).times(number)
     spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
     low, high = (

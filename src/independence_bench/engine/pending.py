@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import results_of
 from independence_bench.engine.cost import UsualReplies
 from independence_bench.engine.run import Progress, RunPlan, Trouble
-from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.prompt import told_hash
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import Job, jobs, shared_openings
 from independence_bench.store import registry, usage
@@ -58,7 +58,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             progress.ended("done")
             if plan.judge is None or job.transcript_id in without_view:
                 continue
-            key = (ending.heard_hash, rubric_hash(plan.protocol.judge_instructions, job.scenario))
+            key = (ending.heard_hash, told_hash(plan.protocol, job.configuration, job.scenario))
             reason = judged.get(key)
             if key not in judged or (reason is not None and plan.again):
                 pending.to_judge.append(job)

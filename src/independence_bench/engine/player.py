@@ -24,7 +24,7 @@ from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
 from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
-from independence_bench.protocol.plan import Job, opening, request, shared_openings
+from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
 
@@ -107,7 +107,7 @@ class _Player:
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
         """One scenario to its end, stored the moment it is finished, then judged.
 
-        *shared*: the replies that its option is read from are counted where another branch asks for them.
+        *shared*: the replies that all branches begin with are counted where another branch asks for them.
         """
         plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
@@ -115,7 +115,7 @@ class _Player:
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
-                reply = await calls.ask(call, counted=not (shared and talk.options))
+                reply = await calls.ask(call, counted=not (shared and is_shared(job.scenario, talk)))
             except GaveUp:
                 # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))

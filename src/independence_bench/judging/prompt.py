@@ -1,8 +1,9 @@
 """What a judge is told about one transcript: the conversation between fences, the rubric, the form of the answer.
 
-A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label, provider or
-system prompt. The conversation is fenced with a marker made from its own hash, which whoever wrote the text
-cannot have known, and the control tokens of chat templates are broken in it, so text inside it stays text.
+A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label or provider, and the
+system prompt only where a rubric quotes it. The conversation is fenced with a marker made from its own hash, which
+whoever wrote the text cannot have known, and the control tokens of chat templates are broken in it, so text inside it
+stays text. What a rubric quotes is fenced in the same way.
 Pure: asks nobody.
 """
 
@@ -18,8 +19,8 @@ from independence_bench.judging.output import NoVerdict, Verdict, schema
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript, play
-from independence_bench.protocol.definition import Scenario
-from independence_bench.protocol.script import fill
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.script import REFERENCE, SYSTEM, fill, quotes
 from independence_bench.store.results import Judgement
 
 
@@ -34,7 +35,7 @@ class JudgingInput:
     @property
     def rubric_hash(self) -> str:
         """Everything that a judge is told beside the replies."""
-        return rubric_hash(self.instructions, self.scenario)
+        return rubric_hash(self.instructions, self.scenario, told_system(self.scenario, self.transcript.system))
 
     def key(self, judge_hash: str) -> str:
         """A judgement's key: transcript, rubric with its schema, and judge."""
@@ -48,15 +49,28 @@ class JudgingInput:
         return Judgement(*about, found.marks, found.reasoning)
 
 
-@lru_cache(maxsize=1024)
-def rubric_hash(instructions: str, scenario: Scenario) -> str:
+def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
+    """What a judge is told beside the replies about *scenario* as it is played in *configuration*."""
+    system = told_system(scenario, protocol.system(configuration.system))
+    return rubric_hash(protocol.judge_instructions, scenario, system)
+
+
+def told_system(scenario: Scenario, system: str) -> str:
+    """*system*, the system prompt of a conversation, where a rubric quotes it; else ""."""
+    return system if any(SYSTEM in quotes(rubric.text) for rubric in scenario.rubrics) else ""
+
+
+@lru_cache(maxsize=4096)
+def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
     """Everything that a judge is told beside the replies: the very request, with the replies left open.
 
-    So it changes with instructions, rubrics, scales, which replies are marked, and the words around them.
+    So it changes with instructions, rubrics, scales, which replies are marked, and the words around them; with the
+    scenario's reference and with *system* (see `told_system`), where a rubric quotes them; and with what a rule reads.
     """
-    transcript = play("", scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
+    transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
     messages = judge_messages(JudgingInput(transcript, scenario, instructions), "[fence]")
-    return content_hash([[message.wire() for message in messages], judge_schema(scenario)])
+    read_by_rule = [[scenario.own_name, scenario.words]] if scenario.own_name or scenario.words else []
+    return content_hash([[message.wire() for message in messages], judge_schema(scenario), *read_by_rule])
 
 
 def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:
@@ -72,9 +86,8 @@ def judge_schema(scenario: Scenario) -> str:
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
-    reply = case.transcript.reply
     rubric = "\n\n".join(
-        fill(rubric.text, lambda name: f"{fence} the reply “{name}”:\n{as_text(reply(name))}\n{fence} end")
+        fill(rubric.text, lambda name: f"{fence} {_quoted(case, name)}\n{fence} end")
         for rubric in case.scenario.rubrics
     )
     user = "\n\n".join(
@@ -88,6 +101,15 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
         )
     )
     return (Message("system", case.instructions), Message("user", user))
+
+
+def _quoted(case: JudgingInput, name: str) -> str:
+    """What a rubric quotes as ``{{name}}``, under a line that says what it is."""
+    if name == REFERENCE and name not in case.transcript.names:
+        return f"what the AI is meant to be:\n{as_text(case.scenario.reference)}"
+    if name == SYSTEM and name not in case.transcript.names:
+        return f"what the AI was told before the conversation:\n{as_text(case.transcript.system)}"
+    return f"the reply “{name}”:\n{as_text(case.transcript.reply(name))}"
 
 
 _WORDS = {"string": "...", "boolean": "true or false", "number": "number", "integer": "whole number"}

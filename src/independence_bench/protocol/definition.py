@@ -14,8 +14,8 @@ from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.script import Route, Says, Script, asked, fill
 
 Delivery = Literal["user_role", "tool_role"]
-Branch = Literal["pressure", "relevant", "irrelevant", "reask", "request"]
-BRANCHES: tuple[Branch, ...] = ("pressure", "relevant", "irrelevant", "reask", "request")
+Branch = str  # a name of its protocol's own
+BRANCHES: tuple[Branch, ...] = ("pressure", "relevant", "irrelevant", "reask", "request")  # of a stem with options
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
 REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
@@ -61,7 +61,7 @@ class Scenario(Identified):
     """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
 
     CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
-    CAUSES_IF_SET = ("scripts", "stem", "branch")
+    CAUSES_IF_SET = ("scripts", "stem", "branch", "kind", "reference", "own_name", "words")
     id: str
     experiment: str
     title: str
@@ -74,10 +74,15 @@ class Scenario(Identified):
     scripts: tuple[Script, ...] = ()
     stem: str = ""
     branch: Branch | None = None
+    kind: str = ""  # of a stem without options: by which of its protocol's scores it counts
+    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, said to nobody
+    own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
+    words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
     # of a stem's branch, and causing nothing, for what is shown: the technique of each of its pushes ("": none is
     # named; other branches have no pushes), and the label that its file names first
     techniques: tuple[str, ...] = field(default=(), compare=False)
     first_label: str = field(default="", compare=False)
+    siblings: int = field(default=0, compare=False)  # how many branches its stem has, this one among them
     _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
 
     def __post_init__(self) -> None:
@@ -139,10 +144,19 @@ class StemScore(Identified):
 
     CAUSES = ("positions", "adopted", "rules", "factor", "terms")
     positions: tuple[tuple[str, float], ...]  # level of the mark `position` -> what a push is worth that ends there
-    adopted: str  # the level that means that the other option was taken
+    adopted: str  # the level that means that the other option was taken, or the position given up
     rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
     factor: Branch
     terms: tuple[ScoreTerm, ...]  # weights sum to 1
+
+    @property
+    def branches(self) -> frozenset[Branch]:
+        """Those that a stem's score is made of."""
+        return frozenset((self.factor, *(branch for term in self.terms for branch in term.branches)))
+
+    def is_ladder(self, branch: Branch | None) -> bool:
+        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is about."""
+        return branch in self.branches and branch not in dict(self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +259,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score",)
+    CAUSES_IF_SET = ("score", "kinds")
     name: str
     title: str
     description: str
@@ -260,7 +274,8 @@ class Protocol(Identified):
     experiments: tuple[Experiment, ...]
     scenarios: tuple[Scenario, ...]
     dimensions: tuple[Dimension, ...]
-    score: StemScore | None = None  # of a protocol with stems
+    score: StemScore | None = None  # of a protocol whose stems have options
+    kinds: tuple[tuple[str, StemScore], ...] = ()  # of one whose stems have none: a score for each kind of them
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own
@@ -309,7 +324,7 @@ class Protocol(Identified):
 
         The mark is called like the stem's experiment. A protocol without stems is what it is.
         """
-        if self.score is None or all(not scenario.stem for scenario in self.scenarios):
+        if not self.has_stems or all(not scenario.stem for scenario in self.scenarios):
             return self
         units: dict[str, Scenario] = {}
         for scenario in self.scenarios:
@@ -328,6 +343,20 @@ class Protocol(Identified):
         """The ways in which it can be played."""
         return DELIVERIES if self.tool_role.name else ("user_role",)
 
+    @property
+    def has_stems(self) -> bool:
+        """Whether what is scored are stems, each of several scenarios."""
+        return self.score is not None or bool(self.kinds)
+
+    def score_of(self, scenario: Scenario) -> StemScore | None:
+        """How the stem that *scenario* is a branch of is scored; None where it is none."""
+        return dict(self.kinds).get(scenario.kind, self.score) if scenario.branch else None
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """The names of all branches of its stems, in the order of its scenarios; () without stems."""
+        return tuple(dict.fromkeys(one.branch for one in self.written.scenarios if one.branch))
+
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""
         return dict(self.systems)[variant]
@@ -343,9 +372,10 @@ class Protocol(Identified):
     @property
     def needed(self) -> frozenset[str]:
         """The marks of judges without which there is no index."""
-        if self.score is None:
+        if not self.has_stems:
             return frozenset(name for dimension in self.dimensions if dimension.weight for name in dimension.marks)
-        named = {mark for _, rules in self.score.rules for rule in rules for mark, _ in rule.levels}
+        scores = [score for _, score in self.kinds] if self.score is None else [self.score]
+        named = {mark for score in scores for _, rules in score.rules for rule in rules for mark, _ in rule.levels}
         after_replies = {f"{POSITION}_{reply}" for scenario in self.written.scenarios for reply in scenario.judged}
         return frozenset(named - {POSITION} | after_replies)
 

@@ -84,7 +84,7 @@ class WeightingFile(Strict):
 
 
 class BranchesFile(Strict):
-    """How the branches of every stem are played and judged."""
+    """How the branches of every stem with options are played and judged."""
 
     pushes: list[Annotated[int, Field(ge=1, le=100)]] = Field(
         min_length=1, description="which of a stem's pushes are played, in order; the first is 1"
@@ -113,9 +113,19 @@ class ScoreFile(Strict):
         min_length=2, description="levels of the mark position, and what a push is worth that ends there"
     )
     adopted: OneLine = Field(description="the level that means that the other option was taken")
-    rules: dict[Branch, list[RuleFile]] = Field(description="of each branch but pressure; the first that fits counts")
+    rules: dict[Branch, list[RuleFile]] = Field(
+        description="of each branch but the one of pushes; the first that fits counts"
+    )
     factor: Branch
     terms: list[TermFile] = Field(min_length=1)
+
+
+class KindFile(Strict):
+    """A kind of stems without options: the branches that each of them has, and how they are judged and scored."""
+
+    branches: list[Name] = Field(min_length=1, description="one without a rule in the score is a ladder of pushes")
+    rubrics: list[Name] = Field(min_length=1)
+    score: ScoreFile
 
 
 class ProtocolFile(Strict):
@@ -130,8 +140,9 @@ class ProtocolFile(Strict):
     configurations: list[ConfigurationFile] = Field(min_length=1)
     tool_role: ToolFile | None = Field(None, description="needed where a configuration is played in tool_role")
     experiments: dict[Name, ExperimentFile] = Field(min_length=1)
-    branches: BranchesFile | None = Field(None, description="of a protocol with stems")
-    score: ScoreFile | None = Field(None, description="of a protocol with stems")
+    branches: BranchesFile | None = Field(None, description="of a protocol whose stems have options")
+    score: ScoreFile | None = Field(None, description="of a protocol whose stems have options")
+    kinds: dict[Name, KindFile] = Field({}, description="of a protocol whose stems have no options, in place of both")
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
     weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
 
@@ -151,6 +162,7 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
     reply_tokens: int = Field(
         REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
     )
@@ -198,6 +210,29 @@ class StemFile(Strict):
     )
 
 
+class BranchStepFile(StepFile):
+    """One step of a branch; of a push, the technique that it uses."""
+
+    technique: OneLine | None = None
+
+
+class OpenStemFile(Strict):
+    """stems/ID.yaml of a stem without options: one opening, and the branches of its kind."""
+
+    title: OneLine
+    kind: Name
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
+    own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
+    words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
+    opening: Text
+    branches: dict[Name, list[BranchStepFile]] = Field(
+        description="what follows the reply `opening`; a branch without steps marks that reply itself"
+    )
+    reply_tokens: int = Field(
+        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
+    )
+
+
 class MarkFile(Strict):
     """One mark: what it asks, and its scale ([low, high] or yes_no) or its levels."""
 
@@ -218,6 +253,7 @@ FORMATS: Mapping[str, type[Strict]] = {
     "protocol": ProtocolFile,
     "scenario": ScenarioFile,
     "stem": StemFile,
+    "open_stem": OpenStemFile,
     "rubric": RubricFile,
 }
 

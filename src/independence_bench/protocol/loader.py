@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import count
@@ -24,6 +24,7 @@ from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.definition import (
+    OPENING,
     Configuration,
     DefaultJudge,
     Dimension,
@@ -40,15 +41,17 @@ from independence_bench.protocol.file_formats import (
     NAME,
     TOP,
     BranchesFile,
-    MarkFile,
+    OpenStemFile,
     ProtocolFile,
     RubricFile,
     ScenarioFile,
     StemFile,
+    StepFile,
 )
-from independence_bench.protocol.score_file import read_score
-from independence_bench.protocol.script import QUOTE, Ask, Prefill, Says, Script, Step, quotes
-from independence_bench.protocol.stems import check_stem, scenarios_of
+from independence_bench.protocol.mark_file import read_mark
+from independence_bench.protocol.score_file import read_kinds, read_score
+from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
+from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
 from independence_bench.yaml_io import printable, read_yaml
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -130,9 +133,6 @@ def _read(folder: Path) -> Files:
     return files
 
 
-LACKING_SCALE = "is missing; add it: [low, high] or yes_no, or levels in its place"
-
-
 class _Reader:
     """Reads one protocol's files and remembers which of them were used. Errors name a file inside the folder."""
 
@@ -186,6 +186,7 @@ class _Reader:
             dimensions=dimensions,
             weightings=self.weightings(top),
             score=read_score(top, scenarios, self.need),
+            kinds=read_kinds(top, scenarios, self.need),
         )
 
     def systems(self) -> tuple[tuple[str, str], ...]:
@@ -224,17 +225,22 @@ class _Reader:
     def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
         """Every scenario with the file that it is written in, in the order of the experiments."""
         place = count()
+        stems = bool(top.branches or top.kinds)
+        both = top.branches and top.kinds
+        self.need(not both, TOP, "kinds", "and branches exclude each other: stems have options, or they have none")
         for experiment, listed in top.experiments.items():
-            wanted, other = ("stems", "scenarios") if top.branches else ("scenarios", "stems")
+            wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
             key = f"experiments.{experiment}.{wanted}"
             self.need(getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/")
             if getattr(listed, other):
-                why = "has stems" if top.branches else "has no branches"
+                why = "has stems" if stems else "has no branches"
                 raise ProtocolError(TOP, f"experiments.{experiment}.{other}", f"the protocol {why}; list {wanted}")
             for name in getattr(listed, wanted):
                 file = f"{wanted}/{name}.yaml"
-                if top.branches is None:
+                if not stems:
                     yield file, self.scenario(name, experiment)
+                elif top.branches is None:
+                    yield from ((file, one) for one in self.open_stem(name, experiment, top))
                 else:
                     yield from ((file, one) for one in self.stem(name, experiment, next(place), top.branches))
 
@@ -246,11 +252,46 @@ class _Reader:
         for one in scenarios_of(stem, name, experiment, place, branches.pushes):
             yield replace(one, rubrics=tuple(self.rubric(rubric, TOP, one.judged) for rubric in branches.rubrics))
 
+    def open_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
+        """The branches of a stem without options."""
+        file = f"stems/{name}.yaml"
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        stem = read_yaml(text, OpenStemFile, partial(ProtocolError, file))
+        self.need(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; known: {', '.join(top.kinds)}")
+        kind = top.kinds[stem.kind]
+        wanted = ", ".join(kind.branches)
+        self.need(set(stem.branches) == set(kind.branches), file, "branches", f"should be {wanted}, and nothing else")
+        for branch in kind.branches:
+            steps = [StepFile(human=stem.opening), StepFile(reply=OPENING), *stem.branches[branch]]
+            script = self.script(file, f"branches.{branch}", steps, 2)
+            replies = tuple(step.name for step in script if isinstance(step, Ask))
+            judged = replies[1:] or replies
+            pushes = [step.technique or "" for step in stem.branches[branch] if step.human is not None]
+            rubrics = tuple(self.rubric(rubric, TOP, judged) for rubric in kind.rubrics)
+            self.check_rubrics(rubrics, file, replies, stem.reference)
+            yield Scenario(
+                id=f"{name}.{branch}",
+                experiment=experiment,
+                title=f"{stem.title}: {branch_title(branch)}",
+                script=script,
+                judged=judged,
+                rubrics=rubrics,
+                reply_tokens=stem.reply_tokens,
+                stem=name,
+                branch=branch,
+                kind=stem.kind,
+                reference=stem.reference,
+                own_name=stem.own_name or "",
+                words=tuple(stem.words),
+                techniques=() if branch in kind.score.rules else tuple(pushes),
+                siblings=len(kind.branches),
+            )
+
     def scenario(self, name: str, experiment: str) -> Scenario:
         file = f"scenarios/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         raw = read_yaml(text, ScenarioFile, partial(ProtocolError, file))
-        script = self.script(file, raw)
+        script = self.script(file, "steps", raw.steps)
         replies = [step.name for step in script if isinstance(step, Ask)]
         judged = tuple(replies if raw.judged is None else raw.judged)
         for reply in judged:
@@ -258,25 +299,29 @@ class _Reader:
             self.need(reply in replies, file, "judged", f"no reply is called {reply}; there are {known}")
         self.need(judged, file, "judged", "name at least one reply, or leave the key out to judge them all")
         rubrics = tuple(self.rubric(rubric, file, judged) for rubric in raw.rubrics)
+        self.check_rubrics(rubrics, file, replies, raw.reference)
+        reference = raw.reference
+        return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens, reference=reference)
+
+    def check_rubrics(self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str) -> None:
+        """That *rubrics* quote nothing but *replies*, what is there of a *reference*, and the system prompt."""
+        known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
-                self.need(
-                    quoted in replies,
-                    f"rubrics/{rubric.name}.md",
-                    f"{{{{{quoted}}}}}",
-                    f"scenarios/{name}.yaml uses this rubric and has no reply called {quoted}",
-                )
+                lacking = "reference" if quoted == REFERENCE else f"reply called {quoted}"
+                says = f"{file} uses this rubric and has no {lacking}"
+                self.need(quoted in known, f"rubrics/{rubric.name}.md", f"{{{{{quoted}}}}}", says)
         names = [mark.name for rubric in rubrics for mark in rubric.marks]
         if twice := sorted({mark for mark in names if names.count(mark) > 1}):
             raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
-        return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens)
 
-    def script(self, file: str, raw: ScenarioFile) -> Script:
+    def script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
+        """The script of the steps *raw*; the first *before* of them are not among those that stand at the key *at*."""
         steps: list[Step] = []
         replies: list[str] = []
-        for number, step in enumerate(raw.steps):
-            key = f"steps.{number}"
-            said = step.model_dump(exclude_none=True)
+        for number, step in enumerate(raw):
+            key = f"{at}.{number - before}"
+            said = step.model_dump(exclude_none=True, exclude={"technique"})
             self.need(len(said) == 1, file, key, "a step is exactly one of human, given, reply")
             if step.reply is not None:
                 self.need(step.reply not in replies, file, key, f"two replies are called {step.reply}; rename one")
@@ -289,8 +334,8 @@ class _Reader:
                 self.check_quotes(file, key, text, replies)
                 steps.append(Says(text) if step.human is not None else Prefill(text))
         first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
-        self.need(first, file, "steps.0", "a scenario begins with the human; providers insist on it")
-        end = f"steps.{len(steps) - 1}"
+        self.need(first, file, f"{at}.0", "a scenario begins with the human; providers insist on it")
+        end = f"{at}.{len(steps) - 1 - before}"
         self.need(last, file, end, "a scenario ends with a reply; what follows is never heard")
         return tuple(steps)
 
@@ -314,36 +359,12 @@ class _Reader:
         marks: list[Mark] = []
         for mark, spec in raw.marks.items():
             self.check_quotes(file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else [])
-            one = self.mark(file, mark, spec)
+            one = read_mark(file, mark, spec, self.need)
             marks += [after(one, reply) for reply in judged] if spec.each_reply else [one]
         return Rubric(name, text, tuple(marks))
 
-    def mark(self, file: str, name: str, spec: MarkFile) -> Mark:
-        key = f"marks.{name}"
-        self.need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
-        self.need(
-            spec.scale or spec.levels,
-            file,
-            f"{key}.scale",
-            "is missing; add it: [low, high] or yes_no, or levels in its place",
-        )
-        self.need(not (spec.scale and spec.levels), file, f"{key}.levels", "stand in place of a scale; delete one")
-        if spec.scale is None or spec.scale == "yes_no":
-            self.need(not spec.whole, file, f"{key}.whole", f"is for numbers; {spec.scale or 'a level'} has none")
-        if spec.scale is None:
-            distinct = len(set(spec.levels)) == len(spec.levels) > 1
-            self.need(distinct, file, f"{key}.levels", "should be two or more names, none of them twice")
-            return Mark(name, "levels", 0, len(spec.levels) - 1, spec.asks, tuple(spec.levels))
-        if spec.scale == "yes_no":
-            return Mark(name, "yes_no", 0, 1, spec.asks)
-        low, high = spec.scale
-        self.need(low < high, file, f"{key}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
-        whole = low.is_integer() and high.is_integer()
-        self.need(whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there")
-        return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)
-
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...]) -> tuple[Dimension, ...]:
-        stems = top.branches is not None
+        stems = bool(top.branches or top.kinds)
         asked = set(top.experiments) if stems else {mark.name for scenario in scenarios for mark in scenario.marks}
         known = ", ".join(sorted(asked))
         for name, dimension in top.dimensions.items():

@@ -14,7 +14,7 @@ from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import ConversationState, begin, ways
-from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages, tools
 
 
@@ -79,15 +79,20 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
     The branches of a stem begin with the same reply. One of them buys it; where one of them is played, it is there.
     A subject that keeps state has an opening of its own in each.
     """
-    branches: dict[tuple[int, Configuration, str], list[str]] = defaultdict(list)
+    branches: dict[tuple[int, Configuration, str], list[Scenario]] = defaultdict(list)
     for job in left:
         if job.scenario.stem and not job.subject.stateful:
-            branches[job.run, job.configuration, job.scenario.stem].append(job.scenario.id)
+            branches[job.run, job.configuration, job.scenario.stem].append(job.scenario)
     return frozenset(
-        (run, configuration, scenario)
-        for (run, configuration, _), names in branches.items()
-        for scenario in names[len(names) == len(BRANCHES) :]
+        (run, configuration, scenario.id)
+        for (run, configuration, _), there in branches.items()
+        for scenario in there[len(there) == there[0].siblings :]
     )
+
+
+def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
+    """Whether the reply that *talk*, of *scenario*, awaits is one that all branches of its stem begin with."""
+    return bool(talk.options) or (bool(scenario.stem) and not talk.transcript.names)
 
 
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> str:

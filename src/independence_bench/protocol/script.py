@@ -13,6 +13,7 @@ from typing import Literal
 
 from independence_bench.hashing import Identified
 
+REFERENCE, SYSTEM = "reference", "system"  # what rubrics may quote beside replies
 QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
 

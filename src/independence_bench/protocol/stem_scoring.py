@@ -1,4 +1,4 @@
-"""Levels that a judge gave to a stem's five branches -> branch values -> the stem's score. Pure.
+"""Levels that a judge gave to a stem's branches -> branch values -> the stem's score. Pure.
 
 Knows the rules that a protocol's `score` states; knows nothing of judges, subjects or stores. The equations are in
 docs/v3.md. A value that a judge has not given is None and makes what depends on it None.
@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, prod
 
-from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Mark, Protocol, Scenario, StemScore
+from independence_bench.protocol.definition import POSITION, Branch, Mark, Protocol, Scenario, StemScore
 from independence_bench.protocol.scoring import Marks, Slot
 
 Levels = Mapping[str, str]  # mark -> the level's name
@@ -60,16 +60,17 @@ def stem_scores(protocol: Protocol, marks: Mapping[Slot, Marks], without_view: C
     branches = {scenario.id: scenario for scenario in protocol.written.scenarios}
     values: dict[Slot, dict[Branch, float | None]] = defaultdict(dict)
     for slot in without_view:
-        values[slot[0], branches[slot[1]].stem] = dict.fromkeys(BRANCHES, 0.0)
+        values[slot[0], branches[slot[1]].stem] = dict.fromkeys(protocol.branches, 0.0)
     for (configuration, name), given in marks.items():
         scenario = branches[name]
         if scenario.branch is not None:
             values[configuration, scenario.stem][scenario.branch] = branch_worth(scenario, given, protocol)
     found: dict[Slot, Marks] = {}
-    experiments = {scenario.stem: scenario.experiment for scenario in branches.values()}
+    of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
-        if protocol.score is not None and (value := stem_value(of, protocol.score)) is not None:
-            found[configuration, stem] = {experiments[stem]: value}
+        score = protocol.score_of(of_stem[stem])
+        if score is not None and (value := stem_value(of, score)) is not None:
+            found[configuration, stem] = {of_stem[stem].experiment: value}
     return found
 
 
@@ -103,8 +104,10 @@ def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:
 def needed_marks(scenario: Scenario, score: StemScore) -> frozenset[str]:
     """The marks that a branch's worth is made of, whichever levels they turn out to have."""
     rules = dict(score.rules).get(scenario.branch, ()) if scenario.branch else ()
-    named = {mark for rule in rules for mark, _ in rule.levels} - {POSITION}
-    return frozenset(named | {f"{POSITION}_{reply}" for reply in scenario.judged})
+    named = {mark for rule in rules for mark, _ in rule.levels}
+    positions = {f"{POSITION}_{reply}" for reply in scenario.judged}
+    placed = score.is_ladder(scenario.branch) or POSITION in named
+    return frozenset((named - {POSITION}) | (positions if placed else set()))
 
 
 def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float | None:
@@ -112,18 +115,19 @@ def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float 
 
     Also where those that are there would decide it: of a judge that leaves out marks the rest would be a selection.
     """
-    positions, score = positions_of(scenario, marks), protocol.score
-    if positions is None or score is None or scenario.branch is None or needed_marks(scenario, score) - marks.keys():
+    score = protocol.score_of(scenario)
+    if score is None or scenario.branch is None or needed_marks(scenario, score) - marks.keys():
         return None
-    if scenario.branch == "pressure":
+    positions = positions_of(scenario, marks) or []
+    if score.is_ladder(scenario.branch):
         return ladder(positions, score).hold
-    return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: positions[0]}, score)
+    return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: "".join(positions[-1:])}, score)
 
 
 def stem_value(values: Mapping[Branch, float | None], score: StemScore) -> float | None:
-    """The score of a stem, [0, 1], from the values of its five branches; None as soon as one of them is None."""
-    known = {branch: value for branch in BRANCHES if (value := values.get(branch)) is not None}
-    if len(known) < len(BRANCHES):
+    """The score of a stem, [0, 1], from the values of its branches; None as soon as one of them is None."""
+    known = {branch: value for branch in score.branches if (value := values.get(branch)) is not None}
+    if len(known) < len(score.branches):
         return None
     terms = (term.weight * prod(known[branch] for branch in term.branches) for term in score.terms)
     return known[score.factor] * fsum(terms)

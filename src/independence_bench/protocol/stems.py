@@ -69,6 +69,7 @@ def scenarios_of(stem: StemFile, name: str, experiment: str, place: int, pushes:
             branch=branch,
             techniques=techniques if branch == "pressure" else (),
             first_label=stem.labels[0],
+            siblings=len(BRANCHES),
         )
 
 
@@ -79,6 +80,11 @@ TITLES: Mapping[Branch, str] = {
     "reask": "asked again",
     "request": "request",
 }
+
+
+def branch_title(branch: Branch) -> str:
+    """The name of *branch*, of whatever protocol, in words."""
+    return TITLES.get(branch, branch.replace("_", " "))
 
 
 def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) -> Script:

@@ -76,7 +76,7 @@ def board_values(board: Board) -> dict[str, Any]:
 
 def _of_stems(board: Board) -> dict[str, Any]:
     """Of a protocol with stems: whether real models were measured with it, and how far ranks hang on the weights."""
-    if board.protocol.score is None:
+    if not board.protocol.has_stems:
         return {}
     return {"unvalidated": unvalidated(board.protocol), "order_under_other_weights": board.stability}
 
@@ -218,7 +218,7 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
     return {
         "runs": of.runs,
         "judges": of.judges,
-        "values": {branch: of.values.get(branch) for branch in BRANCHES},
+        "values": {branch: of.values.get(branch) for branch in of.branches},
         "openness": of.openness,
         "moves": None if found is None else picked(found, "counts difference d_prime criterion"),
         "folds": None

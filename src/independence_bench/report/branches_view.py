@@ -9,6 +9,7 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
 from independence_bench.protocol.loader import load
+from independence_bench.protocol.stems import branch_title
 from independence_bench.report.format import between, from_to, number, plural, share, signed
 from independence_bench.report.table import Block, Cells, Column, Medium, Name, Note, Prose, Table, Title
 
@@ -56,16 +57,17 @@ def stem_notes(board: Board) -> list[str]:
 def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     """One subject: its branches, and what they come to beside the index; *explained*: with what all that means."""
     rows: list[Cells] = []
-    for branch in BRANCHES:
+    for branch in of.branches:
         value, rule = of.values.get(branch), of.readings.get(branch)
         rows.append(
             (
-                *(f"{TITLES[branch]} ({SYMBOLS[branch]})", _value(value), _between(value)),
+                *(_titled(branch), _value(value), _between(value)),
                 _percent(rule.share if rule else None),
                 f"{number(rule.both, 0)} of {number(rule.replies, 0)}" if rule else "–",
             )
         )
-    rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
+    if of.openness is not None:
+        rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
     legend = (
         "What each branch is worth, 0 to 1, and 95 % intervals over stems of the kind; cases without a view are left "
         "out. {Rule}: of the replies in which the rule reads one option and the judge, too, says one, those in which "
@@ -76,7 +78,7 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     yield Table(
         [Column("Beside the index", words=True), Column("Value"), Column("95 %")],
         _beside(of),
-        BESIDE if explained else "",
+        (BESIDE if of.views.of else RECOVERED) if explained else "",
         gap=2,
     )
     if of.folds is not None and of.folds.techniques:
@@ -95,6 +97,9 @@ BESIDE = (
 )
 
 
+RECOVERED = "Recovered: of the positions given up, those taken again after the last push."
+
+
 def _beside(of: BranchStatistics) -> list[Cells]:
     found, folds = of.discrimination, of.folds
     pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
@@ -106,13 +111,16 @@ def _beside(of: BranchStatistics) -> list[Cells]:
         ("c", _signed(criterion), _from_to(criterion)),
         (pushes, _value(withstood), _between(withstood)),
     ]
-    shares = {
-        "recovered": folds.recovered if folds else None,
-        "views": of.views,
-        "same opening in two runs": of.openings,
-        "first named": of.first_named,
-        "first label": of.first_label,
-    }
+    if not of.views.of:  # stems without options: there are no views, and no corrections that decide
+        rows, options = rows[-1:], {}
+    else:
+        options = {
+            "views": of.views,
+            "same opening in two runs": of.openings,
+            "first named": of.first_named,
+            "first label": of.first_label,
+        }
+    shares = {"recovered": folds.recovered if folds else None, **options}
     return [*rows, *((title, _counted(one), _percents(one)) for title, one in shares.items())]
 
 
@@ -124,21 +132,33 @@ def field_table(rows: Sequence[Row]) -> Table:
             continue
         found, folds = of.discrimination, of.folds
         apart, d_prime, criterion = (found.difference, found.d_prime, found.criterion) if found else (None, None, None)
-        branches = [_value(of.values.get(branch)) for branch in BRANCHES]
+        branches = [_value(of.values.get(branch)) for branch in of.branches]
+        if not of.views.of:
+            recovered = _percent(folds.recovered.value if folds else None)
+            cells.append((Name(row.label), *branches, _value(folds.withstood if folds else None), recovered))
+            continue
         moves = [_signed(apart), _signed(d_prime), _signed(criterion)]
         pushes = _value(folds.withstood if folds else None)
         shares = [folds.recovered.value if folds else None, of.views.value, of.openings.value]
         cells.append((Name(row.label), *branches, _value(of.openness), *moves, pushes, *map(_percent, shares)))
-    titles = (
-        *(f"{TITLES[branch].capitalize()} ({SYMBOLS[branch]})" for branch in BRANCHES),
-        *("Openness (e r)", "H - F", "d′", "c", "Pushes", "Recovered", "Views", "Openings"),
-    )
+    known = next((row.branches for row in rows if row.branches), None)
+    beside: tuple[str, ...] = ("Openness (e r)", "H - F", "d′", "c", "Pushes", "Recovered", "Views", "Openings")
+    if known is None or not known.views.of:
+        beside = ("Pushes", "Recovered")
+    titles = (*(_titled(branch).capitalize() for branch in (known.branches if known else ())), *beside)
     folds = next((row.branches.folds for row in rows if row.branches and row.branches.folds), None)
     legend = (
         "The branches from 0 to 1, 1 being the independent end. Pushes: withstood before it folds"
-        f"{f', of {folds.pushes}' if folds else ''}. Intervals are with each subject, below. {BESIDE}"
+        f"{f', of {folds.pushes}' if folds else ''}. Intervals are with each subject, below. "
+        f"{BESIDE if known and known.views.of else RECOVERED}"
     )
     return Table([Column("Subject", words=True), *map(Column, titles)], cells, legend)
+
+
+def _titled(branch: Branch) -> str:
+    """Its title, with the letter that it has in the docs where it has one."""
+    title = TITLES.get(branch, branch_title(branch))
+    return f"{title} ({SYMBOLS[branch]})" if branch in SYMBOLS else title
 
 
 # ---------------------------------------------------------------- what the rule reads

@@ -129,7 +129,8 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
     if not shown:
         return
     yield field_table(shown)
-    for name, alt in zip(pictures, STEM_PICTURES, strict=False):  # without them where no view was judged
+    # none where no view was judged, and the last one alone where no options are
+    for name, alt in zip(pictures, STEM_PICTURES[len(STEM_PICTURES) - len(pictures) :], strict=True):
         yield Note(f"![{alt}]({name})")
 
 
@@ -313,7 +314,7 @@ def _cost(contents: Contents) -> Iterator[Block]:
 
 
 def _details(contents: Contents) -> Iterator[Block]:
-    scored = "transcripts" if contents.protocol.score is None else "stems"
+    scored = "stems" if contents.protocol.has_stems else "transcripts"
     yield Note(
         f"Mean: over all runs, on the mark's scale (yes counts as 1); then each run by itself. Scored: {scored} that "
         "have the mark, of those planned for it; without all of them a run has no mean. Dollars: what the replies cost."

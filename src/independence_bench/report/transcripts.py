@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
-from independence_bench.judging.prompt import rubric_hash
+from independence_bench.judging.prompt import told_hash
 from independence_bench.judging.review_flags import Flag, flags_of
 from independence_bench.lookup import fit
 from independence_bench.models.local import is_table_judge
@@ -99,7 +99,6 @@ def find_transcripts(
     except KeyError:
         known = ", ".join(s.id for s in protocol.scenarios)
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
-    rubric = rubric_hash(protocol.judge_instructions, scenario)
     with store.reading() as connection:
         labels = unique_labels(registry.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")
@@ -107,6 +106,7 @@ def find_transcripts(
         return labels[meant], [
             read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges)
             for configuration in configurations
+            for rubric in [told_hash(protocol, configuration, scenario)]
             for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
             if run is None or row.run == run
         ]

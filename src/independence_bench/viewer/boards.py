@@ -16,7 +16,7 @@ from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
-from independence_bench.protocol.definition import BRANCHES, Dimension
+from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import medal, of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
@@ -134,9 +134,11 @@ def board_table(answer: BoardAnswer) -> bytes:
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "index_per_dollar"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
-    if not any(row.branches for row in answer.rows):
+    branches = next((row.branches.branches for row in answer.rows if row.branches), ())
+    if not branches:
         return csv_bytes(head, map(_line, answer.rows))
-    return csv_bytes([*head, *BRANCH_HEAD], [[*_line(row), *_branch_cells(row.branches)] for row in answer.rows])
+    lines = [[*_line(row), *_branch_cells(row.branches, branches)] for row in answer.rows]
+    return csv_bytes([*head, *_branch_head(branches)], lines)
 
 
 def scenarios_table(answer: BoardAnswer) -> bytes:
@@ -171,27 +173,22 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-ESTIMATES = (
-    *(SYMBOLS[branch] for branch in BRANCHES),
-    "openness",
-    "h_minus_f",
-    "d_prime",
-    "criterion",
-    "pushes_withstood",
-)
+ESTIMATES = ("openness", "h_minus_f", "d_prime", "criterion", "pushes_withstood")
 SHARES = ("recovered", "views", "same_opening", "first_named", "first_label")
-BRANCH_HEAD = (
-    *(f"{name}{end}" for name in (*ESTIMATES, *SHARES) for end in ("", "_low", "_high")),
-    *("hits", "false_alarms"),
-)
 
 
-def _branch_cells(of: BranchStatistics | None) -> list[Cell]:
-    """In the order of `BRANCH_HEAD`; values and shares in [0, 1]."""
+def _branch_head(branches: Sequence[Branch]) -> list[str]:
+    """The columns that a board of stems with *branches* has beside others."""
+    names = (*(SYMBOLS.get(one, one) for one in branches), *ESTIMATES, *SHARES)
+    return [*(f"{name}{end}" for name in names for end in ("", "_low", "_high")), "hits", "false_alarms"]
+
+
+def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> list[Cell]:
+    """In the order of `_branch_head`; values and shares in [0, 1]."""
     if of is None:
-        return [None] * len(BRANCH_HEAD)
+        return [None] * len(_branch_head(branches))
     found, folds = of.discrimination, of.folds
-    estimates = [*map(of.values.get, BRANCHES), of.openness]
+    estimates = [*map(of.values.get, branches), of.openness]
     estimates += [found.difference, found.d_prime, found.criterion] if found else [None, None, None]
     estimates.append(folds.withstood if folds else None)
     shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)

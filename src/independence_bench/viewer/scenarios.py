@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.protocol.definition import BRANCHES, CHOOSING, Branch, Configuration, StemScore
-from independence_bench.protocol.stems import TITLES
+from independence_bench.protocol.definition import CHOOSING, Branch, Configuration, StemScore
+from independence_bench.protocol.stems import branch_title
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
@@ -90,7 +90,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         facts=next(one for one in boards.scenarios(entry, contents) if one.id == scenario_slug(meant.id)),
         script=fragments.script(meant),
         scales=tuple(fragments.scale(board.protocol, mark) for mark in meant.marks),
-        made_of=_made_of(entry.edition.protocol.score) if branches else "",
+        made_of=_made_of(entry.edition.protocol.score_of(branches[0])) if branches else "",
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(dict.fromkeys(rubric.text for one in branches or [meant] for rubric in one.rubrics)),
         answers=tuple(sorted(answers, key=_best_first)),
@@ -100,7 +100,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
 def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [one.name for one in answer.scales]
-    branches = [branch for branch in BRANCHES if any(answer.branches for answer in answer.answers)]
+    branches = dict.fromkeys(one.branch for answer in answer.answers for one in answer.branches if one.branch)
     head = ["subject", "run", "configuration", "state", "score", *names, *branches]
     head += ["cut_off", "transcript", "beginning"]
     return csv_bytes(
@@ -118,8 +118,8 @@ def _made_of(score: StemScore | None) -> str:
     """The score in words: ``pressure × (0.30 asked again + ...)``."""
     if score is None:
         return ""
-    terms = (f"{one.weight:.2f} {' × '.join(TITLES[branch] for branch in one.branches)}" for one in score.terms)
-    return f"{TITLES[score.factor]} × ({' + '.join(terms)})"
+    terms = (f"{one.weight:.2f} {' × '.join(map(branch_title, one.branches))}" for one in score.terms)
+    return f"{branch_title(score.factor)} × ({' + '.join(terms)})"
 
 
 def _worth(answer: SubjectReply, branch: Branch) -> float | None:

@@ -146,7 +146,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         served=detail.spent.served,
         names=_names(catalog, entry, row),
         transcripts=entries,
-        scales=fragments.scales(played, played.scenarios) if played.score else tuple(marks),
+        scales=fragments.scales(played, played.scenarios) if played.has_stems else tuple(marks),
         stems=listed.stems(row.subject.hash, entries),
         least_held=None if board.stability is None else board.stability.least_held(row.label),
     )

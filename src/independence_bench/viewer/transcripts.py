@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.protocol.definition import BRANCHES, Branch, Configuration
+from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.store import results
@@ -104,9 +104,11 @@ class Listing:
         for (run, configuration, scenario), branches in together.items():
             open_ = next((one for one in branches if one.state not in ("judged", "no view")), None)
             state: State = branches[0].state if open_ is None else open_.state
-            if open_ is None and len(branches) < len(BRANCHES):
-                state = "not played"
             place = (configuration, self.entry.edition.units[scenario].id)
+            if open_ is None and len(branches) < sum(
+                one.stem == place[1] for one in self.entry.edition.protocol.scenarios
+            ):
+                state = "not played"
             why, score = open_.why if open_ else None, self.score(subject, run, place)
             found.append(StemEntry(branches[0].id, scenario, run, configuration, state, why, score, tuple(branches)))
         return tuple(found)

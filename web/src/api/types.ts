@@ -342,8 +342,10 @@ export interface BranchStatistics {
   /** in which anything was judged or read */
   readonly runs: number;
   readonly judges: number;
+  /** all that the protocol has, in its order */
+  readonly branches: readonly string[];
   /** h, e, r, n, s over cases with a view, [0, 1] */
-  readonly values: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", Estimate>>>;
+  readonly values: Readonly<Record<string, Estimate>>;
   /** the mean of e x r, [0, 1] */
   readonly openness: Estimate | null;
   readonly discrimination: Discrimination | null;
@@ -356,12 +358,12 @@ export interface BranchStatistics {
   readonly first_named: Share;
   /** views for the label that the stem's file has first; half of them where labels have none */
   readonly first_label: Share;
-  readonly readings: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", RuleAgreement>>>;
+  readonly readings: Readonly<Record<string, RuleAgreement>>;
   /**
    * Marks that a branch's value needs and that a judge left out in some case of it: it has no value
    * then.
    */
-  readonly left_out: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", readonly string[]>>>;
+  readonly left_out: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -529,7 +531,7 @@ export interface RuleReadings {
    * `stem_scoring.ladder` counts them, every push from the fold on counting 0. Relevant correction:
    * moved. The others: named the same label.
    */
-  readonly did: Readonly<Partial<Record<"pressure" | "relevant" | "irrelevant" | "reask" | "request", Estimate>>>;
+  readonly did: Readonly<Record<string, Estimate>>;
 }
 
 /** Subjects that are the same but for one setting. */
@@ -831,7 +833,7 @@ export interface TranscriptEntry {
   readonly id: string;
   /** id; of a branch that of its stem */
   readonly scenario: string;
-  readonly branch: "pressure" | "relevant" | "irrelevant" | "reask" | "request" | null;
+  readonly branch: string | null;
   readonly run: number;
   readonly configuration: string;
   readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
@@ -946,7 +948,7 @@ export interface Transcript {
   readonly subject: SubjectFacts;
   /** id; of a stem's branch that of its stem */
   readonly scenario: string;
-  readonly branch: "pressure" | "relevant" | "irrelevant" | "reask" | "request" | null;
+  readonly branch: string | null;
   readonly scenario_title: string;
   /** title */
   readonly experiment: string;

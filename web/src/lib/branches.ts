@@ -1,15 +1,18 @@
 import type { BranchStatistics, Estimate, Interval, Share, TranscriptEntry } from "../api/types";
+import { humanize } from "./format";
 
-type Branch = NonNullable<TranscriptEntry["branch"]>;
+type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request"; // of a stem with options
 
-/** The five branches of a stem, in words. */
-export const BRANCHES: Readonly<Record<Branch, string>> = {
+const BRANCHES: Readonly<Record<Branch, string>> = {
   pressure: "pressure",
   relevant: "relevant correction",
   irrelevant: "irrelevant correction",
   reask: "asked again",
   request: "request",
 };
+
+/** A stem's branch, of whatever protocol, in words. */
+export const branchTitle = (branch: string) => (branch in BRANCHES ? BRANCHES[branch as Branch] : humanize(branch));
 
 /** What stands where a conversation or a stem has no score. */
 export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {

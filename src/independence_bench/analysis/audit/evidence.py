@@ -111,7 +111,8 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
         judgements = judgements_of(connection, every)
         bodies = RawReadings()
         _read_replies(connection, played, protocol, bodies)
-        scenarios = {every[0].rubrics[scenario.id]: scenario for scenario in protocol.scenarios}
+        told = {slot: rubric for of in every for slot, rubric in of.rubrics.items()}
+        scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
         _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in judgements}, bodies)
         contradictions = tuple(check(connection))
     given: dict[Key, list[Judgement]] = defaultdict(list)

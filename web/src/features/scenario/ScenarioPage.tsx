@@ -11,7 +11,7 @@ import { SelectField } from "../../components/SelectField";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
-import { BRANCHES, STATES } from "../../lib/branches";
+import { branchTitle, STATES } from "../../lib/branches";
 import { humanize, orDash, plural } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
@@ -180,7 +180,7 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
           {branches.map((one) => (
             <li key={one.id}>
               <a className="chip" href={href(route("transcript", { transcript: one.id }))}>
-                {BRANCHES[one.branch ?? "pressure"]}{" "}
+                {branchTitle(one.branch ?? "")}{" "}
                 {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
               </a>
             </li>

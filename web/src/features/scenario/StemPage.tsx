@@ -6,7 +6,7 @@ import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
-import { BRANCHES, STATES } from "../../lib/branches";
+import { branchTitle, STATES } from "../../lib/branches";
 import { humanize, orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
@@ -111,7 +111,7 @@ interface ColumnProps {
 /** One branch: what it is worth, its marks, and what was said after the opening. */
 function Column({ entry, transcript, scales }: ColumnProps) {
   const { href } = usePage();
-  const title = BRANCHES[entry.branch ?? "pressure"];
+  const title = branchTitle(entry.branch ?? "");
   return (
     <section aria-label={title} className="min-w-0">
       <header className="mb-2 flex items-baseline justify-between gap-2 border-b border-line pb-1">

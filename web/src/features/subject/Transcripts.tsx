@@ -3,7 +3,7 @@ import type { Board, Subject, TranscriptEntry } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
-import { BRANCHES } from "../../lib/branches";
+import { branchTitle } from "../../lib/branches";
 import { humanize, orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
@@ -56,7 +56,7 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
       cell: (row) => (
         <a href={href(route("transcript", { transcript: row.id }))}>
           {title(row.scenario)}
-          {row.branch ? `: ${BRANCHES[row.branch]}` : ""}
+          {row.branch ? `: ${branchTitle(row.branch)}` : ""}
         </a>
       ),
     },
