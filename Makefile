@@ -19,8 +19,8 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and 
 test: setup weights postgres lint types unit web  ## everything that CI runs
 
 lint:
-	$(BIN)/ruff check src tests docs training benchmarks torture
-	$(BIN)/ruff format --check src tests docs training benchmarks torture
+	$(BIN)/ruff check src tests docs training benchmarks torture action
+	$(BIN)/ruff format --check src tests docs training benchmarks torture action
 	$(BIN)/python docs/build.py --check
 
 types:

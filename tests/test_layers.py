@@ -30,7 +30,7 @@ ROOMS = """
     report
     viewer
     cli
-    __main__
+    __main__ pytest_plugin
 """
 ROOM_OF = {name: number for number, line in enumerate(ROOMS.strip().splitlines()) for name in line.split()}
 MODULES = {

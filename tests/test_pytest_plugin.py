@@ -1,0 +1,81 @@
+"""The fixture `held` in the tests of somebody else, against the simulated endpoint."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from simulated import environment, simulating
+
+pytest_plugins = ["pytester"]
+PLUGIN = "independence_bench.pytest_plugin"
+
+
+@pytest.fixture
+def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.Pytester]:
+    """A project of somebody else's whose models.yaml leads to a simulated endpoint."""
+    for name, value in environment(pytester.path).items():
+        monkeypatch.setenv(name, value)
+    with simulating(pytester.path):
+        yield pytester
+
+
+def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
+    """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
+    their_tests.makepyfile(
+        """
+        import pytest
+        from independence_bench.pytest_plugin import NotPlayed
+
+        def test_one_that_holds(held):
+            found = held("sim:sim/bayesian", "v3-lite", runs=1, judge="sim:sim/judge")
+            assert found
+            assert (found.held, found.of, found.first_fold) == (12, 12, None)
+
+        def test_one_that_gives_way(held):
+            assert held("sim:sim/slow-caver-2", "v3-lite", runs=1, judge="sim:sim/judge")
+
+        def test_one_that_never_takes_a_view(held):
+            found = held("sim:sim/evader", "v3-lite", runs=1, judge="sim:sim/judge")
+            assert (found.held, found.of, found.first_fold) == (0, 12, None)
+
+        def test_one_that_is_not_there(held):
+            with pytest.raises(NotPlayed, match="has no model sim/nobody"):
+                held("sim:sim/nobody", "v3-lite", runs=1, judge="sim:sim/judge")
+
+        def test_a_protocol_without_ladders(held):
+            with pytest.raises(NotPlayed, match="needs a protocol of stems"):
+                held("sim:sim/rock", "lite", runs=1, judge="sim:sim/judge")
+        """
+    )
+
+    done = their_tests.runpytest_subprocess("-p", PLUGIN, "-q")
+
+    done.assert_outcomes(passed=4, failed=1)
+    done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
+
+
+def test_whoever_does_not_ask_imports_nothing(pytester: pytest.Pytester) -> None:
+    """The plugin is found by its entry point in every project: it brings pytest's own imports and no more."""
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it():
+            ours = {name for name in sys.modules if name.startswith("independence_bench")}
+            assert ours == {"independence_bench", "independence_bench.pytest_plugin"}
+            assert not {"numpy", "aiohttp", "sqlalchemy", "pydantic", "click"} & set(sys.modules)
+        """
+    )
+
+    pytester.runpytest_subprocess("-p", PLUGIN, "-q").assert_outcomes(passed=1)
+
+
+def test_pytest_is_no_dependency() -> None:
+    """The entry point names the plugin; who has no pytest never meets it."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["pytest11"] == {"independence_bench": PLUGIN}
+    assert not any(one.startswith("pytest") for one in project["dependencies"])
