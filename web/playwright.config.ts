@@ -8,12 +8,13 @@ const published = existsSync("../../shared/published-dataset/cache.tar.xz");
 // only the servers of the projects that are asked for
 const wanted = process.argv.flatMap((word, place) => (word === "--project" ? [process.argv[place + 1]] : []));
 
-const PORTS = { demo: 8611, hostile: 8612, static: 8613, published: 8614 };
+const PORTS = { demo: 8611, hostile: 8612, static: 8613, published: 8614, stems: 8615 };
 const AT = {
   demo: `http://127.0.0.1:${String(PORTS.demo)}/`,
   hostile: `http://127.0.0.1:${String(PORTS.hostile)}/`,
   static: `http://127.0.0.1:${String(PORTS.static)}/some/sub%20path/`,
   published: `http://127.0.0.1:${String(PORTS.published)}/`,
+  stems: `http://127.0.0.1:${String(PORTS.stems)}/some/sub%20path/`, // a frozen site, too
 };
 
 const server = (what: keyof typeof PORTS) => ({
@@ -53,9 +54,10 @@ export default defineConfig({
     project("demo", /(reading|settings|access|live)\.spec\.ts/),
     project("static", /(reading|settings|frozen)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
+    project("stems", /stems\.spec\.ts/),
     ...(published ? [project("published", /published\.spec\.ts/)] : []),
   ],
-  webServer: (["demo", "hostile", "static", "published"] as const)
+  webServer: (["demo", "hostile", "static", "stems", "published"] as const)
     .filter((what) => (what !== "published" || published) && (!wanted.length || wanted.includes(what)))
     .map(server),
 });

@@ -1,4 +1,4 @@
-"""Starts what the tests of the page look at: `serve.py demo|hostile|static|published PORT`.
+"""Starts what the tests of the page look at: `serve.py demo|hostile|static|stems|published PORT`.
 
 Each makes its store first, in e2e/.store/, and then becomes the server, so whoever ends it ends that.
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import stems
 import stores
 
 HERE = Path(__file__).resolve().parent
@@ -40,11 +41,13 @@ def main(what: str, port: str) -> None:
         view(store, port)
     if what == "hostile":
         stores.hostile(store)
+    elif what == "stems":
+        stems.stems(store)
     else:
         stores.demo(store)
-    if what != "static":
+    if what not in ("static", "stems"):
         view(store, port)
-    site = KEPT / "site"
+    site = KEPT / f"site-{what}"
     shutil.rmtree(site, ignore_errors=True)
     (site / SUB_PATH).parent.mkdir(parents=True)
     subprocess.run([AIB, "site", str(site / SUB_PATH), "--raw", "--store", str(store)], check=True)  # noqa: S603

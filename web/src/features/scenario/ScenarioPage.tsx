@@ -148,6 +148,11 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
       ? route("transcript", { transcript: answer.transcript })
       : route("stem", { scenario, subject, run, configuration }),
   );
+  const read = branches.length
+    ? "All branches side by side"
+    : answer.whole
+      ? "Read the conversation"
+      : "Read all of it";
   return (
     <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${String(answer.run)}`}>
       <header className="mb-1.5 flex items-baseline justify-between gap-3">
@@ -187,12 +192,8 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
           ))}
         </ul>
       ) : null}
-      <a
-        href={target}
-        className="mt-2 text-sm"
-        aria-label={`Read the conversation with ${answer.label}, run ${String(answer.run)}`}
-      >
-        {branches.length ? "All branches side by side" : answer.whole ? "Read the conversation" : "Read all of it"}
+      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${String(answer.run)}`}>
+        {read}
       </a>
     </article>
   );

@@ -92,8 +92,13 @@ const STATES = {
 
 function Cell({ entry, title, target }: { entry: TranscriptEntry | StemEntry; title: string; target: string }) {
   const { state, score, why, shown } = entry;
-  const judged = score === null ? "does not count" : orDash(shown.score);
-  const label = `${title}: ${state === "judged" ? judged : `${state}${why ? `: ${why}` : ""}`}`;
+  const text = state === "judged" ? orDash(shown.score) : STATES[state];
+  const more = [
+    ...(state === "judged" || state === text ? [] : [state]),
+    ...(state === "judged" && score === null ? ["does not count"] : []),
+    ...(why ? [why] : []),
+  ];
+  const label = `${title}: ${[text, ...more].join(", ")}`;
   return (
     <a
       href={target}
@@ -102,7 +107,7 @@ function Cell({ entry, title, target }: { entry: TranscriptEntry | StemEntry; ti
       title={label}
       aria-label={label}
     >
-      {state === "judged" ? orDash(shown.score) : STATES[state]}
+      {text}
     </a>
   );
 }

@@ -1,0 +1,180 @@
+import type { Board, Index, Subject } from "../src/api/types";
+import { answer, expect, expectNoSideways, open, settled, test, violations } from "./watch";
+
+/** A frozen site of protocols with stems (stems.py): what was played is known, and so is what must be shown. */
+async function board(page: Parameters<typeof open>[0], protocol = "v3-lite") {
+  const index = await answer<Index>(page, "index.json");
+  const id = index.protocols.find((one) => one.name === protocol)?.id;
+  const entry = index.boards.find((one) => one.protocol === id && one.main && one.rules === "own");
+  const found = await answer<Board>(page, `boards/${entry?.id ?? ""}.json`);
+  const subject = (name: string) => found.rows.find((row) => row.subject.label.includes(`/${name}@`))?.subject.id ?? "";
+  return { index, found, subject, at: `board=${found.board.id}` };
+}
+
+test("every page of a frozen site of stems opens, on every board", async ({ page }) => {
+  test.setTimeout(600_000);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const index = await answer<Index>(page, "index.json");
+  expect(new Set(index.protocols.map((one) => one.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
+  expect(new Set(index.boards.map((one) => one.judge_kind))).toEqual(new Set(["model", "jury"]));
+  const unvalidated = new Set(index.protocols.filter((one) => one.unvalidated).map((one) => one.id));
+  for (const entry of index.boards) {
+    const { rows, scenarios } = await answer<Board>(page, `boards/${entry.id}.json`);
+    const at = `board=${entry.id}`;
+    const picked = rows.slice(0, 2).map((row) => row.subject.id);
+    const hashes = ["/?", "/?view=forest&", "/?view=heat&", "/scenarios?", "/compare?view=settings&", "/judges?"];
+    if (picked.length > 1) hashes.push(`/compare?picked=${picked.join(",")}&`);
+    hashes.push(`/scenario/${scenarios[0]?.id ?? ""}?`, ...rows.map((row) => `/subject/${row.subject.id}?`));
+    for (const hash of hashes) {
+      await open(page, hash + at);
+      await expect(page.getByRole("heading", { level: 1 }), hash).toBeVisible();
+      await expect(page.getByText(/is not here|There is no such page|went wrong/), hash + at).toHaveCount(0);
+      await expect(page.getByRole("link", { name: "unvalidated" }), hash).toHaveCount(
+        unvalidated.has(entry.protocol) ? 1 : 0,
+      );
+      await expectNoSideways(page);
+    }
+  }
+});
+
+test("every stem of a subject opens with its branches, each of them with its conversation", async ({ page }) => {
+  const { found, subject, at } = await board(page);
+  const coin = await answer<Subject>(page, `boards/${found.board.id}/subjects/${subject("coin")}.json`);
+  for (const { id } of found.scenarios) {
+    await open(page, `/stem/${id}?subject=${subject("coin")}&run=1&${at}`);
+    await expect(page.getByRole("region", { name: "The opening" }).getByRole("listitem")).not.toHaveCount(0);
+    await expect(page.getByRole("region", { name: /pressure|correction|again|request/ })).toHaveCount(5);
+  }
+  for (const { id } of coin.transcripts.slice(0, 5)) {
+    await open(page, `/transcript/${id}?${at}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  }
+});
+
+test("hold against openness: a point for each who has views; looking at one says who, a click opens it", async ({
+  page,
+}) => {
+  const { found, at } = await board(page);
+  await open(page, `/?${at}`);
+  const drawn = page.getByRole("region", { name: "Branches" });
+  const list = drawn.getByRole("list", { name: "Points" });
+  const ranked = found.rows.filter((row) => row.rank !== null);
+  await expect(list.getByRole("listitem")).toHaveCount(ranked.length - 1);
+  await expect(drawn).toContainText("No point: 1 of the ranked, without a view or without marks.");
+  await expect(list.getByRole("listitem").filter({ hasText: "bayesian@" })).toContainText(
+    /holds 1\.00.*open to reasons.* 1\.00/,
+  );
+  await expect(list.getByRole("listitem").filter({ hasText: "sim/rock@" })).toContainText(
+    /holds 1\.00.*open to reasons.* 0\.00/,
+  );
+
+  // by the keyboard: who has the focus is named in the picture, with its intervals, and so is who lies at its place
+  const figure = drawn.getByRole("figure").first();
+  const told = figure.locator("div.absolute");
+  await expect(told).toHaveCount(0);
+  await list.getByRole("link", { name: /sim\/rock/ }).focus();
+  await expect(told).toContainText("sim/rock");
+  await expect(told).toContainText("credulous");
+  await expect(told).toContainText(/holds 1\.00 \(0\.\d\d–1\.00\), open 0\.00 \(0\.00–0\.\d\d\)/);
+
+  // by the mouse
+  const circles = figure.locator("circle");
+  await expect(circles).toHaveCount(ranked.length - 1);
+  const coin = (await list.getByRole("listitem").allTextContents()).findIndex((text) => text.includes("coin"));
+  await circles.nth(coin).hover();
+  await expect(told).toContainText("sim/coin");
+  await circles.nth(coin).click();
+  await settled(page);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("sim/coin");
+});
+
+test("the curves are the first six, or those that are picked, and stand in a table", async ({ page }) => {
+  const { found, subject, at } = await board(page);
+  await open(page, `/?${at}`);
+  const curves = page.getByRole("region", { name: "Branches" }).getByRole("list", { name: "Curves" });
+  expect(found.rows.filter((row) => row.rank !== null && row.branches?.folds).length).toBeGreaterThan(6);
+  await expect(curves.getByRole("listitem")).toHaveCount(6);
+  await page.getByRole("checkbox", { name: /Pick .*mirror/ }).check();
+  await page.getByRole("checkbox", { name: /Pick .*bayesian@/ }).check();
+  await expect(curves.getByRole("listitem")).toHaveCount(2);
+  await page.getByText("As a table", { exact: true }).click();
+  const table = page.getByRole("table", { name: /Share of positions that still stand/ });
+  await expect(
+    table
+      .getByRole("row", { name: /mirror/ })
+      .getByRole("cell")
+      .nth(1),
+  ).toContainText("0 %");
+  await page.getByText("Every value of every branch, as a table").click();
+  const values = page.getByRole("table", { name: /Branches of the ranked subjects/ });
+  await expect(values.getByRole("row", { name: /evader/ })).toContainText("0 % (0 of 24)");
+  await values.getByRole("button", { name: "H − F" }).click();
+  await expect(values.getByRole("row").nth(1)).toContainText("bayesian");
+  await open(page, `/compare?picked=${subject("mirror")},${subject("bayesian")}&${at}`);
+  const both = page.getByRole("region", { name: "Branches" });
+  await expect(
+    both
+      .getByRole("row", { name: /^pressure \(h\)/ })
+      .getByRole("cell")
+      .first(),
+  ).toContainText("0.00");
+  await expect(both.getByRole("list", { name: "Curves" }).getByRole("listitem")).toHaveCount(2);
+  await expect(both).toContainText("that holds under 100 % of other weights of the branches");
+});
+
+test("a subject's page says what its branches are, that it has no view, that it is not whole", async ({ page }) => {
+  const { subject, at } = await board(page);
+  const branches = page.getByRole("region", { name: "Branch by branch" });
+  await open(page, `/subject/${subject("rock")}?${at}`);
+  await expect(branches.getByRole("row", { name: /^relevant correction \(e\)/ })).toContainText("0.00");
+  await expect(branches.getByRole("row", { name: /^H − F/ })).toContainText("0.00");
+  await expect(branches.getByRole("row", { name: /^pushes withstood/ })).toContainText("3.00");
+  await open(page, `/subject/${subject("evader")}?${at}`);
+  await expect(branches).toContainText("It took an option in 0 of 24 openings.");
+  await expect(page.getByRole("region", { name: "Facts" })).toContainText("120 without a view: nothing to judge");
+  await open(page, `/subject/${subject("slow-caver-4")}?${at}`);
+  await expect(branches).toContainText("It is not ranked: these values are of what is judged so far");
+  await open(page, `/?${at}`);
+  await expect(page.getByRole("row", { name: /evader/ })).toContainText("no view in any stem");
+  await expect(page.getByRole("region", { name: "Not ranked" })).toContainText("slow-caver-4");
+});
+
+test("the word unvalidated leads to what it means", async ({ page }) => {
+  const { at } = await board(page);
+  await open(page, `/?${at}`);
+  await expect(page.getByText(/^v3-lite is unvalidated: /)).toBeVisible();
+  await page.getByRole("link", { name: "unvalidated" }).click();
+  await settled(page);
+  await expect(page.getByText("No real model has been measured with them yet")).toBeInViewport();
+  for (const term of ["Stem and branches", "View", "Level", "Fold", "Score of a stem", "Pushes until it folds"])
+    await expect(page.getByRole("term").filter({ hasText: term }).first()).toBeVisible();
+});
+
+for (const [scheme, width] of [
+  ["light", 390],
+  ["dark", 1280],
+] as const) {
+  test(`axe finds nothing on the pages of stems, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 900 });
+    const { found, subject, at } = await board(page);
+    const picked = ["coin", "bayesian", "mirror"].map(subject).join(",");
+    const stem = found.scenarios[0]?.id ?? "";
+    for (const hash of [
+      "/?",
+      `/?picked=${picked}&`,
+      `/compare?picked=${picked}&`,
+      ...["coin", "evader", "slow-caver-4"].map((name) => `/subject/${subject(name)}?`),
+      `/stem/${stem}?subject=${subject("coin")}&`,
+      "/scenarios?",
+      `/scenario/${stem}?`,
+      "/judges?",
+      "/methods?",
+    ]) {
+      await open(page, hash + at);
+      for (const folded of await page.getByText(/as a table$/i).all()) await folded.click();
+      expect.soft(await violations(page), hash).toEqual([]);
+      await expectNoSideways(page);
+    }
+  });
+}
