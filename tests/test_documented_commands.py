@@ -72,7 +72,7 @@ MEANT = {
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
-        "show", "copy", "install", "audit", "responses", "judgements",
+        "show", "copy", "version", "install", "audit", "responses", "judgements",
     )},
 }  # fmt: skip
 SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)

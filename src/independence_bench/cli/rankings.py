@@ -9,22 +9,28 @@ import click
 
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
+from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
-from independence_bench.cli.options import configuration_options, out, say
+from independence_bench.cli.options import configuration_options, find_protocol, out, say, weighed
 from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json, json_text
 from independence_bench.report.board_view import board_view, differences_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.terminal import printed
+from independence_bench.report.versions_view import version_values, version_view
 from independence_bench.store import registry
+from independence_bench.store.database import Store
 
+VERSION = "version"
 WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("providers", compare_providers)}
 
 
@@ -64,9 +70,20 @@ def print_boards(found: list[Board], detailed: bool = False) -> None:
 
 @click.command(name="compare")
 @click.argument("subjects", nargs=-1, metavar="[A] [B]")
-@click.option("--by", type=click.Choice(list(WAYS)), help="Compare a model with itself under its settings.")
+@click.option(
+    "--by",
+    type=click.Choice([*WAYS, VERSION]),
+    help="Compare a model with itself: its settings, or versions of a prompt.",
+)
+@click.option(
+    "--against",
+    metavar="NAME|PATH|HASH",
+    help="With --by version: the old version.  [default: the one of that name played before]",
+)
 @selecting(judged_options, rules_option, configuration_options, json_option)
-def compare(selection: Selection, subjects: tuple[str, ...], by: str | None, as_json: bool) -> None:
+def compare(
+    selection: Selection, subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool
+) -> None:
     """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
@@ -77,11 +94,25 @@ def compare(selection: Selection, subjects: tuple[str, ...], by: str | None, as_
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model
     and is compared with itself: the lowest effort that is complete (or what is not pinned) with each of the others;
     without A, every model that was played so.
+
+    With --by version the protocol is compared with an older version of it (--against) of which a system prompt was
+    edited, paired by scenario: what the prompts differ in, what that does to the index and the dimensions, and how
+    many runs would settle it. Both have been played and judged into the same store. Where they differ in more than
+    the prompt only what both ask and mark in the same words is compared.
     """
+    if against is not None and by != VERSION:
+        raise WrongUse("--against names the old version for --by version")
     if len(subjects) != 2 and not by:
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
     if by and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
+    if by == VERSION:
+        versions = _versions(selection, against, subjects)
+        if as_json:
+            click.echo(json_text([version_values(one) for one in versions]))
+        else:
+            printed(out(), *(version_view(one) for one in versions))
+        return
     with selection.opened() as (opened, protocol):
         found = selection.configured_boards(opened, protocol)
     compared = _by(by, found, subjects) if by else _two(found, *subjects)
@@ -145,3 +176,53 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
     board, pairs = fitting[0]
     _say_judge(board, [other for other, _ in fitting[1:]], "them")
     return compare_pairs(board, pairs)
+
+
+def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> list[VersionComparison]:
+    """The subjects of those names, or all that have marks by both versions, by the first judge that has judged both.
+
+    Raises WrongUse where there is no older version, or nothing to compare.
+    """
+    if selection.rules != OWN.name:
+        raise WrongUse("--by version works by our own rules: leave --rules out")
+    with selection.opened() as (opened, new):
+        old = weighed(find_protocol(against, opened)[0] if against else _played_before(new, opened), selection.weights)
+        change = version_change(old, new, selection.configurations(new))
+        before, after = (selection.boards(opened, version) for version in (old, new))
+    wanted = set(change.configurations)
+    old_boards, new_boards = (
+        [one for one in boards if wanted <= set(one.configurations)] for boards in (before, after)
+    )
+    for now in new_boards:
+        then = next((one for one in old_boards if one.judge == now.judge and now.judge is not None), None)
+        if then is None:
+            continue
+        earlier = {row.subject.hash: row for row in then.rows}
+        rows = {row.subject.hash: row for row in now.rows if row.subject.hash in earlier}
+        if rows:
+            labels = {hash_: row.label for hash_, row in rows.items()}
+            chosen = [fit(labels, name) for name in typed] or list(rows)
+            _say_judge(now, [], "both")
+            return compare_versions(change, then, now, [(earlier[one], rows[one]) for one in chosen])
+    names = " and ".join(f"{one.name} {one.hash[:8]}" for one in (old, new))
+    raise WrongUse(
+        f"nobody was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
+        "`aib run --protocol` plays each of them"
+    )
+
+
+def _played_before(new: Protocol, store: Store) -> Protocol:
+    """The stored version of *new*'s name that was played last beside it. Raises WrongUse where there is none."""
+    with store.reading() as connection:
+        others = [one for one in registry.stored_protocols(connection) if one[1] == new.name and one[0] != new.hash]
+    if not others:
+        raise WrongUse(
+            f"no other version of {new.name} was played into {store.shown}; --against names another protocol"
+        )
+    hash_, name, files = others[0]
+    if len(others) > 1:
+        say(
+            f"against {name} {hash_[:8]}, played last of the others; --against names another: "
+            f"{', '.join(one[0][:8] for one in others[1:])}"
+        )
+    return parse_stored(files, where=f"{store.shown}: {name}")

@@ -76,24 +76,26 @@ def paired_view(found: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
     board = found.board
     where = " + ".join(map(str, board.configurations))
-    yield Title((*_side("A", found.first), "\n", *_side("B", found.second)))
+    yield Title((*side_line("A", found.first), "\n", *side_line("B", found.second)))
     yield Note(" · ".join((label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))))
     yield Note(f"\n{statement(found)}\n", "bold")
-    yield _whole(found)
+    yield whole_table(found)
     for reason in found.unsaid:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
-    yield from _scenarios(found.apart)
+    yield from scenario_tables(found.apart)
 
 
-def _side(name: str, row: Row) -> Sequence[Text]:
+def side_line(name: str, row: Row) -> Sequence[Text]:
+    """Who is A, or B, and what there is of it."""
     health = row.health
     thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     said = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
     return f"{name}  ", Name(row.label), f" ({said})"
 
 
-def _whole(found: SubjectComparison) -> Table:
+def whole_table(found: SubjectComparison) -> Table:
+    """The index and each dimension, with both intervals."""
     one, other = found.first.score.index, found.second.score.index
     difference = None if one is None or other is None else other - one
     shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.index, 1))
@@ -122,7 +124,8 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
 
 
-def _scenarios(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
+def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
+    """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
         columns_of("scenario", "dimension", "A", "B", "B - A", "again", "", words=2),

@@ -1,0 +1,276 @@
+"""Two versions of a protocol that differ in a system prompt, as a paired comparison. Pure: boards to values.
+
+Compared is what both versions ask and mark word for word, in the configurations whose system prompt differs. Where they
+differ in nothing else that is the index, each dimension, and each dimension in each scenario (or stem). Where scenarios
+differ too, an index over what is left would be a different quantity, so there is none: only dimensions of which every
+scenario is the same, and the scenarios themselves. A changed judge.md, score or tool makes marks or words of another
+kind: nothing is compared then.
+
+As in a gate both versions of a subject are measured together, and nobody else with them. They met the same scenarios;
+their runs have nothing in common, for another prompt is another request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from independence_bench.analysis.compare_subjects import ComparedSide, SubjectComparison, compare_sides
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
+from independence_bench.analysis.uncertainty import INDEX, measure_board
+from independence_bench.errors import WrongUse
+from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
+from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
+
+CONTEXT = 4  # words around a change
+MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that it takes too long
+
+
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """One place where two texts differ: words of the first, words of the second, and those around them."""
+
+    left: str
+    before: str
+    after: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptChange:
+    """A system variant whose text differs."""
+
+    variant: str
+    changes: tuple[WordChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """What differs between two versions in the configurations that are compared, and what they have in common."""
+
+    old: Protocol  # what is scored as its scenarios (`Protocol.units`), with the weights that are compared by
+    new: Protocol
+    configurations: tuple[Configuration, ...]  # those whose system prompt differs
+    same: tuple[Configuration, ...]  # that were asked for, and whose prompt is the same
+    prompts: tuple[PromptChange, ...]
+    unlike: tuple[str, ...]  # scenarios, rubrics and dimensions that differ, a line each; empty: only prompts do
+    common: Protocol  # *new* with what both ask and mark in the same way
+    whole: tuple[str, ...]  # dimensions of which every scenario is the same in both
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the versions' indices are the same quantity."""
+        return not self.unlike
+
+
+@dataclass(frozen=True, slots=True)
+class VersionComparison:
+    """One subject by two versions: the new one minus the old one."""
+
+    change: VersionChange
+    found: SubjectComparison  # its first is the old version, its second the new one
+    needed: RunsNeeded | None  # runs at which the difference of the index would be told; None: it is, or is unknown
+
+
+def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]) -> VersionChange:
+    """What differs between *old* and *new* in the configurations *chosen*.
+
+    Raises WrongUse, in one line, where nothing can be compared.
+    """
+    there = [one for one in chosen if one.system in dict(old.systems) and one.delivery in old.deliveries]
+    if lacking := [one for one in chosen if one not in there]:
+        raise WrongUse(f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --modes choose")
+    differ = tuple(one for one in there if old.system(one.system) != new.system(one.system))
+    unlike = _unlike(old, new)
+    if not differ:
+        what = f"; they differ in {'; '.join(unlike)}, and what they share is the same conversations" if unlike else ""
+        raise WrongUse(
+            f"{_named(old)} and {_named(new)} have the same system prompt in {', '.join(map(str, there))}{what}"
+        )
+    for name, file in (("judge_instructions", "judge.md"), ("score", "score"), ("tool_role", "tool_role")):
+        played = name != "tool_role" or any(one.delivery == name for one in differ)
+        if played and getattr(old, name) != getattr(new, name):
+            raise WrongUse(
+                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks say nothing of the prompt alone"
+            )
+    common, whole = _common(old, new)
+    if not common.scenarios or not common.dimensions:
+        raise WrongUse(
+            f"{_named(old)} and {_named(new)} have no scenario in common that is asked and marked in the same words"
+        )
+    variants = dict.fromkeys(one.system for one in differ)
+    return VersionChange(
+        old=old.units,
+        new=new.units,
+        configurations=differ,
+        same=tuple(one for one in there if one not in differ),
+        prompts=tuple(PromptChange(name, word_changes(old.system(name), new.system(name))) for name in variants),
+        unlike=unlike,
+        common=common if unlike else new.units,
+        whole=whole,
+    )
+
+
+def _named(protocol: Protocol) -> str:
+    return f"{protocol.name} {protocol.hash[:8]}"
+
+
+def _parts(protocol: Protocol) -> dict[str, tuple[Scenario, ...]]:
+    """What is scored -> its conversations: a stem's branches, or a scenario alone."""
+    found: dict[str, tuple[Scenario, ...]] = {}
+    for scenario in protocol.written.scenarios:
+        name = scenario.stem or scenario.id
+        found[name] = (*found.get(name, ()), scenario)
+    return found
+
+
+def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
+    """What else than system prompts differs, of what a mark or the index hangs on."""
+    before, after = _parts(old), _parts(new)
+    kind = "stem" if new.score else "scenario"
+    said = []
+    for word, names in (
+        ("without", [name for name in before if name not in after]),
+        ("with", [name for name in after if name not in before]),
+    ):
+        if names:
+            said.append(f"{word} {kind} {', '.join(names)}")
+    both = [name for name in after if name in before and before[name] != after[name]]
+    rubrics = [{r.name: r for part in of.values() for one in part for r in one.rubrics} for of in (before, after)]
+    changed = [name for name, rubric in rubrics[1].items() if rubrics[0].get(name, rubric) != rubric]
+    if changed:
+        said.append(f"rubric {', '.join(changed)}")
+    if worded := [name for name in both if _asked(before[name]) != _asked(after[name])]:
+        said.append(f"{kind} {', '.join(worded)}")
+    elif both and not changed:
+        said.append(f"rubrics of {kind} {', '.join(both)}")
+    mine, theirs = ({d.name: (d.marks, d.weight, d.inverted) for d in one.dimensions} for one in (old, new))
+    if dimensions := [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]:
+        said.append(f"dimension {', '.join(dimensions)}")
+    return tuple(said)
+
+
+def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
+    return [replace(one, rubrics=()) for one in scenarios]
+
+
+def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
+    """*new* with the scenarios that are the same in both and dimensions made of their marks; those that are whole."""
+    before, after = _parts(old), _parts(new)
+    same = {name for name in after if before.get(name) == after[name]}
+    units = new.units
+    scenarios = tuple(scenario for scenario in units.scenarios if scenario.id in same)
+    given = {mark.name for scenario in scenarios for mark in scenario.marks}
+    known = {one.name: one for one in old.dimensions}
+
+    def alike(one: Dimension, other: Dimension | None) -> bool:
+        return other is not None and (one.marks, one.inverted) == (other.marks, other.inverted)
+
+    dimensions = [one for one in units.dimensions if set(one.marks) <= given and alike(one, known.get(one.name))]
+    whole = [one.name for one in dimensions if all(_givers(protocol, one) <= same for protocol in (old.units, units))]
+    # nobody sees an index of these weights; they have to add up to something
+    weighed = tuple(replace(one, weight=100 / len(dimensions)) for one in dimensions)
+    return replace(units, scenarios=scenarios, dimensions=weighed, _written=units.written), tuple(whole)
+
+
+def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
+    return {one.id for one in protocol.scenarios if any(mark.name in dimension.marks for mark in one.marks)}
+
+
+def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
+    """Where two texts differ, word by word; () where they are the same but for white space.
+
+    Where too much differs to be compared word by word: from the first word that does to the last one, as one change.
+    """
+    one, other = before.split(), after.split()
+    start, end = 0, 0
+    shorter = min(len(one), len(other))
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    while end < shorter - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    mine, theirs = one[start : len(one) - end], other[start : len(other) - end]
+    if max(len(mine), len(theirs)) > MOST_WORDS:
+        blocks: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(mine), 0, len(theirs))]
+    else:
+        blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
+    return tuple(
+        WordChange(
+            " ".join(one[max(start + a - CONTEXT, 0) : start + a]),
+            " ".join(mine[a:b]),
+            " ".join(theirs[c:d]),
+            " ".join(one[start + b : start + b + CONTEXT]),
+        )
+        for tag, a, b, c, d in blocks
+        if tag != "equal"
+    )
+
+
+# ---------------------------------------------------------------- two boards
+
+
+def compare_versions(
+    change: VersionChange, old: Board, new: Board, pairs: Sequence[tuple[Row, Row]]
+) -> list[VersionComparison]:
+    """Each of *pairs*: a subject's row on a board of the old version and on one of the new one, by the same judge."""
+    return [_compared(change, old, new, *pair) for pair in pairs]
+
+
+def _compared(change: VersionChange, old: Board, new: Board, before: Row, after: Row) -> VersionComparison:
+    protocol, configurations = change.common, change.configurations
+    marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
+    scores = [_scored(protocol, configurations, one) for one in marks]
+    complete = all(score is not None and score.index is not None for score in scores)
+    together = measure_board(protocol, configurations, marks if complete else [])
+    numbers = (0, 1) if complete else (None, None)
+    sides = [ComparedSide(_known(score), one, n) for score, one, n in zip(scores, marks, numbers, strict=True)]
+    found = compare_sides(protocol, configurations, together, *sides)
+    rows = [
+        replace(row, label=f"{row.label} by {_named(version)}", score=_shown(_known(score), change), marks=one)
+        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), scores, marks, strict=True)
+    ]
+    board = replace(
+        new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
+        uncertainty_by_configuration={}, jurors=(), stability=None,
+    )  # fmt: skip
+    index = found.index if change.has_index else None
+    lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
+    unsaid = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.unsaid()
+    compared = SubjectComparison(
+        board,
+        rows[0],
+        rows[1],
+        index,
+        tuple(one for one in found.whole if one.dimension.name in change.whole),
+        found.apart,
+        unsaid,
+    )
+    told = index is not None and index.uncertainty.again is not None and not index.uncertainty.again.holds(0.0)
+    open_ = index is not None and not told and index.difference != 0
+    measured = together.measures[INDEX].measured if open_ else None
+    # where whole runs are shifted that far, nothing is known of how many of them would do
+    needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0)
+    return VersionComparison(change, compared, needed)
+
+
+def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
+    """Those of the scenarios that both versions have, in the configurations that are compared."""
+    names = {scenario.id for scenario in change.common.scenarios}
+    return {
+        run: {slot: given for slot, given in of.items() if slot[0] in change.configurations and slot[1] in names}
+        for run, of in marks.items()
+    }
+
+
+def _scored(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> SubjectScore | None:
+    return OWN.score(protocol, configurations, marks)[1] if marks else None
+
+
+def _known(score: SubjectScore | None) -> SubjectScore:
+    return score or SubjectScore(0, {}, {}, None, None)
+
+
+def _shown(score: SubjectScore, change: VersionChange) -> SubjectScore:
+    return score if change.has_index else replace(score, index=None)
