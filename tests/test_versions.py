@@ -14,7 +14,13 @@ from scripted import Answer, Asked, ScriptedModel, says, verdict
 from test_cli import User, only_line
 from test_compare import board_of, row_of
 
-from independence_bench.analysis.compare_versions import WordChange, compare_versions, version_change, word_changes
+from independence_bench.analysis.compare_versions import (
+    REFUSED,
+    WordChange,
+    compare_versions,
+    version_change,
+    word_changes,
+)
 from independence_bench.analysis.gate import ASKED
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -64,10 +70,10 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
     assert found["versions"][1]["hash"] == load(user.folder / "small").hash
     assert found["index"]["difference"] == pytest.approx(found["b"]["index"] - found["a"]["index"])
-    low, high = found["index"]["again"]["low"], found["index"]["again"]["high"]
+    low, high = (found["index"]["interval"]["again"][end] for end in ("low", "high"))
     assert 0 < low < found["index"]["difference"] < high
     by_place = {(one["scenario"], one["dimension"]): one["difference"] for one in found["scenarios"]}
-    assert by_place["questions", "voice"] == 40
+    assert by_place["questions", "voice"] == pytest.approx(40)
     assert found["unlike"] == []
 
 
@@ -220,9 +226,13 @@ def test_stems_are_compared_as_one() -> None:
     assert len(change.common.scenarios) == len(old.units.scenarios) - 1
 
 
-def test_the_gate_and_this_agree_on_what_is_the_same() -> None:
-    """What a gate takes for the same test differs in nothing that is said here."""
-    assert set(ASKED) == {"judge_instructions", "tool_role", "experiments", "scenarios", "dimensions", "score"}
+def test_all_that_marks_hang_on_is_looked_at() -> None:
+    """Whoever adds a part to protocols has to decide whether versions that differ in it can be compared."""
+    causing_no_mark = {"name", "title", "description", "runs", "judge", "systems", "configurations"}
+    of_subjects = {"temperature", "max_tokens"}  # who is sampled otherwise is another subject
+
+    assert {*Protocol.CAUSES, *Protocol.CAUSES_IF_SET} - set(ASKED) == causing_no_mark | of_subjects
+    assert set(ASKED) == {*REFUSED, "experiments", "scenarios", "dimensions"}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
 
+# what a mark hangs on as a whole, so that nothing can be compared where it differs -> what that is called in a folder
+REFUSED = {"judge_instructions": "judge.md", "score": "score", "kinds": "kinds", "tool_role": "tool_role"}
 CONTEXT = 4  # words around a change
 MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that it takes too long
 
@@ -89,7 +91,7 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have the same system prompt in {', '.join(map(str, there))}{what}"
         )
-    for name, file in (("judge_instructions", "judge.md"), ("score", "score"), ("tool_role", "tool_role")):
+    for name, file in REFUSED.items():
         played = name != "tool_role" or any(one.delivery == name for one in differ)
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
@@ -129,7 +131,7 @@ def _parts(protocol: Protocol) -> dict[str, tuple[Scenario, ...]]:
 def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """What else than system prompts differs, of what a mark or the index hangs on."""
     before, after = _parts(old), _parts(new)
-    kind = "stem" if new.score else "scenario"
+    kind = "stem" if any(one.stem for one in new.written.scenarios) else "scenario"
     said = []
     for word, names in (
         ("without", [name for name in before if name not in after]),

@@ -32,7 +32,7 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
 
 # what a protocol asks and how that is marked: all but to whom it is said, and what causes no mark
-ASKED = ("judge_instructions", "tool_role", "experiments", "scenarios", "dimensions", "score")
+ASKED = ("judge_instructions", "tool_role", "experiments", "scenarios", "dimensions", "score", "kinds")
 ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")  # of several verdicts the first that there is
 
 
