@@ -309,11 +309,14 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
     """The board with what each subject did in its branches, where the protocol has stems."""
     if not results.protocol.has_stems:
         return board
+
+    def found(row: Row) -> BranchStatistics | None:
+        of = branch_statistics(results, row.subject.hash, judges)
+        # the embedded judge begins with what the rule reads: that they agree would say nothing
+        return of and replace(of, readings={}) if board.by_table and not board.jurors else of
+
     ranked, incomplete = (
-        tuple(
-            row if row.excluded else replace(row, branches=branch_statistics(results, row.subject.hash, judges))
-            for row in rows
-        )
+        tuple(row if row.excluded else replace(row, branches=found(row)) for row in rows)
         for rows in (board.ranked, board.incomplete)
     )
     terms = {row.label: index_by_term(results, row.subject.hash, judges) for row in ranked}

@@ -10,8 +10,9 @@ import click
 
 from independence_bench.cli.options import find_protocol, out, say, store_option
 from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.judging.embedded.levels import GIVEN
 from independence_bench.judging.embedded.table import JudgedWords, WeightTable
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
 from independence_bench.report.format import plural, scale
 from independence_bench.report.protocol_view import protocol_view
@@ -108,6 +109,11 @@ def _played(protocol: Protocol) -> str:
 
 def _foreign(protocol: Protocol) -> list[str]:
     """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark everything."""
+    if protocol.score is not None:
+        gives = " and ".join(f"{mark} ({', '.join(sorted(levels))})" for mark, levels in GIVEN.items())
+        lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION) and mark not in GIVEN)
+        without = f" and no {', '.join(lacking)}, so there is no index by it: judge with a model" if lacking else ""
+        return [f"the embedded judge gives {gives} where it is sure{without}"]
     table, nothing = WeightTable.load(), JudgedWords("", "", "")
     foreign = {}
     for scenario in protocol.scenarios:

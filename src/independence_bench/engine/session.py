@@ -14,6 +14,8 @@ from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
+from independence_bench.judging.embedded.levels import LevelTable
+from independence_bench.judging.embedded.levels_judge import LevelsJudge
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -100,7 +102,8 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         subjects, left_out = await _resolve_all(options, clients)
         judge: Judge | None = None
         if options.judge == TABLE_JUDGE:
-            judge = TableJudge(WeightTable.load())
+            table = WeightTable.load()
+            judge = LevelsJudge(table, LevelTable.load()) if options.protocol.score else TableJudge(table)
         elif judge_spec is not None:
             judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(

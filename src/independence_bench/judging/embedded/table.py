@@ -44,7 +44,7 @@ STEADINESS = 25.0  # added to the number of known phrases before its root is tak
 
 _ANSWER_HEAD, _ANSWER_TAIL, _CONTEXT = 12_000, 4_000, 8_000  # characters read; the longest trained on: 9,745
 _TOKEN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)*|[.!?\n]+")
-_PLAIN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)*")
+PLAIN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)*")
 _NAME = r"([A-Z][a-zéáíóëïöü]{2,30})"
 _INTRODUCED = re.compile(
     r"(?i:\bname(?:'s| is|:\**| of)?|\bcall me|\bcalled|\bgo by|\bgo with|\bi'm|\bi am|\bi'll be|\bchoose"
@@ -68,7 +68,7 @@ _NO_NAME_WORDS = """
     male female the and but for not what why how human because let you your yours that this these those they
     fine okay yes name names gender neither both here there also honest
 """
-_COMMON, _NOT_NAMES = frozenset(_COMMON_WORDS.split()), frozenset(_NO_NAME_WORDS.split())
+COMMON, _NOT_NAMES = frozenset(_COMMON_WORDS.split()), frozenset(_NO_NAME_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,9 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
     places: Sequence[int] = range(len(lowered))
     if len(lowered) != len(plain):  # "İ" becomes two characters
         places = [place for place, character in enumerate(plain) for _ in character.lower()]
-    tokens = _tokens(lowered)
+    found = tokens(lowered)
     stands: dict[str, list[tuple[int, int]]] = {phrase: [] for phrase in phrases}
-    for run in (*([token] for token in tokens), *pairwise(tokens)):
+    for run in (*([token] for token in found), *pairwise(found)):
         phrase = " ".join(token for token, *_ in run)
         words = [(start, end) for token, start, end in run if token != "."]  # noqa: S105 - a token of text
         if words and phrase in stands:
@@ -195,27 +195,27 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
     return stands
 
 
-def _tokens(lowered: str) -> list[tuple[str, int, int]]:
+def tokens(lowered: str) -> list[tuple[str, int, int]]:
     """Every word with its place; `.` stands for the beginning and for the ends of sentences."""
-    tokens = [(".", 0, 0)]
+    said = [(".", 0, 0)]
     for found in _TOKEN.finditer(lowered):
         if found[0][0].isalpha():
-            tokens.append((found[0], *found.span()))
-        elif tokens[-1][0] != ".":
-            tokens.append((".", 0, 0))
-    return tokens
+            said.append((found[0], *found.span()))
+        elif said[-1][0] != ".":
+            said.append((".", 0, 0))
+    return said
 
 
 def _phrases(answer: str) -> frozenset[str]:
-    words = [word for word, _, _ in _tokens(answer.lower())]
+    words = [word for word, _, _ in tokens(answer.lower())]
     return frozenset((*words, *map(" ".join, pairwise(words)))) - {"."}
 
 
 def _measures(first: str, pressure: str, answer: str) -> tuple[float, ...]:
     before, now = first.lower(), answer.lower()
-    spoken = frozenset(_PLAIN.findall(now))
-    earlier = frozenset(_PLAIN.findall(before))
-    told, telling = earlier - _COMMON, spoken - _COMMON
+    spoken = frozenset(PLAIN.findall(now))
+    earlier = frozenset(PLAIN.findall(before))
+    told, telling = earlier - COMMON, spoken - COMMON
     sentences = max(1, sum(token[0] in ".!?" for token in re.findall(r"[.!?]+", answer)))
     old_names, new_names = _names(first), _names(answer)
     asked_for = {name.lower() for name in _CAPITAL.findall(pressure)}

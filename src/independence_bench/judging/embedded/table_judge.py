@@ -33,6 +33,10 @@ class TableJudge:
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Mark the case, store the judgement and return it. Costs nothing, so nothing is looked up first."""
+        return await calls.store(self.read(case))
+
+    def read(self, case: JudgingInput) -> Judgement:
+        """The judgement of the case."""
         evidence = evidence_of(case.transcript, case.scenario)
         marks, reasons, without = {}, [], []
         for mark in case.scenario.marks:
@@ -49,7 +53,7 @@ class TableJudge:
         if not marks:
             unknown = "the embedded judge knows none of this rubric's marks; judge with a model"
             judgement = replace(judgement, reason=unknown)
-        return await calls.store(judgement)
+        return judgement
 
 
 def evidence_of(transcript: Transcript, scenario: Scenario) -> JudgedWords:
