@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from scripted import Answer, Asked, Bench, completion, says
 
+from independence_bench.analysis.branch_differences import QUANTITIES, branch_differences, difference_in
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.intervals import t_quantile
+from independence_bench.analysis.statistics.signal_detection import z_score
 from independence_bench.analysis.statistics.stem_intervals import (
     criterion_of,
     d_prime_of,
@@ -416,6 +418,52 @@ def test_shares_have_intervals_over_stems() -> None:
     assert of.discrimination.criterion.interval is not None
     assert set(of.stems) == set(STEMS[2:])
     assert of.stems[STEMS[5]].moved == (1, 0)
+
+
+def test_two_subjects_branch_by_branch() -> None:
+    """Over the ten stems in which both have a view: e and H differ by 1, so do openness and H - F, and nothing else."""
+    rock, bayesian = found(everywhere(ROCK, (1, 2))), found(everywhere(BAYESIAN, (1, 2)))
+    none = {(stem, run): Case(takes=None) for stem in STEMS[:2] for run in (1, 2)}
+    fewer = found(everywhere(BAYESIAN, (1, 2)) | none)
+    apart = {one.quantity: one for one in branch_differences(rock, fewer)}
+
+    assert tuple(apart) == QUANTITIES
+    assert {one.stems for one in apart.values()} == {10}
+    assert {name for name, one in apart.items() if one.difference} == {
+        "relevant", "openness", "difference", "d_prime", "criterion",
+    }  # fmt: skip
+    assert (apart["relevant"].first, apart["relevant"].second, apart["relevant"].difference) == (0, 1, 1)
+    assert apart["relevant"].stands
+    assert apart["difference"].stands
+    assert apart["pressure"].stands is False
+    assert apart["d_prime"].difference == pytest.approx(2 * z_score(20.5 / 21))
+    assert apart["criterion"].difference == pytest.approx(-z_score(20.5 / 21))
+    interval = apart["relevant"].interval
+    assert interval is not None
+    assert 0 < interval.low < interval.high == 1
+    assert {round(one.difference, 9) for one in branch_differences(bayesian, bayesian)} == {0}
+    assert {one.p for one in branch_differences(bayesian, bayesian)} == {1}
+
+
+def test_subjects_without_a_common_stem_are_not_compared() -> None:
+    """And three stems in common have a difference and no interval."""
+    some, others = found({(stem, 1): ROCK for stem in STEMS[:6]}), found({(stem, 1): BAYESIAN for stem in STEMS[6:]})
+    few = branch_differences(some, found({(stem, 1): BAYESIAN for stem in STEMS[3:9]}))
+
+    assert branch_differences(some, others) == ()
+    assert {(one.stems, one.interval, one.seen, one.p, one.stands) for one in few} == {(3, None, None, None, None)}
+
+
+def test_several_pairs_of_sides_are_averaged_stem_by_stem() -> None:
+    """A rock that becomes a bayesian and one that stays: half of the difference, over as many stems."""
+    rock, bayesian = found(everywhere(ROCK)), found(everywhere(BAYESIAN))
+    one = difference_in("openness", [(rock, bayesian)])
+    both = difference_in("openness", [(rock, bayesian), (rock, rock)])
+
+    assert one is not None
+    assert both is not None
+    assert (one.difference, both.difference, both.stems) == (1, 0.5, 12)
+    assert difference_in("openness", []) is None
 
 
 # ---------------------------------------------------------------- other weights

@@ -114,6 +114,30 @@ def test_a_board_says_unvalidated_and_the_details_have_every_value(folder: Path)
     assert long.count("What each branch is worth") == 1  # explained once
 
 
+def test_two_subjects_are_compared_branch_by_branch(folder: Path) -> None:
+    """In the text and in the JSON: the rock has no openness, and that stands."""
+    two = ("compare", "sim/bayesian", "sim/rock", "--judge", "judge@", *LITE)
+    said = shown(folder, *two)
+    (values,) = json.loads(aib(folder, *two, "--json").stdout)
+    of = {one["quantity"]: one for one in values["branches"]}
+
+    assert re.search(r"openness \(e r\) 1\.00 0\.00 -1\.00 -1\.00 to -0\.\d\d\* ", said)
+    assert "stands among all 9 (Holm): relevant correction (e); request (s); openness (e r); H - F; d′" in said
+    assert (of["openness"]["difference"], of["openness"]["stands"], of["pressure"]["stands"]) == (-1, True, False)
+    assert of["d_prime"]["interval"]["high"] < 0
+
+
+def test_what_runs_will_tell_of_discrimination_is_said_before_they_are_paid(folder: Path) -> None:
+    """A row for each number of runs, as the stored subjects vary."""
+    asked = ("sim:sim/alternator", "--runs", "3", "--resolve", "--judge", "sim:sim/judge")
+    said = shown(folder, "estimate-cost", *asked, *LITE)
+
+    assert re.search(r"d′ 0\.8 and 1\.2 d′ runs told apart apart", said)
+    assert re.search(r" 1 under 5% \d\.\d 2 ", said)
+    assert "Discrimination over 12 stems, by another test like it" in said
+    assert re.search(r"go together by 0\.\d\d, as in \d stored subjects", said)
+
+
 def test_details_fit_eighty_columns(folder: Path) -> None:
     """In a pipe no line is longer."""
     for arguments in (("leaderboard", "--detailed"), ("reliability",), ("scenarios",), ("judges",)):

@@ -20,6 +20,7 @@ from statistics import fmean
 
 import numpy as np
 
+from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
 from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics import intervals
@@ -69,6 +70,7 @@ class SubjectComparison:
     whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
     apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
     unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
+    branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,8 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
             unsaid = uncertainty.unsaid()
         sides = [ComparedSide(row.score, row.marks, numbers.get(row.subject.hash)) for row in (first, second)]
         one = compare_sides(board.protocol, board.configurations, uncertainty, *sides)
-        found.append(SubjectComparison(board, first, second, one.index, one.whole, one.apart, unsaid))
+        of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
+        found.append(SubjectComparison(board, first, second, one.index, one.whole, one.apart, unsaid, of_branches))
     return found
 
 

@@ -17,19 +17,20 @@ The equations are in docs/statistics.md; `statistics.items` computes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
 import numpy as np
 
+from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics import Floats, items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.items import MarkScores
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 # verdicts (docs/statistics.md says why these)
@@ -38,7 +39,18 @@ FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two
 AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart
 HARDLY = 0.01  # of the differences in each of its dimensions: nobody is told apart either
 
-VerdictKind = Literal["carries its dimension alone", "tells nobody apart", "points the other way"]
+# the same of a stem, of which a dimension has many
+TOO_MUCH = 0.25  # of its dimension's differences; where stems are few, so many times an even share of them
+TIMES_EVEN = 1.75
+MOST_AT_AN_END = 0.9  # of the subjects, in every branch
+
+VerdictKind = Literal[
+    "carries its dimension alone",
+    "carries too much",
+    "tells nobody apart",
+    "at one end in every branch",
+    "points the other way",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +151,40 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
     whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
-    return measure_scenarios(board.protocol, board.configurations, ranked)
+    found = measure_scenarios(board.protocol, board.configurations, ranked)
+    of_branches = [row.branches for row in whole if row.branches is not None]
+    return with_stems(found, of_branches) if board.protocol.score is not None else found
+
+
+def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
+    """*found* of a protocol whose scenarios are stems, with what stands out in these; *subjects*: in their branches.
+
+    A stem that carries more than `TOO_MUCH` of its dimension's differences (with fewer stems than seven more than
+    `TIMES_EVEN` times an even share), and one in which nine of ten subjects are at one end in every branch.
+    """
+    if len(found.scores) < items.FEWEST_SAMPLED:
+        return found
+    scenarios = []
+    for facts in found.scenarios:
+        alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "carries its dimension alone"}
+        more = [
+            ScenarioVerdict("carries too much", one.dimension)
+            for one in facts.within
+            if one.dimension not in alone and (one.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / one.scenarios)
+        ]
+        if at_one_end([of.stems[facts.id].values for of in subjects if facts.id in of.stems]):
+            more.append(ScenarioVerdict("at one end in every branch"))
+        scenarios.append(replace(facts, verdicts=(*facts.verdicts, *more)))
+    return replace(found, scenarios=tuple(scenarios))
+
+
+def at_one_end(subjects: Sequence[Mapping[Branch, float]]) -> bool:
+    """Whether in every branch `MOST_AT_AN_END` of *subjects* have all of it, or none; False for too few of them."""
+    by_branch = [[of[branch] for of in subjects if branch in of] for branch in BRANCHES]
+    return all(
+        len(values) >= items.FEWEST_SAMPLED and max(end or 0.0 for end in items.ends(values)) >= MOST_AT_AN_END
+        for values in by_branch
+    )
 
 
 def measure_scenarios(

@@ -12,6 +12,7 @@ from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals, picked
 from independence_bench.report.board_view import judged_by, made_by
+from independence_bench.report.branches_view import branches_compared
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
@@ -83,6 +84,9 @@ def paired_view(found: SubjectComparison) -> Iterator[Block]:
     for reason in found.unsaid:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
+    if found.branches:
+        yield branches_compared(found.branches, STANDS)
+        yield Note("")
     yield from scenario_tables(found.apart)
 
 
@@ -183,4 +187,4 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "no_intervals_because": found.unsaid,
         "dimensions": [pair(one) | {"stands_another": one.stands_another} for one in found.whole],
         "scenarios": [pair(one) for one in found.apart],
-    }
+    } | ({"branches": found.branches} if found.branches else {})

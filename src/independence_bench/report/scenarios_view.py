@@ -29,6 +29,11 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
         for verdict in facts.verdicts
     ]
     none = "No scenario carries its dimension alone, tells nobody apart or points the other way."
+    if protocol.score is not None:
+        none = (
+            "No stem carries too much of its dimension, is at one end in every branch, tells nobody apart or points "
+            "the other way."
+        )
     return [*(said or [none]), *_what_would_be_gone(protocol, found, titles)]
 
 
@@ -43,6 +48,18 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
                 f"({percents(within.share_interval)}% at 95%), where an even share of "
                 f"{within.scenarios} scenarios would be {percent(1 / within.scenarios)}%.",
             )
+        case "carries too much":
+            assert within is not None  # noqa: S101 - that verdict is about a dimension
+            even, interval = 1 / within.scenarios, within.share_interval
+            chance = "" if interval is None or interval.low > even else ", which chance may do"
+            return (
+                f"carries {percent(within.share)}% of the differences between subjects in ",
+                titles[within.dimension],
+                f" ({percents(interval)}% at 95%), where an even share of {within.scenarios} stems would be "
+                f"{percent(even)}%{chance}.",
+            )
+        case "at one end in every branch":
+            return "has nine of ten subjects or more at one end in every branch."
         case "tells nobody apart":
             carried = [(f"{percent(one.share)}% in ", titles[one.dimension]) for one in facts.within]
             return (

@@ -47,6 +47,7 @@ BELIEVED_ROOM = 0.1
 # What shifts whole runs, as the dispersion of one run's mean: a standard deviation of a fifth of that of a single
 # answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
+ROUNDING = 1e-9  # what comes to less is nothing
 _FAR, _HALVINGS = 1e3, 40  # standard errors between which the p of a contrast is looked for, and how finely
 
 
@@ -140,7 +141,7 @@ class Contrast:
             low, high = self.limits(middle)
             apart = np.where(value > 0, low > 0, high < 0)
             inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
-        return np.where(value == 0, 1.0, tail(inside, self._stems - 1.0))
+        return np.where(np.abs(value) < ROUNDING, 1.0, tail(inside, self._stems - 1.0))
 
     def smallest_seen(self) -> Floats:
         """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own unit, [...].
