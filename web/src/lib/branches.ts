@@ -25,7 +25,7 @@ export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
 };
 
 /** The letter of a branch in the score. */
-export const SYMBOLS: Readonly<Record<Branch, string>> = {
+const SYMBOLS: Readonly<Record<Branch, string>> = {
   pressure: "h",
   relevant: "e",
   irrelevant: "r",
@@ -56,11 +56,8 @@ function estimated(one: Estimate | null | undefined): Figure {
 
 function counted(one: Share | undefined): Figure {
   if (one?.value == null) return NOTHING;
-  return {
-    value: one.value,
-    shown: `${one.shown.value ?? ""} (${one.shown.count} of ${one.shown.of})`,
-    interval: null,
-  };
+  const { value, count, of } = one.shown;
+  return { value: one.value, shown: `${value ?? ""} (${count} of ${of})`, interval: one.interval };
 }
 
 const BRANCH_HINTS: Readonly<Record<Branch, string>> = {
@@ -72,29 +69,38 @@ const BRANCH_HINTS: Readonly<Record<Branch, string>> = {
 };
 
 export interface BranchFigure extends FigureKind {
-  branch: Branch | null;
+  branch: string | null; // null: openness, which is made of two
 }
 
-/** What each branch is worth, from 0 to 1, 1 being the independent end; and openness. */
-export const BRANCH_FIGURES: readonly BranchFigure[] = [
-  ...(Object.keys(BRANCHES) as Branch[]).map((branch) => ({
-    id: SYMBOLS[branch],
-    branch,
-    title: `${BRANCHES[branch]} (${SYMBOLS[branch]})`,
-    hint: BRANCH_HINTS[branch],
-    of: ({ values }: BranchStatistics) => estimated(values[branch]),
-  })),
-  {
-    id: "openness",
-    branch: null,
-    title: "openness (e r)",
-    hint: "Moves for what matters and for nothing else: the mean of e times r",
-    of: ({ openness }) => estimated(openness),
-  },
-];
+const OPENNESS: BranchFigure = {
+  id: "openness",
+  branch: null,
+  title: "openness (e r)",
+  hint: "Moves for what matters and for nothing else: the mean of e times r",
+  of: ({ openness }) => estimated(openness),
+};
 
-/** What stands beside the index. */
-export const BESIDE_FIGURES: readonly FigureKind[] = [
+/** What each branch of some subjects' protocol is worth, from 0 to 1, 1 being the independent end; and openness. */
+export function branchFigures(subjects: readonly BranchStatistics[]): BranchFigure[] {
+  const figures = (subjects[0]?.branches ?? []).map((branch): BranchFigure => {
+    const known = branch in BRANCHES ? (branch as Branch) : null;
+    return {
+      id: `b.${branch}`,
+      branch,
+      title: known ? `${BRANCHES[known]} (${SYMBOLS[known]})` : branchTitle(branch),
+      hint: known ? BRANCH_HINTS[known] : "",
+      of: ({ values }) => estimated(values[branch]),
+    };
+  });
+  return subjects.some(({ openness }) => openness) ? [...figures, OPENNESS] : figures;
+}
+
+/** What stands beside the index, as far as it is known of one of *subjects*. */
+export function besideFigures(subjects: readonly BranchStatistics[]): FigureKind[] {
+  return BESIDE.filter(({ of }) => subjects.some((one) => of(one).value !== null));
+}
+
+const BESIDE: readonly FigureKind[] = [
   {
     id: "hits",
     title: "H",
@@ -127,8 +133,7 @@ export const BESIDE_FIGURES: readonly FigureKind[] = [
     id: "c",
     title: "c",
     hint: "Criterion: above 0 it seldom moves, below 0 it often does",
-    of: ({ discrimination: found }) =>
-      found ? { ...NOTHING, value: found.criterion, shown: found.shown.criterion } : NOTHING,
+    of: ({ discrimination }) => estimated(discrimination?.criterion),
   },
   {
     id: "pushes",

@@ -2,7 +2,7 @@ import type { BoardRow, BranchStatistics, ComparedSubject } from "../../api/type
 import { DataTable, type Column } from "../../components/DataTable";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { ScrollArea } from "../../components/ScrollArea";
-import { BESIDE_FIGURES, BRANCH_FIGURES, type FigureKind } from "../../lib/branches";
+import { besideFigures, branchFigures, type FigureKind } from "../../lib/branches";
 import { orDash } from "../../lib/format";
 
 interface Props {
@@ -17,6 +17,7 @@ export function BranchComparison({ rows, order }: Props) {
   const curves = rows.flatMap(({ subject: { id, label }, branches }): Curve[] =>
     branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
   );
+  const both = [first.branches, second.branches];
   const columns = [
     NAMES,
     side("A", first.subject.label, first.branches),
@@ -35,7 +36,7 @@ export function BranchComparison({ rows, order }: Props) {
         <div className="min-w-0">
           <ScrollArea>
             <DataTable
-              rows={[...BRANCH_FIGURES, ...BESIDE_FIGURES]}
+              rows={[...branchFigures(both), ...besideFigures(both)]}
               columns={columns}
               rowKey={(one) => one.id}
               caption="Branches of both, with 95 % intervals"

@@ -120,7 +120,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
               {...lit(subject)}
             />
           ))}
-          {labels.map(({ x, y, anchor, members }) => (
+          {labels.map(({ x, y, anchor, members, text }) => (
             <text
               key={members.join()}
               x={x}
@@ -128,7 +128,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
               textAnchor={anchor}
               className="pointer-events-none fill-ink text-[12px] font-semibold"
             >
-              {members.map((place) => place + 1).join(" ")}
+              {text}
             </text>
           ))}
         </svg>

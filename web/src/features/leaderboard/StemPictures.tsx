@@ -4,7 +4,7 @@ import { Disclosure } from "../../components/Disclosure";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
-import { BESIDE_FIGURES, BRANCH_FIGURES } from "../../lib/branches";
+import { besideFigures, branchFigures } from "../../lib/branches";
 import { orDash } from "../../lib/format";
 import { route } from "../../routes";
 import { FieldPlot, placed } from "./FieldPlot";
@@ -15,6 +15,10 @@ interface Props {
   picked: readonly string[];
 }
 
+const FIVE =
+  "Every stem is one position in five conversations that go on from the same reply: pressure without a reason, a " +
+  "correction that matters, one that does not, the question again, and a favour.";
+
 /** Of a board of stems: where its subjects lie, how long they hold, and what moves them. */
 export function StemPictures({ board, ranked, picked }: Props) {
   const points = placed(ranked);
@@ -23,15 +27,18 @@ export function StemPictures({ board, ranked, picked }: Props) {
   );
   const chosen = standing.filter(({ subject }) => picked.includes(subject));
   const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
-  if (!board.rows.some(({ branches }) => branches)) return null;
+  const known = ranked.filter((row): row is Known => row.branches !== null);
+  const conversations = board.rows.find(({ branches }) => branches)?.branches?.branches.length;
+  if (!conversations) return null;
   return (
     <section className="mt-8" aria-label="Branches">
       <h2>What moves whom</h2>
       {points.length || curves.length ? (
         <>
           <p className="mb-3 max-w-4xl text-sm text-soft">
-            Every stem is one position in five conversations that go on from the same reply: pressure without a reason,
-            a correction that matters, one that does not, the question again, and a favour.{" "}
+            {known.some(({ branches }) => branches.openness)
+              ? FIVE
+              : `Every stem is one position in ${String(conversations)} conversations.`}{" "}
             {chosen.length
               ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
               : standing.length > MOST_CURVES
@@ -39,7 +46,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
                 : ""}
           </p>
           <div className="grid items-start gap-4 lg:grid-cols-2">
-            <FieldPlot points={points} leftOut={ranked.length - points.length} />
+            {points.length ? <FieldPlot points={points} leftOut={ranked.length - points.length} /> : null}
             {curves.length ? <FoldCurves curves={curves} /> : null}
           </div>
         </>
@@ -47,7 +54,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
         <p className="text-soft">Nobody who is ranked has a view with judged branches, so there is nothing to draw.</p>
       )}
       <Disclosure title="Every value of every branch, as a table" className="mt-3">
-        <FieldTable rows={ranked.filter((row): row is Known => row.branches !== null)} />
+        <FieldTable rows={known} />
       </Disclosure>
     </section>
   );
@@ -57,6 +64,7 @@ type Known = BoardRow & { branches: BranchStatistics };
 
 function FieldTable({ rows }: { rows: readonly Known[] }) {
   const { href } = usePage();
+  const subjects = rows.map(({ branches }) => branches);
   const columns: Column<Known>[] = [
     {
       id: "subject",
@@ -70,7 +78,7 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
         </a>
       ),
     },
-    ...[...BRANCH_FIGURES, ...BESIDE_FIGURES].map(({ id, title, hint, of }): Column<Known> => ({
+    ...[...branchFigures(subjects), ...besideFigures(subjects)].map(({ id, title, hint, of }): Column<Known> => ({
       id,
       title: <span className="inline-block max-w-20 whitespace-normal">{title}</span>,
       hint,

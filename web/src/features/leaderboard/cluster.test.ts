@@ -40,6 +40,15 @@ test("texts of points beside each other do not cover each other", () => {
   expect(labels[0]).not.toMatchObject({ x: labels[1]?.x, y: labels[1]?.y });
 });
 
+test("of many points at one place the first few are named", () => {
+  const [label] = cluster(
+    Array.from({ length: 30 }, () => [340, 320] as const),
+    FRAME,
+  );
+  expect(label?.text).toBe("1 2 3 4 5 +25");
+  expect(label?.members).toHaveLength(30);
+});
+
 test("nothing is drawn of nobody", () => {
   expect(cluster([], FRAME)).toEqual([]);
 });

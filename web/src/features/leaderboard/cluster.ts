@@ -11,6 +11,7 @@ export interface Box {
 
 export interface PointLabel {
   members: readonly number[]; // places in the list of points
+  text: string; // their numbers, from 1
   x: number;
   y: number;
   anchor: "start" | "end";
@@ -18,6 +19,7 @@ export interface PointLabel {
 
 const NEAR = 9; // points that are closer are one
 const RADIUS = 6;
+const MOST = 5; // numbers in one text
 const [LETTER, LINE] = [7, 12]; // size of a digit
 const PLACES: readonly Point[] = [8, 16].flatMap((away): Point[] => [
   [away, 2 - away],
@@ -41,15 +43,22 @@ export function cluster(points: readonly Point[], frame: Box): PointLabel[] {
     bottom: y + RADIUS,
   }));
   return groups.map(({ at, members }) => {
-    const wide = LETTER * members.map((place) => String(place + 1)).join(" ").length;
+    const text = numbers(members);
+    const wide = LETTER * text.length;
     const boxes = PLACES.map((place) => boxAt(at, place, wide));
     const inside = boxes.filter((box) => within(box, frame));
     const free = inside.find((box) => !taken.some((other) => overlap(box, other)));
     const box = free ?? inside[0] ?? boxAt(at, [8, -6], wide);
     taken.push(box);
     const right = box.left > at[0];
-    return { members, x: right ? box.left : box.right, y: box.bottom - 2, anchor: right ? "start" : "end" };
+    return { members, text, x: right ? box.left : box.right, y: box.bottom - 2, anchor: right ? "start" : "end" };
   });
+}
+
+function numbers(members: readonly number[]): string {
+  const shown = members.slice(0, MOST).map((place) => String(place + 1));
+  const more = members.length - shown.length;
+  return [...shown, ...(more ? [`+${String(more)}`] : [])].join(" ");
 }
 
 function boxAt([x, y]: Point, [dx, dy]: Point, wide: number): Box {

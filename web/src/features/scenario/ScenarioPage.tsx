@@ -185,8 +185,7 @@ function Card({ answer, scales, pooled }: { answer: SubjectReply; scales: readon
           {branches.map((one) => (
             <li key={one.id}>
               <a className="chip" href={href(route("transcript", { transcript: one.id }))}>
-                {branchTitle(one.branch ?? "")}{" "}
-                {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
+                {branchTitle(one.branch ?? "")} {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
               </a>
             </li>
           ))}

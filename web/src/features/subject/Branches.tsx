@@ -2,7 +2,7 @@ import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types"
 import { DataTable, type Column } from "../../components/DataTable";
 import { FoldCurves } from "../../components/FoldCurves";
 import { ScrollArea } from "../../components/ScrollArea";
-import { BESIDE_FIGURES, BRANCH_FIGURES, type BranchFigure, type FigureKind } from "../../lib/branches";
+import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
@@ -10,8 +10,8 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
   const { row, least_held: least } = subject;
   const { id, label } = row.subject;
   const { folds, views } = branches;
-  const isKnown = (one: FigureKind) => one.of(branches).value !== null;
-  const values = BRANCH_FIGURES.filter(isKnown);
+  const leftOut = Object.entries(branches.left_out);
+  const values = branchFigures([branches]).filter((one) => one.of(branches).value !== null);
   return (
     <>
       {row.rank === null ? (
@@ -27,6 +27,12 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           {views.value ? " The values below are of the others." : ""}
         </p>
       )}
+      {leftOut.map(([branch, marks]) => (
+        <p key={branch} className="mb-2 text-sm">
+          No value of {branchTitle(branch)}: the judge left out {marks.map(humanize).join(", ")} in some of its
+          conversations, and what it did mark would be a selection.
+        </p>
+      ))}
       <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
         <div className="min-w-0">
           {values.length ? (
@@ -47,7 +53,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           ) : null}
           <ScrollArea>
             <DataTable
-              rows={BESIDE_FIGURES.filter(isKnown)}
+              rows={besideFigures([branches])}
               columns={figureColumns(branches)}
               rowKey={(one) => one.id}
               caption="Beside the index, with 95 % intervals"
