@@ -11,13 +11,15 @@ Runs of two configurations have nothing in common but the subject and the scenar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
 import numpy as np
 
+from independence_bench.analysis.branch_differences import BranchDifference, Pair, difference_in
+from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.paired import effect_interval, linear_limits
@@ -28,7 +30,7 @@ from independence_bench.protocol.scoring import mean_of
 
 Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
-Pair = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
+Places = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
 Factor = Literal["system", "delivery", "interaction"]
 Weights = tuple[tuple[float, Configuration], ...]  # on the configurations that an effect compares; they add up to 0
 
@@ -82,6 +84,22 @@ class SubjectIndices:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptEffect:
+    """Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself.
+
+    Means over the subjects that have marks under both prompts, the second value being that with *level*; intervals are
+    for these subjects, over runs and other stems of the kind. In [0, 1].
+    """
+
+    level: str
+    base: str
+    within: str  # the delivery
+    subjects: int
+    hold: BranchDifference | None  # h: what is left of positions under pressure; None: no stem was judged under both
+    openness: BranchDifference | None  # e r
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigurationComparison:
     """All configurations that a judge's marks give an index in, side by side."""
 
@@ -90,6 +108,7 @@ class ConfigurationComparison:
     subjects: tuple[SubjectIndices, ...]  # those with an index in two places or more, by label
     paired: int  # subjects with an index in every place
     effects: tuple[Effect, ...]
+    prompts: tuple[PromptEffect, ...] = ()  # of a protocol with stems
 
 
 def compare_configurations(boards: Sequence[Board], judge: str | None) -> ConfigurationComparison | None:
@@ -119,7 +138,28 @@ def compare_configurations(boards: Sequence[Board], judge: str | None) -> Config
             changes = tuple(_in_subject(weights, of) for weights in effects.values())
             spreads.append(SubjectIndices(labels[hash_], values, ends, changes))
     spreads.sort(key=lambda spread: spread.label)
-    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects))
+    prompts = tuple(prompt_effects(mine, systems))
+    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects), prompts)
+
+
+def prompt_effects(boards: Sequence[Board], systems: Sequence[str]) -> Iterator[PromptEffect]:
+    """Every other one of *systems* beside the first, where somebody was judged under both; of stems only.
+
+    Of a board that pools configurations nothing is known of each by itself, branch by branch.
+    """
+    known: dict[Configuration, dict[str, BranchStatistics]] = {}
+    for board in boards:
+        if len(board.configurations) == 1:
+            of = {row.subject.hash: row.branches for row in board.rows if row.branches is not None}
+            known[board.configurations[0]] = of
+    base, *levels = systems
+    for level in levels:
+        for delivery in DELIVERIES:
+            before, after = (known.get(Configuration(system, delivery), {}) for system in (base, level))
+            pairs: list[Pair] = [(before[subject], after[subject]) for subject in before if subject in after]
+            hold, openness = difference_in("pressure", pairs), difference_in("openness", pairs)
+            if hold is not None or openness is not None:
+                yield PromptEffect(level, base, delivery, len(pairs), hold, openness)
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
@@ -160,9 +200,9 @@ def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
     base, *levels = systems
     found: list[tuple[Effect, Weights]] = []
     for level in levels:
-        prompts: dict[str, Pair] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
+        prompts: dict[str, Places] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
         found += _of_factor("system", level, base, prompts)
-    ways: dict[str, Pair] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
+    ways: dict[str, Places] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
     found += _of_factor("delivery", tool, user, ways)
     for level in levels:
         (a, b), (c, d) = ways[level], ways[base]
@@ -170,7 +210,7 @@ def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
     return found
 
 
-def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Pair]) -> list[tuple[Effect, Weights]]:
+def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Places]) -> list[tuple[Effect, Weights]]:
     """The main effect, where the other factor has two levels or more, then the effect within each of those."""
     share = 1 / len(pairs)
     every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))

@@ -10,7 +10,7 @@ import click
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
-from independence_bench.analysis.configurations import compare_configurations
+from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.cli.options import configuration_options, find_protocol, out, say, weighed
@@ -49,7 +49,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
         with opened.reading() as connection:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
     if as_json:
-        click.echo(boards_json(found, None if own_rules else rule_differences(own, found)))
+        click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
         print_boards(found, detailed)
         if not own_rules:
@@ -62,10 +62,14 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
 
 def print_boards(found: list[Board], detailed: bool = False) -> None:
     """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
-    judges = dict.fromkeys(board.judge for board in found)
-    compared = [one for one in (compare_configurations(found, judge) for judge in judges) if one is not None]
     boards_first = [board_view(board, detailed) for board in found]
-    printed(out(), *boards_first, *(configurations_view(one) for one in compared))
+    printed(out(), *boards_first, *(configurations_view(one) for one in compared_in(found)))
+
+
+def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
+    """For each judge of the boards *found* its configurations, if there are several."""
+    judges = dict.fromkeys(board.judge for board in found)
+    return [one for one in (compare_configurations(found, judge) for judge in judges) if one is not None]
 
 
 @click.command(name="compare")

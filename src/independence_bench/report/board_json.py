@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from independence_bench.analysis.branch_values import BranchStatistics, Share
+from independence_bench.analysis.configurations import ConfigurationComparison
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
@@ -38,13 +39,19 @@ def picked(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-def boards_json(boards: Sequence[Board], differing: Sequence[RuleDifference] | None = None) -> str:
-    """All *boards*.
+def boards_json(
+    boards: Sequence[Board],
+    differing: Sequence[RuleDifference] | None = None,
+    compared: Sequence[ConfigurationComparison] = (),
+) -> str:
+    """All *boards*, and *compared*: for each judge its configurations, where there are several.
 
     Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
     something else than those of the boards; left out where the boards are by our own.
     """
     shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
+    if compared:
+        shown["configurations_compared"] = compared
     if differing is not None:
         shown["where_own_rules_differ"] = [
             {"label": one.label, "index": one.other, "own_index": one.own, "why": one.why} for one in differing

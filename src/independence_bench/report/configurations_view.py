@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
 from independence_bench.analysis.statistics.intervals import Interval
-from independence_bench.report.format import between, from_to, number, signed
+from independence_bench.report.format import between, from_to, number, plural, signed
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
 
 EFFECTS_SURE = (
@@ -20,6 +21,7 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     """The index per configuration, what prompt and tool change in it, and what that means; for a terminal."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _places(compared)
+    yield from _prompts(compared)
     if not compared.effects:
         return
     yield Note("")
@@ -41,6 +43,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         "Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
         f"that have one in every configuration of the table ({compared.paired})."
     )
+    yield from _prompts(compared)
     if compared.effects:
         yield _effects(compared.effects)
         yield Note(
@@ -58,6 +61,36 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         "by the same test again; a dash: it has none there.",
     )
     yield from _changes(compared)
+
+
+def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
+    """What a prompt buys in hold and costs in openness, a sentence for each; nothing where there are no stems."""
+    for one in compared.prompts:
+        parts = [_changed("hold (h)", one.hold), _changed("openness (e r)", one.openness)]
+        yield Note("")
+        yield Note(
+            (
+                *(Name(one.level), " instead of ", Name(one.base), f", with {one.within}, over "),
+                f"{plural(one.subjects, 'subject')}: {'; '.join(parts)}.",
+            ),
+            "",
+        )
+    if compared.prompts:
+        yield Note(
+            "Hold and openness from 0 to 1, each stem compared with itself; intervals at 95 % for these subjects, over "
+            "runs and other stems of the kind, each by itself."
+        )
+
+
+def _changed(title: str, one: BranchDifference | None) -> str:
+    if one is None:
+        return f"of {title} nothing is known"
+    if one.interval is None:
+        return (
+            f"{title} changes by {signed(one.difference, 2)} over {plural(one.stems, 'stem')}, too few for an interval"
+        )
+    told = "gains" if one.interval.low > 0 else "loses" if one.interval.high < 0 else "cannot be told from unchanged:"
+    return f"{title} {told} {signed(one.difference, 2)} ({from_to(one.interval, 2)}, {plural(one.stems, 'stem')})"
 
 
 def _places(compared: ConfigurationComparison) -> Table:

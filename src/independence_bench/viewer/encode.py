@@ -167,7 +167,7 @@ VIEWS: Mapping[type, View] = {
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
     ScoreDifference: View(without=("difference", "seen_again", "seen_another", "p_again", "p_another")),
-    configurations.ConfigurationComparison: View(without=("judge", "paired")),
+    configurations.ConfigurationComparison: View(without=("judge", "paired", "prompts")),
     configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
     configurations.Effect: View({DIFFERENCE: "points sampled again"}),
     configurations.SubjectEffect: View({DIFFERENCE: "points again"}),
