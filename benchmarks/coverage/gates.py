@@ -12,10 +12,12 @@ is marked or in one dimension alone. Both play the same scenarios; the truth is 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from math import sqrt
 from pathlib import Path
 
@@ -35,6 +37,8 @@ ERROR, POWER = 0.05, 0.8
 MARGIN = 3.0  # points
 MARGINS = (1.0, 3.0, 5.0, 10.0)
 RUNS = (1, 3, 5, 10)
+PRINTED = 300  # pairs whose printed drops those of a cell are drawn from
+REACHED = 0.7  # of the pairs of a cell, those that can be as low as that: a selection of fewer is none
 ADDED = 2  # a second look has so many times the runs
 SHIFTS = {"none": 0.0, "shifted": 0.2}  # standard deviation of what shifts a whole run, of the latent variable's 1
 OF_STEMS = {"low": "low", "middle": "middle", "ceiling": "high"}  # places of stems.py
@@ -112,9 +116,9 @@ def _play_v2(
 # ---------------------------------------------------------------- v3
 
 
-def of_v3(place: str, spread: float) -> Draw:
-    """The same of 28 stems."""
-    design, build = stems.design_of(28), stems.PLACES[OF_STEMS[place]]
+def of_stems(number: int, place: str, spread: float) -> Draw:
+    """The same of so many stems."""
+    design, build = stems.design_of(number), stems.PLACES[OF_STEMS[place]]
     weights = design.weights.sum(axis=0)
 
     def draw(rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str) -> Pairs:
@@ -168,7 +172,7 @@ def _solve(truth: Callable[[Floats], Floats], wanted: Floats, draws: int) -> tup
     return by, np.abs(truth(by) - wanted) < 1e-4
 
 
-STRUCTURES = {"v2": of_v2, "v3": of_v3}
+STRUCTURES = {"v2": of_v2, "v3": partial(of_stems, 28), "v3-lite": partial(of_stems, 12)}
 
 
 # ---------------------------------------------------------------- cells
@@ -217,8 +221,8 @@ def said(test: MarginTest | None, margin: float) -> Verdict:
 
 
 def printed_drops(pairs: Pairs, runs: int, margin: float, level: float) -> Floats:
-    """Of each pair the drop that the gate says it finds in 80 of 100, in [0, 1]; without those that print none."""
-    tests = (test_of(pairs, pair, runs, level) for pair in range(len(pairs.drop)))
+    """The drops that gates say they find in 80 of 100, in [0, 1]; without those that print none."""
+    tests = (test_of(pairs, pair, runs, level) for pair in range(min(PRINTED, len(pairs.drop))))
     drops = (test.smallest_drop(margin / 100) for test in tests if test)
     return np.array([drop for drop in drops if drop is not None])
 
@@ -246,27 +250,24 @@ def looked(cell: Cell, pairs: Pairs) -> Cell:
     return cell
 
 
-def situations() -> Iterator[tuple[str, str, str, str, int, int, int]]:
-    """(structure, place, shift, kind, runs before, runs after, looks)."""
-    for structure in STRUCTURES:
-        for place in OF_STEMS:
-            for shift in SHIFTS:
-                for runs in RUNS:
-                    yield structure, place, shift, "unlike", runs, runs, 1
-            yield structure, place, "none", "alike", 3, 3, 1
-            yield structure, place, "none", "unlike, in one dimension", 3, 3, 1
-            yield structure, place, "none", "unlike", 5, 1, 1
-            yield structure, place, "none", "unlike", 10, 3, 1
-            for runs in RUNS[:3]:
-                yield structure, place, "none", "unlike", runs, runs, 2
-            yield structure, place, "shifted", "unlike", 3, 3, 2
+def situations() -> Iterator[tuple[str, str, str, int, int, int]]:
+    """(place, shift, kind, runs before, runs after, looks)."""
+    for place in OF_STEMS:
+        for shift in SHIFTS:
+            for runs in RUNS:
+                yield place, shift, "unlike", runs, runs, 1
+        yield place, "none", "alike", 3, 3, 1
+        yield place, "none", "unlike, in one dimension", 3, 3, 1
+        yield place, "none", "unlike", 5, 1, 1
+        yield place, "none", "unlike", 10, 3, 1
+        for runs in RUNS[:3]:
+            yield place, "none", "unlike", runs, runs, 2
+        yield place, "shifted", "unlike", 3, 3, 2
 
 
-def simulate(rng: Generator, draws: int, only: str | None) -> Iterator[Cell]:
+def simulate(rng: Generator, draws: int, structure: str) -> Iterator[Cell]:
     """Every situation with no drop, with one of exactly the margin, and with the one that is said to be found."""
-    for structure, place, shift, kind, before, after, looks in situations():
-        if only and only != structure:
-            continue
+    for place, shift, kind, before, after, looks in situations():
         draw = STRUCTURES[structure](place, SHIFTS[shift])
         most = after * (1 + ADDED) if looks == 2 else after
         at = (structure, place, shift, kind, before, after)
@@ -275,10 +276,10 @@ def simulate(rng: Generator, draws: int, only: str | None) -> Iterator[Cell]:
         worse = draw(rng, draws, before, most, MARGIN / 100, kind)
         yield looked(Cell(*at, MARGIN, MARGIN, looks, 0, 0, 0, "the margin"), worse)
         drops = printed_drops(worse, after, MARGIN, level_of(looks))
-        if len(drops) < draws // 4:
+        if len(drops) < PRINTED // 4:
             continue
-        worse = draw(rng, len(drops), before, most, drops, kind)
-        if len(worse.drop) >= draws // 4:
+        worse = draw(rng, draws, before, most, rng.choice(drops, draws), kind)
+        if len(worse.drop) >= REACHED * draws:
             yield looked(Cell(*at, 100 * float(np.mean(worse.drop)), MARGIN, looks, 0, 0, 0, "printed"), worse)
 
 
@@ -287,8 +288,8 @@ def simulate(rng: Generator, draws: int, only: str | None) -> Iterator[Cell]:
 HEAD = """\
 # Does a gate err as seldom as it says?
 
-Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}, in
-{minutes:.0f} minutes; do not edit. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
+Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed};
+do not edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
 *Gates*.
 
 A *pair* is a build and a later one whose true index is lower by exactly so many points, over very many runs of the same
@@ -392,20 +393,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="gates", description=__doc__)
     parser.add_argument("--draws", type=int, default=1000, help="pairs of each cell  [default: 1000]")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=list(STRUCTURES))
+    parser.add_argument("--only", choices=list(STRUCTURES), help="one of them gives what it gives among all")
+    parser.add_argument("--cells", type=Path, metavar="FILE", help="keep what was simulated there, and go on from it")
     parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and the table in docs/{CI.name}")
     chosen = parser.parse_args()
     start, found = time.monotonic(), []
-    for cell in simulate(np.random.default_rng(chosen.seed), chosen.draws, chosen.only):
-        found.append(cell)
-        print(
-            f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} {cell.kind} "
-            f"{cell.before},{cell.after} looks {cell.looks} {cell.about} {cell.drop:.1f}: {cell.pairs} pairs, worse "
-            f"{percent(cell.worse)} passes {percent(cell.passed)} later {percent(cell.later)}",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+    if chosen.cells and chosen.cells.exists():
+        for kept in json.loads(chosen.cells.read_text(encoding="utf-8")):
+            passes = {float(margin): share for margin, share in kept.pop("passes").items()}
+            found.append(Cell(**kept, passes=passes))
+    done = {cell.structure for cell in found}
+    for number, name in enumerate(STRUCTURES):
+        if name in done or chosen.only not in (None, name):
+            continue
+        for cell in simulate(np.random.default_rng([chosen.seed, number]), chosen.draws, name):
+            found.append(cell)
+            print(
+                f"{time.monotonic() - start:5.0f} s  {cell.structure} {cell.place} {cell.shift} {cell.kind} "
+                f"{cell.before},{cell.after} looks {cell.looks} {cell.about} {cell.drop:.1f}: {cell.pairs} pairs "
+                f"worse {percent(cell.worse)} passes {percent(cell.passed)} no interval {percent(cell.silent)}",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+        if chosen.cells:
+            chosen.cells.write_text(json.dumps([asdict(cell) for cell in found]), encoding="utf-8")
     about: dict[str, object] = {
-        "draws": chosen.draws, "seed": chosen.seed, "minutes": (time.monotonic() - start) / 60, "margin": MARGIN,
+        "draws": chosen.draws, "seed": chosen.seed, "margin": MARGIN,
         "spread": SHIFTS["shifted"], "error": 100 * sqrt(0.05 * 0.95 / chosen.draws),
     }  # fmt: skip
     text, table = page(found, about), resolution(found)
