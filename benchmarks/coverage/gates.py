@@ -385,7 +385,13 @@ def resolution(found: Sequence[Cell]) -> str:
         )
     passes = [f"passes, margin {margin:g}" for margin in MARGINS]
     columns = ("protocol, place", "runs of each", *passes, f"drop seen, margin {MARGIN:g}", "fails")
-    return "\n".join(markdown(columns, rows))
+    failed = max((one.worse for one in found if one.about == "none"), default=0.0)
+    passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
+    said = (
+        f"Of builds that are not worse, at most {percent(failed)} % failed in any cell; of those that are worse by\n"
+        f"the margin, at most {percent(passed)} % passed.\n"
+    )
+    return "\n".join([*markdown(columns, rows), said])
 
 
 def main() -> int:

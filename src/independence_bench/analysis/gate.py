@@ -31,8 +31,10 @@ from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
 
-# what a protocol asks and how that is marked: all but to whom it is said, and what causes no mark
-ASKED = ("judge_instructions", "tool_role", "experiments", "scenarios", "dimensions", "score", "kinds")
+# of a protocol, what is neither asked nor marked: its name, to whom it is said, and what is in a build's own identity
+NOT_ASKED = frozenset(
+    ("name", "title", "description", "runs", "temperature", "max_tokens", "judge", "systems", "configurations")
+)
 ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")  # of several verdicts the first that there is
 
 
@@ -134,7 +136,8 @@ class Gate:
 
 def asked_hash(protocol: Protocol) -> str:
     """Changes with anything that *protocol* asks or has marked, but not with its system prompts."""
-    return content_hash({name: getattr(protocol.written, name) for name in ASKED})
+    causes = protocol.written.causes()
+    return content_hash({name: value for name, value in causes.items() if name not in NOT_ASKED})
 
 
 def stored_builds(connection: Connection, board: Board, rows: Sequence[Row]) -> dict[str, BaselineBuild]:
