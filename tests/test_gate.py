@@ -90,6 +90,15 @@ def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margi
     assert found.smallest_drop(0.95) is None
 
 
+def test_the_margin_that_lets_an_unchanged_build_pass_shrinks_with_runs() -> None:
+    """It is what 80 of 100 repetitions tell from none where the two builds are equal."""
+    few, many = (margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0) for runs in (2, 8))
+
+    assert few is not None
+    assert many is not None
+    assert 0 < many.passable < few.passable
+
+
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:
     """Far from it few do, near it more of both builds than anybody plays."""
     measured = measure(TEN, [build(0.9, 2, 1), build(0.8, 2, 2)])
@@ -292,6 +301,7 @@ def test_what_cannot_be_told_is_told(place: Place) -> None:
     assert "cannot be told at 2 runs" in said
     assert "would" in said
     assert "about $" in said
+    assert "passes in 80 of 100 such gates from a margin of" in said
     assert ElementTree.parse(place.folder / "open.xml").getroot()[0].get("errors") == "1"
 
 
@@ -386,6 +396,7 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
         (("--baseline", "base.json", "--write", "x.json"), "say either --baseline FILE"),
         (("--write", "x.json", "--add-runs", "1"), "are about a comparison"),
         (("--baseline", "nowhere.json"), "cannot be read"),
+        (("--baseline", "base.json", "--variants", "neutral"), "are about --write"),
         (("--baseline", "base.json", "nobody"), "no subject is called nobody"),
         (("--baseline", "base.json", "--against", "nobody"), "no build of the baseline is called nobody"),
         (("--baseline", "base.json", "--dimension", "tase"), "no dimension is called tase"),

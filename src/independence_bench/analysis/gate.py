@@ -87,6 +87,7 @@ class Outcome:
     interval: Interval | None  # of now minus before, at the gate's level; None: nothing was played anew, or `unsaid`
     over_scenarios: bool = False  # nobody has two runs, so it is paired by scenario
     smallest_drop: float | None = None  # a true drop of so many points fails in 80 of 100; None: not even one to 0
+    passable: float | None = None  # a build that is no worse passes in 80 of 100 from this margin on
     needed: RunsNeeded | None = None  # of what is open: how many runs would decide
 
 
@@ -341,5 +342,6 @@ def _outcome(
         test.interval.scaled(100),
         test.over_scenarios,
         None if drop is None else 100 * drop,
+        100 * test.passable,
         runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
     )

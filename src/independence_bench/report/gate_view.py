@@ -101,7 +101,12 @@ def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
         return f"{what} is worse by more than {gate.margin:g} points: {where}."
     if one.verdict == "not worse":
         return f"{what} is not worse by more than {gate.margin:g} points: {where}."
-    return f"{what} cannot be told at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}"
+    easier = (
+        f" A build that is no worse passes in 80 of 100 such gates from a margin of {one.passable:.1f} points on."
+        if one.passable is not None and one.passable > gate.margin
+        else ""
+    )
+    return f"{what} cannot be told at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}{easier}"
 
 
 def _needed(build: BuildComparison, one: Outcome) -> str:
@@ -162,7 +167,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             "scores": [
                 picked(outcome, "score title before now")
                 | {"difference": outcome.now - outcome.before}
-                | picked(outcome, "verdict interval over_scenarios smallest_drop needed")
+                | picked(outcome, "verdict interval over_scenarios smallest_drop passable needed")
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
             ],

@@ -48,17 +48,26 @@ class MarginTest:
             return "worse"
         return "not worse" if self.interval.low > -margin else "open"
 
-    def smallest_drop(self, margin: float) -> float | None:
-        """The smallest true drop that 80 of 100 repetitions find worse; None: not even one to 0.
+    @property
+    def passable(self) -> float:
+        """The smallest margin at which a build that is no worse is found so in 80 of 100 repetitions."""
+        return self._seen(float(self.sides[1].mean[0]))
 
-        The build is put where it would then be, so that it varies as a build does there: below the ceiling more.
+    def _seen(self, mean: float) -> float:
+        """The smallest distance from the margin that 80 of 100 repetitions tell from none, the build being at *mean*.
+
+        So that it varies as a build does there: below the ceiling more.
         """
         now, before = self.sides
-        most = float(before.mean[0])
+        there = replace(now, mean=np.full_like(now.mean, mean))
+        return float(smallest_seen(there, before, self.level)[0]) * sqrt(self.careful)
+
+    def smallest_drop(self, margin: float) -> float | None:
+        """The smallest true drop that 80 of 100 repetitions find worse; None: not even one to 0."""
+        most = float(self.sides[1].mean[0])
 
         def found(drop: float) -> bool:
-            dropped = replace(now, mean=np.full_like(now.mean, most - drop))
-            return drop - margin >= float(smallest_seen(dropped, before, self.level)[0]) * sqrt(self.careful)
+            return drop - margin >= self._seen(most - drop)
 
         small, large = margin, most
         if large <= small or not found(large):
