@@ -133,7 +133,7 @@ test("a subject's page says what its branches are, that it has no view, that it 
   await expect(branches).toContainText("It took an option in 0 of 24 openings.");
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("120 without a view: nothing to judge");
   await open(page, `/subject/${subject("slow-caver-4")}?${at}`);
-  await expect(branches).toContainText("It is not ranked: these values are of what is judged so far");
+  await expect(branches).toContainText("It is not ranked. These values are of what is judged");
   await open(page, `/?${at}`);
   await expect(page.getByRole("row", { name: /evader/ })).toContainText("no view in any stem");
   await expect(page.getByRole("region", { name: "Not ranked" })).toContainText("slow-caver-4");

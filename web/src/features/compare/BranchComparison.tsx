@@ -29,7 +29,7 @@ export function BranchComparison({ rows, order }: Props) {
       <h2>What moves whom</h2>
       {partial.map(({ subject: { id, label } }) => (
         <p key={id} className="text-sm text-warn">
-          <bdi className="label">{label}</bdi> is not ranked: its values are of what is judged so far.
+          <bdi className="label">{label}</bdi> is not ranked: its values are of what is judged.
         </p>
       ))}
       <div className="mt-2 grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">

@@ -132,7 +132,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
             </text>
           ))}
         </svg>
-        {beside.length ? <Readout points={beside} right={(beside[0]?.hold.value ?? 0) < 0.5} /> : null}
+        {beside[0] ? <Readout points={beside} at={beside[0]} /> : null}
       </div>
       <ol className="mt-1 gap-x-6 text-sm sm:columns-2" aria-label="Points">
         {points.map(({ subject, label, hold, openness }, place) => (
@@ -165,11 +165,13 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
 }
 
 /** Who is looked at, and who lies at the same place. */
-function Readout({ points, right }: { points: readonly Placed[]; right: boolean }) {
+function Readout({ points, at }: { points: readonly Placed[]; at: Placed }) {
+  const aside = at.hold.value < 0.5 ? "right-4" : "left-16"; // it covers neither the point nor its lines
+  const height = at.openness.value < 0.5 ? "top-[12%]" : "bottom-[24%]";
   return (
     <div
       aria-hidden="true"
-      className={`panel pointer-events-none absolute top-1/4 max-w-[60%] px-2 py-1 text-sm shadow-lg ${right ? "right-4" : "left-14"}`}
+      className={`panel pointer-events-none absolute max-w-[60%] px-2 py-1 text-sm shadow-lg ${aside} ${height}`}
     >
       {points.map(({ subject, label, hold, openness }) => (
         <p key={subject}>

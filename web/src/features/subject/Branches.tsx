@@ -16,7 +16,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
     <>
       {row.rank === null ? (
         <p className="mb-2 text-sm text-warn">
-          It is not ranked: these values are of what is judged so far, {count(row.health.judged)} of{" "}
+          It is not ranked. These values are of what is judged: {count(row.health.judged)} of{" "}
           {count(row.health.transcripts)} conversations.
         </p>
       ) : null}
