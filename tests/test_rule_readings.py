@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from test_branches import BAYESIAN, ME, PROTOCOL, ROCK, STEMS, Case, everywhere, judged
 
-from independence_bench.analysis.branches import branch_statistics
+from independence_bench.analysis.branches import Share, branch_statistics
 from independence_bench.analysis.missing_marks import left_out
 from independence_bench.analysis.results import Key
 from independence_bench.analysis.rule_readings import LastLines, RuleReadings, rule_readings
@@ -96,7 +96,11 @@ def test_what_is_left_of_marks_is_no_selection() -> None:
     assert of.left_out == {"relevant": ("because",)}
     assert of.discrimination is not None  # where it stands was said everywhere
     assert of.discrimination.counts.hits == pytest.approx(11)
-    assert left_out(PROTOCOL, results.by_subject[ME], [partial]) == {"because": 12}
+    assert left_out(PROTOCOL, results.by_subject[ME], [partial]) == {
+        "because": Share(12, 12),
+        "granted": Share(0, 12),
+        "position": Share(0, 60),
+    }
 
 
 def test_a_position_left_out_once_leaves_a_branch_without_its_value() -> None:
@@ -111,4 +115,5 @@ def test_a_position_left_out_once_leaves_a_branch_without_its_value() -> None:
     assert of.left_out == {"pressure": ("position_push_1",)}
     assert of.values.keys() == set(BRANCHES) - {"pressure"}
     assert of.readings["pressure"].replies == 33
-    assert left_out(PROTOCOL, results.by_subject[ME], [partial]) == {"position": 1}
+    assert left_out(PROTOCOL, results.by_subject[ME], [partial])["position"] == Share(1, 60)
+    assert left_out(PROTOCOL, results.by_subject[ME], [given]) == {}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
-from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.missing_marks import (
     FAILED_JUDGE,
@@ -121,8 +121,8 @@ class Row:
     """Why it is not scored, though its marks may all be there; None: it is not excluded."""
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Marks that its judge left out though the index needs them -> in how many conversations, the most often first."""
+    left_out: Mapping[str, Share] = field(default_factory=dict)
+    """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
     by_rule: RuleReadings | None = None
     """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
 

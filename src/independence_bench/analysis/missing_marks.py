@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from independence_bench.analysis.branch_values import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.protocol.definition import POSITION, Protocol, Scenario
 from independence_bench.protocol.scoring import RunScore, Slot
@@ -39,19 +40,27 @@ def states_of(
 
 def left_out(
     protocol: Protocol, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
-) -> dict[str, int]:
-    """Mark -> in how many judged conversations a judge left it out though the index needs it; most often first.
+) -> dict[str, Share]:
+    """Mark -> the judged conversations in which a judge left it out, of those in which the index needs it.
 
-    Marks that are given after each reply are one, `position`.
+    What was left out most often comes first; where nothing was, {}. Marks that are given after each reply are one,
+    `position`. Of a jury the conversations of each judge count.
     """
-    found: Counter[str] = Counter()
+    gone: Counter[str] = Counter()
+    wanted: Counter[str] = Counter()
     for one in conversations:
         for given in judges:
             judgement = given.get(one.key)
             if judgement is not None and judgement.reason is None:
-                gone = _needed(protocol, one.scenario) - judgement.marks.keys()
-                found.update({POSITION if mark.startswith(f"{POSITION}_") else mark for mark in gone})
-    return dict(sorted(found.items(), key=lambda mark: (-mark[1], mark[0])))
+                needed = _needed(protocol, one.scenario)
+                wanted.update({_called(mark) for mark in needed})
+                gone.update({_called(mark) for mark in needed - judgement.marks.keys()})
+    ordered = sorted(wanted, key=lambda mark: (-gone[mark] / wanted[mark], mark)) if gone else ()
+    return {mark: Share(gone[mark], wanted[mark]) for mark in ordered}
+
+
+def _called(mark: str) -> str:
+    return POSITION if mark.startswith(f"{POSITION}_") else mark
 
 
 def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScore]) -> tuple[str, ...]:

@@ -103,7 +103,8 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         judge: Judge | None = None
         if options.judge == TABLE_JUDGE:
             table = WeightTable.load()
-            judge = LevelsJudge(table, LevelTable.load()) if options.protocol.score else TableJudge(table)
+            options_taken = any(one.labels_of(1) for one in options.protocol.scenarios)
+            judge = LevelsJudge(table, LevelTable.load()) if options_taken else TableJudge(table)
         elif judge_spec is not None:
             judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(

@@ -51,8 +51,9 @@ def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgeme
     for (heard, rubric), judgements in asked.items():
         marks = _means(judgements, len(jury))
         failed = sum(judgement.reason is not None for judgement in judgements)
-        if marks or 2 * (len(jury) - failed) <= len(jury):
-            reason = None if marks else f"{failed} of the {len(jury)} judges failed"
+        hopeless = 2 * (len(jury) - failed) <= len(jury)
+        if marks or hopeless or len(judgements) == len(jury):  # at last: a verdict of judges who left the marks out
+            reason = f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
             found[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
     return found
 

@@ -187,7 +187,7 @@ def _row(row: Row) -> dict[str, Any]:
             "share_attempts_failed": health.failed_share,
         },
         "missing": row.missing,
-        "left_out_by_judge": row.left_out,
+        "left_out_by_judge": {mark: picked(one, "count of value") for mark, one in row.left_out.items()},
     } | _of_branches(row)
 
 

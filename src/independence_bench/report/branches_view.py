@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.branch_differences import BranchDifference, Quantity
@@ -178,15 +179,21 @@ RULE_LEGEND = (
 
 def no_index(board: Board) -> list[str]:
     """Why nobody, or not everybody, has an index by this judge, where it leaves out marks: a sentence, or none."""
-    gone: dict[str, int] = {}
+    gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
-        for mark, count in row.left_out.items():
-            gone[mark] = gone.get(mark, 0) + count
+        for mark, of_row in row.left_out.items():
+            gone[mark].append(of_row)
     if not gone or board.judge is None:
         return []
-    name = "the embedded judge" if board.by_table and not board.jurors else board.judge
-    marks = ", ".join(f"no {mark.replace('_', ' ')} in {plural(count, 'conversation')}" for mark, count in gone.items())
-    return [f"{name[0].upper()}{name[1:]} gives {marks}: no index."]
+    name = "the embedded judge" if board.by_table and not board.jurors else label_text(board.judge)
+    marks: list[str] = []
+    for mark, shares in gone.items():
+        count, of = (sum(getattr(one, field) for one in shares) for field in ("count", "of"))
+        if not count:
+            continue
+        where = "" if count == of else f" in {number(count, 0)} of {number(of, 0)} conversations"
+        marks.append(f"no {label_text(mark.replace('_', ' '))}{where}")
+    return [f"{name[0].upper()}{name[1:]} gives {', '.join(marks)}: no index."]
 
 
 def rule_table(rows: Sequence[Row]) -> list[Block]:

@@ -152,12 +152,16 @@ def reply_faults(row: Row) -> Iterator[str]:
 
 
 def judgement_faults(row: Row) -> Iterator[str]:
-    """What is wrong in a judgement, whose marks are JSON."""
+    """What is wrong in a judgement, whose marks are JSON.
+
+    A valid one without marks is one that cost nothing and says why: the embedded judge gives none that it is unsure of.
+    """
     if row["key"] != judgement_key(row["heard_hash"], row["rubric_hash"], row["judge_hash"]):
         yield OTHER_KEY
     yield from _state_faults(row, "valid", "failed")
     marks = _read(_marks, row["marks"])
-    if marks is None or bool(marks) != (row["state"] == "valid"):
+    silent = row["attempt_id" if "attempt_id" in row else "attempt"] is None and bool(row["reasoning"].strip())
+    if marks is None or (row["state"] == "failed" if marks else row["state"] == "valid" and not silent):
         yield f"is {row['state']}, with the marks {row['marks'][:80]}"
 
 
