@@ -36,6 +36,7 @@ SCENARIO_DEGREES = -4
 # beforehand, as a dispersion: what a standard deviation of a fifth of that of one reply's latent variable does to an
 # index in the middle. By measurement (docs/coverage.md, "Protocols with stems").
 BELIEVED_RUNS = 0.012
+ENOUGH_STEMS = 12  # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,8 @@ class BoardUncertainty:
         for dimension, scenario, *_ in counted_marks(self.protocol) if self.shares else ():
             if (scenario.id, dimension.name) not in found:
                 columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
-                design = Design(np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp))
+                equal, same = np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp)
+                design = Design(equal, same, _believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
                 measured = measure(design, [one[:, row : row + 1, columns] for one in self.shares])
                 found[scenario.id, dimension.name] = Measure(measured, None, 1.0)
@@ -263,13 +265,17 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    believed = BELIEVED_RUNS if protocol.has_stems else 0.0
-    found = {INDEX: Design(weights * every, numbers, believed)}
+    found = {INDEX: Design(weights * every, numbers, _believed_runs(protocol, number))}
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
-        found[dimension.name] = Design(alone, numbers, believed)
+        found[dimension.name] = Design(alone, numbers, _believed_runs(protocol, int(np.count_nonzero(inside[row]))))
     return found
+
+
+def _believed_runs(protocol: Protocol, stems: int) -> float:
+    """Of a score of so many *stems*; 0 for a protocol without stems."""
+    return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
 def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
