@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scripted import Answer, Asked, Bench, completion, says
 
-from independence_bench.analysis.branch_differences import QUANTITIES, branch_differences, difference_in
+from independence_bench.analysis.branch_differences import OF_MOVES, OPENNESS, branch_differences, difference_in
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
@@ -427,7 +427,7 @@ def test_two_subjects_branch_by_branch() -> None:
     fewer = found(everywhere(BAYESIAN, (1, 2)) | none)
     apart = {one.quantity: one for one in branch_differences(rock, fewer)}
 
-    assert tuple(apart) == QUANTITIES
+    assert tuple(apart) == (*rock.branches, OPENNESS, *OF_MOVES)
     assert {one.stems for one in apart.values()} == {10}
     assert {name for name, one in apart.items() if one.difference} == {
         "relevant", "openness", "difference", "d_prime", "criterion",

@@ -91,7 +91,8 @@ def test_few_subjects_say_nothing_of_an_end() -> None:
 
     assert at_one_end([whole] * 4)
     assert not at_one_end([whole] * 3)
-    assert not at_one_end([{"pressure": 1.0}] * 9)
+    assert not at_one_end([{}] * 9)
+    assert not at_one_end([whole, whole, whole, {"pressure": 1.0}])
     assert not at_one_end([{**whole, "reask": 0.5}] * 9)
     blank = measured(LITE, 1)
     few = replace(blank, scores=blank.scores[:3])

@@ -8,7 +8,7 @@ residual of variance 1. The truth is exact: the mean over all stems and runs tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist
@@ -27,7 +27,7 @@ from independence_bench.analysis.statistics.stem_intervals import (
     difference_of,
     mean_limits,
 )
-from independence_bench.analysis.uncertainty import INDEX, designs
+from independence_bench.analysis.uncertainty import INDEX, believed_runs, designs
 from independence_bench.protocol.loader import load
 
 PROTOCOLS = {12: "v3-lite", 28: "v3"}
@@ -271,7 +271,8 @@ def design_of(stems: int, score: str = INDEX) -> Design:
 
 def shares_of(design: Design, scores: Floats) -> Floats:
     """[runs, dimensions, stems] of [runs, stems]: 0 where a stem is not of the dimension."""
-    return np.where(design.weights > 0, scores[:, None, :], 0.0)
+    shares: Floats = np.where(design.weights > 0, scores[:, None, :], 0.0)
+    return shares
 
 
 def index(rng: Generator, boards: int) -> Iterator[Held]:
@@ -291,6 +292,8 @@ def index(rng: Generator, boards: int) -> Iterator[Held]:
                 of_one = design_of(stems, alone)
                 inside = of_one.weights.sum(axis=0)
                 truths = {"again": played.again @ inside, "another": np.tile(played.another, (boards, 1))}
+                single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp), believed_runs(load(PROTOCOLS[stems]), 1))
+                yield from _one_stem(single, played, names, (stems, runs, shift))
                 for score, of, true in (("index", design, None), ("a dimension", of_one, truths)):
                     at = (stems, runs, shift)
                     if true is not None:
@@ -324,6 +327,19 @@ def _index(
             inside, widths = zip(*of, strict=True)
             about = f"{name}, {subjects} subject{'s' * (subjects > 1)}"
             yield Held(f"{score}, {TITLES[question]}", *at, about, float(np.mean(inside)), float(np.mean(widths)))
+
+
+def _one_stem(design: Design, played: Boards, names: Sequence[str], at: tuple[int, int, str]) -> Iterator[Held]:
+    """A stem by itself, as the rows of `aib compare` have it: of another nothing is said."""
+    first = replace(played, scores=played.scores[..., :1], again=played.again[..., :1])
+    truths = {"again": first.again[..., 0], "another": first.again[..., 0]}
+    cells = _index(design, first, truths, [list(range(SUBJECTS))], names, at, SUBJECTS, "a stem")
+    yield from (one for one in cells if one.quantity.endswith(TITLES["again"]))
+    yield from (
+        one
+        for one in _differences("a stem", design, first, truths, names, at)
+        if one.quantity.endswith(TITLES["again"])
+    )
 
 
 def _differences(

@@ -65,11 +65,12 @@ QUANTITIES = {
     "index, another test like it": "index, another test like it",
     "a dimension, the same test again": "a dimension, the same test again",
     "a dimension, another test like it": "a dimension, another test like it",
+    "a stem, the same test again": "a stem, the same test again",
     **{name: f"{name}, share" for name in SHARES},
     **{f"two subjects: {name}": f"two subjects: {name}" for name in PAIRS},
     **{
         f"difference of {score}, {title}": f"two subjects: {score}, {title}"
-        for score in ("index", "a dimension")
+        for score in ("index", "a dimension", "a stem")
         for title in TITLES.values()
     },
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal
 
 import numpy as np
 
@@ -24,11 +23,9 @@ from independence_bench.analysis.statistics.stem_intervals import (
     difference_of,
     mean_of,
 )
-from independence_bench.protocol.definition import BRANCHES, Branch
 
-Quantity = Literal["openness", "difference", "d_prime", "criterion"] | Branch
-OF_MOVES: tuple[Quantity, ...] = ("difference", "d_prime", "criterion")
-QUANTITIES: tuple[Quantity, ...] = (*BRANCHES, "openness", *OF_MOVES)
+OF_MOVES = ("difference", "d_prime", "criterion")  # H - F, d', c: of stems with options
+OPENNESS = "openness"
 Pair = tuple[BranchStatistics, BranchStatistics]
 Number = Callable[[StemValues], float | None]
 
@@ -37,7 +34,7 @@ Number = Callable[[StemValues], float | None]
 class BranchDifference:
     """One quantity of two sides, the second minus the first. Values in [0, 1]; d' and c in standard deviations."""
 
-    quantity: Quantity
+    quantity: str  # a branch, OPENNESS, or one of OF_MOVES
     first: float  # over the stems that are compared
     second: float
     difference: float
@@ -49,14 +46,15 @@ class BranchDifference:
 
 
 def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
-    """Every quantity that both have in some stem, in the order of `QUANTITIES`."""
-    found = [one for quantity in QUANTITIES if (one := difference_in(quantity, [(first, second)])) is not None]
+    """Every quantity that both have in some stem: the branches in their order, openness, what moves come to."""
+    quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, *OF_MOVES))
+    found = [one for quantity in quantities if (one := difference_in(quantity, [(first, second)])) is not None]
     known = np.array([one.p for one in found if one.p is not None], dtype=np.float64)
     kept = iter(holm(known).tolist())
     return tuple(one if one.p is None else replace(one, stands=next(kept)) for one in found)
 
 
-def difference_in(quantity: Quantity, pairs: Sequence[Pair]) -> BranchDifference | None:
+def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:
     """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any.
 
     Of d' and c the moves of all pairs are averaged before z is taken.
@@ -81,11 +79,11 @@ def difference_in(quantity: Quantity, pairs: Sequence[Pair]) -> BranchDifference
     )
 
 
-def _numbers(quantity: Quantity) -> tuple[Number, ...]:
+def _numbers(quantity: str) -> tuple[Number, ...]:
     """What is needed of a stem."""
     if quantity in OF_MOVES:
         return (lambda of: of.moved and of.moved[0], lambda of: of.moved and of.moved[1])
-    if quantity == "openness":
+    if quantity == OPENNESS:
         return (lambda of: of.openness,)
     return (lambda of: of.values.get(quantity),)
 
@@ -105,7 +103,7 @@ def _side(pairs: Sequence[Pair], which: int, numbers: Sequence[Number]) -> tuple
     return means, trials, sum(pair[which].runs for pair in pairs)
 
 
-def _contrast(quantity: Quantity, means: list[list[float]], trials: float, runs: float) -> Contrast:
+def _contrast(quantity: str, means: list[list[float]], trials: float, runs: float) -> Contrast:
     values = [np.array(one) for one in means]
     match quantity:
         case "difference":

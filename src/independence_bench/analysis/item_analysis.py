@@ -30,7 +30,7 @@ from independence_bench.analysis.statistics import Floats, items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.items import MarkScores
-from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 # verdicts (docs/statistics.md says why these)
@@ -153,7 +153,7 @@ def measure_board(board: Board) -> ItemAnalysis:
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
     found = measure_scenarios(board.protocol, board.configurations, ranked)
     of_branches = [row.branches for row in whole if row.branches is not None]
-    return with_stems(found, of_branches) if board.protocol.score is not None else found
+    return with_stems(found, of_branches) if board.protocol.has_stems else found
 
 
 def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
@@ -180,10 +180,13 @@ def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> Ite
 
 def at_one_end(subjects: Sequence[Mapping[Branch, float]]) -> bool:
     """Whether in every branch `MOST_AT_AN_END` of *subjects* have all of it, or none; False for too few of them."""
-    by_branch = [[of[branch] for of in subjects if branch in of] for branch in BRANCHES]
-    return all(
+    by_branch: dict[Branch, list[float]] = {}
+    for of in subjects:
+        for branch, value in of.items():
+            by_branch.setdefault(branch, []).append(value)
+    return bool(by_branch) and all(
         len(values) >= items.FEWEST_SAMPLED and max(end or 0.0 for end in items.ends(values)) >= MOST_AT_AN_END
-        for values in by_branch
+        for values in by_branch.values()
     )
 
 

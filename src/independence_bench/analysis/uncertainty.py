@@ -138,7 +138,7 @@ class BoardUncertainty:
             if (scenario.id, dimension.name) not in found:
                 columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
                 equal, same = np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp)
-                design = Design(equal, same, _believed_runs(self.protocol, 1))
+                design = Design(equal, same, believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
                 measured = measure(design, [one[:, row : row + 1, columns] for one in self.shares])
                 found[scenario.id, dimension.name] = Measure(measured, None, 1.0)
@@ -265,16 +265,16 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    found = {INDEX: Design(weights * every, numbers, _believed_runs(protocol, number))}
+    found = {INDEX: Design(weights * every, numbers, believed_runs(protocol, number))}
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
-        found[dimension.name] = Design(alone, numbers, _believed_runs(protocol, int(np.count_nonzero(inside[row]))))
+        found[dimension.name] = Design(alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row]))))
     return found
 
 
-def _believed_runs(protocol: Protocol, stems: int) -> float:
-    """Of a score of so many *stems*; 0 for a protocol without stems."""
+def believed_runs(protocol: Protocol, stems: int) -> float:
+    """What shifts whole runs is believed to vary a score of so many *stems* by, as a dispersion; 0 without stems."""
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 

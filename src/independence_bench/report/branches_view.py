@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from independence_bench.analysis.branch_differences import BranchDifference, Quantity
+from independence_bench.analysis.branch_differences import OPENNESS, BranchDifference
 from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.escape import label_text
@@ -214,26 +214,29 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 
-QUANTITIES: Mapping[Quantity, str] = {
-    **{branch: f"{TITLES[branch]} ({SYMBOLS[branch]})" for branch in BRANCHES},
-    "openness": "openness (e r)",
-    "difference": "H - F",
-    "d_prime": "d′",
-    "criterion": "c",
-}
+QUANTITIES = {OPENNESS: "openness (e r)", "difference": "H - F", "d_prime": "d′", "criterion": "c"}
+
+
+def _named(quantity: str) -> str:
+    return QUANTITIES.get(quantity) or _titled(quantity)
 
 
 def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
     """Two sides, B minus A; *stands* marks what is told from none among all of the table."""
     rows: list[Cells] = [
         (
-            *(QUANTITIES[one.quantity], number(one.first, 2), number(one.second, 2), signed(one.difference, 2)),
+            *(
+                _named(one.quantity),
+                number(one.first, 2),
+                number(one.second, 2),
+                signed(one.difference, 2),
+            ),
             from_to(one.interval, 2) + (stands if one.stands else ""),
             *(number(one.seen, 2), str(one.stems)),
         )
         for one in found
     ]
-    told = "; ".join(QUANTITIES[one.quantity] for one in found if one.stands)
+    told = "; ".join(_named(one.quantity) for one in found if one.stands)
     said = f"{stands} stands among all {len(found)} (Holm): {told}." if told else f"Among all {len(found)} none stands."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95 % "

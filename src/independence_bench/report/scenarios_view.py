@@ -29,7 +29,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
         for verdict in facts.verdicts
     ]
     none = "No scenario carries its dimension alone, tells nobody apart or points the other way."
-    if protocol.score is not None:
+    if protocol.has_stems:
         none = (
             "No stem carries too much of its dimension, is at one end in every branch, tells nobody apart or points "
             "the other way."
