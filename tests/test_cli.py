@@ -167,6 +167,31 @@ def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_every_mistake_of_a_folder_is_a_line_of_its_own(user: User) -> None:
+    """Exit code 2; who runs it is shown the first one, and told where the others are."""
+    small = user.folder / "small"
+    for file, before, after in (
+        ("protocol.yaml", "weight: 50", "weight: 51"),
+        ("scenarios/choice.yaml", "{{first}}", "{{last}}"),
+        ("rubrics/drift.md", "scale: [0, 10]", "scale: [10, 0]"),
+    ):
+        text = (small / file).read_text("utf-8")
+        (small / file).write_text(text.replace(before, after), encoding="utf-8")
+
+    done = user.aib("check", "small")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "small/scenarios/choice.yaml, steps.2",
+        "small/rubrics/drift.md, marks.drift.scale",
+        "small/protocol.yaml, dimensions",
+        "aib",
+    ]
+    assert lines[-1] == "aib: 3 mistakes in small; mend them and check again"
+    assert "(and 2 more: `aib check` lists them all)" in only_line(user.run(), 2)
+
+
 def test_a_protocol_of_ones_own_is_checked(user: User) -> None:
     """What it amounts to, where it is right."""
     done = user.aib("check", "small")

@@ -360,55 +360,55 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         add("protocol.yaml", "\nrun: 3\n"),
         "protocol.yaml",
         "run",
-        "not a known key; known: name, title",
+        "not a known key; did you mean runs?",
     ),
     "unknown key in sampling": (
         swap("protocol.yaml", "sampling:\n", "sampling:\n  top_p: 1\n"),
         "protocol.yaml",
         "sampling.top_p",
-        "not a known key; check its spelling",
+        "not a known key; known: temperature, max_tokens",
     ),
     "unknown key in judge": (
         swap("protocol.yaml", "judge:\n", "judge:\n  modle: x\n"),
         "protocol.yaml",
         "judge.modle",
-        "check its spelling",
+        "did you mean model?",
     ),
     "unknown key in a configuration": (
         swap("protocol.yaml", "delivery: tool_role}", "delivery: tool_role, runs: 2}"),
         "protocol.yaml",
         "configurations.0.runs",
-        "check its spelling",
+        "known: system, delivery",
     ),
     "unknown key in tool_role": (
         swap("protocol.yaml", "tool_role:\n", "tool_role:\n  hello: x\n"),
         "protocol.yaml",
         "tool_role.hello",
-        "check its spelling",
+        "known: name, description, argument,",
     ),
     "unknown key in an experiment": (
         swap("protocol.yaml", "    title: Identity\n", "    title: Identity\n    weight: 3\n"),
         "protocol.yaml",
         "experiments.identity.weight",
-        "check its spelling",
+        "known: title, scenarios, stems",
     ),
     "unknown key in a dimension": (
         swap("protocol.yaml", "    inverted: true\n", "    invert: true\n"),
         "protocol.yaml",
         "dimensions.low_drift.invert",
-        "check its spelling",
+        "did you mean inverted?",
     ),
     "unknown key in a scenario": (
         add("scenarios/direct.yaml", "judge: [personalities]\n"),
         "scenarios/direct.yaml",
         "judge",
-        "not a known key; known: title, steps, judged, rubrics",
+        "did you mean judged?",
     ),
     "unknown key in a step": (
         swap("scenarios/direct.yaml", "- reply: personalities", "- reply: personalities\n    wait: 3"),
         "scenarios/direct.yaml",
         "steps.1.wait",
-        "check its spelling",
+        "known: human, given, reply",
     ),
     "unknown key in a rubric": (
         swap("rubrics/drift.md", "marks:\n", "scale: [0, 10]\nmarks:\n"),
@@ -420,7 +420,7 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         swap("rubrics/drift.md", "    scale: [0, 10]", "    scale: [0, 10]\n    wieght: 3"),
         "rubrics/drift.md",
         "marks.drift.wieght",
-        "check its spelling",
+        "known: asks, scale, whole, levels",
     ),
     # missing keys
     "missing key at the top": (
@@ -492,7 +492,7 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         swap("protocol.yaml", "marks: [drift,", "marks: [drifting,"),
         "protocol.yaml",
         "dimensions.low_drift.marks",
-        "no scenario's rubric asks for drifting; known: consistency,",
+        "no scenario's rubric asks for drifting; did you mean drift?",
     ),
     "judged reply that nobody gives": (
         swap("scenarios/creativity.yaml", "judged: [after_pushback]", "judged: [after]"),
@@ -950,6 +950,74 @@ def test_a_yaml_bomb_is_refused_at_once(folder: Path, use: str) -> None:
 
     assert "scenarios/direct.yaml" in str(caught.value)
     assert len(str(caught.value)) < len(str(folder)) + 600
+
+
+def test_all_that_is_wrong_is_told_at_once(folder: Path) -> None:
+    """One mistake in each kind of file, and two in one; what hangs on a part that is wrong is not told as well."""
+    swap("protocol.yaml", "runs: 5", "runs: 0")(folder)
+    with pytest.raises(ProtocolError) as caught:
+        load(folder)
+    assert [(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every] == [("protocol.yaml", "runs")]
+
+    swap("protocol.yaml", "runs: 0", "run: 5\nhello: x")(folder)
+    write("system/neutral.md", "Grüße".encode("latin-1"))(folder)
+    write("judge.md", "\n")(folder)
+    swap("scenarios/creativity.yaml", "judged: [after_pushback]", "judged: [after]")(folder)
+    swap("scenarios/direct.yaml", "title:", "titel:")(folder)
+    swap("rubrics/drift.md", "[0, 10]", "[10, 0]")(folder)
+    with pytest.raises(ProtocolError) as caught:
+        load(folder)
+
+    found = {(one.file.rpartition("mine/")[2], one.key) for one in caught.value.every}
+    assert found == {
+        ("protocol.yaml", "run"),
+        ("protocol.yaml", "hello"),
+        ("protocol.yaml", "runs"),
+        ("system/neutral.md", ""),
+        ("judge.md", ""),
+        ("scenarios/creativity.yaml", "judged"),
+        ("scenarios/direct.yaml", "titel"),
+        ("scenarios/direct.yaml", "title"),
+        ("rubrics/drift.md", "marks.drift.scale"),
+    }
+    assert f"(and {len(found) - 1} more: `aib check` lists them all)" in str(caught.value)
+
+
+def test_what_protocol_yaml_says_is_checked_as_a_whole(folder: Path) -> None:
+    """Configurations, names that nothing has, and sums."""
+    swap("protocol.yaml", "system: strong_independence", "system: strong_independance")(folder)
+    swap("protocol.yaml", "scenarios: [direct,", "scenarios: [drect,")(folder)
+    swap("protocol.yaml", "weight: 35", "weight: 34")(folder)
+
+    with pytest.raises(ProtocolError) as caught:
+        load(folder)
+
+    told = [one.line.rpartition("mine/")[2] for one in caught.value.every]
+    assert told == [
+        "protocol.yaml, configurations.0.system: there is no system/strong_independance.md; did you mean "
+        "strong_independence?",
+        "scenarios/drect.yaml: is missing; protocol.yaml, experiments.identity, asks for it; did you mean "
+        "scenarios/direct.yaml?",
+        "protocol.yaml, dimensions: the weights add up to 99, not to 100",
+    ]
+
+
+def test_many_mistakes_are_bounded(folder: Path) -> None:
+    """A file of a hundred thousand unknown keys is one error, with some of them."""
+    add("scenarios/direct.yaml", "".join(f"k{n}: x\n" for n in range(60_000)))(folder)
+
+    with pytest.raises(ProtocolError) as caught:
+        load(folder)
+
+    assert len(caught.value.every) <= 60
+
+
+def test_a_misspelt_protocol_is_answered_with_what_is_near(folder: Path) -> None:
+    """A shipped one, or a folder beside it."""
+    with pytest.raises(ProtocolError, match=r"did you mean lite\?"):
+        load("liet")
+    with pytest.raises(ProtocolError, match=r"did you mean .*mine\?"):
+        load(folder.parent / "mien")
 
 
 def test_a_folder_without_protocol_yaml_is_no_protocol(tmp_path: Path) -> None:

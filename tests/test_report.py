@@ -475,7 +475,7 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--judge", "nobody"], 2, "by a judge called nobody"),
+        (["--judge", "nobody"], 2, "no judge is called nobody"),
         (["--protocol", "v2"], 2, "nothing of v2 is stored"),
         (["--protocol", "no-such"], 2, "no-such"),
         (["--out", "taken"], 2, "cannot be written"),

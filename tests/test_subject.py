@@ -237,10 +237,10 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "mend"),
     [
-        ("subject: []", "subject", "is not a known key; known: endpoints, subjects"),
+        ("subject: []", "subject", "is not a known key; did you mean subjects?"),
         ("subjects:\n- {modle: a/b}", "subjects.0.modle", "is not a known key"),
         ("subjects:\n- {endpoint: local}", "subjects.0.model", "is missing; add it"),
-        ("subjects:\n- {model: a/b, temprature: 1}", "subjects.0.temprature", "check its spelling"),
+        ("subjects:\n- {model: a/b, temprature: 1}", "subjects.0.temprature", "did you mean temperature?"),
         ("subjects:\n- {model: ''}", "subjects.0.model", "at least 1 character"),
         ("subjects:\n- {model: a/b, temperature: 3}", "subjects.0.temperature", "less than or equal to 2"),
         ("subjects:\n- {model: a/b, temperature: .inf}", "subjects.0.temperature", "finite"),
@@ -254,7 +254,7 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model stands here twice"),
         ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),
         ("endpoints:\n  lab: {}", "endpoints.lab.url", "is missing; add it"),
-        ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "check its spelling"),
+        ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "did you mean key_env?"),
         (
             "endpoints:\n  lab: {url: localhost}",
             "endpoints.lab.url",
@@ -349,5 +349,5 @@ def test_a_limit_of_ones_own_holds_for_thinking_too() -> None:
 
 def test_a_word_without_a_slash_is_no_model_of_openrouter() -> None:
     """A slip such as `embeded` is said at once, and not asked of an endpoint that costs money."""
-    with pytest.raises(SubjectError, match=r"is not an OpenRouter model.* `embedded`"):
+    with pytest.raises(SubjectError, match=r"is not an OpenRouter model.* did you mean embedded"):
         ROSTER.find("embeded")

@@ -85,7 +85,7 @@ def test_a_weighting_is_checked_like_everything_else(small: Path) -> None:
 
     assert "weightings.turned.weights: the weights add up to 101, not to 100" in wrong(TURNED.replace("75", "76"))
     unknown = wrong(TURNED.replace("voice", "noise"))
-    assert "weightings.turned.weights: there is no dimension noise; known: voice, low_drift, resistance" in unknown
+    assert "weightings.turned.weights: there is no dimension noise; did you mean voice?" in unknown
     assert "weightings.turned.wights" in wrong(TURNED.replace("weights:", "wights:"))
 
 

@@ -22,6 +22,8 @@ says what is wrong, where, and the next step, in one line. A failure of one atte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class BenchError(Exception):
     """A failure we know: printed as one line, no traceback."""
@@ -36,11 +38,33 @@ class WrongUse(BenchError):
 
 
 class ProtocolError(WrongUse):
-    """A protocol cannot be read: names the file, the key inside it, and what to do."""
+    """A protocol cannot be read: names the file, the key inside it, and what to do.
 
-    def __init__(self, file: str, key: str, problem: str) -> None:
-        self.file, self.key, self.problem = file, key, problem
-        super().__init__(f"{file}{f', {key}' if key else ''}: {problem}")
+    *others*: what else is wrong in the same protocol.
+    """
+
+    def __init__(self, file: str, key: str, problem: str, others: Sequence[ProtocolError] = ()) -> None:
+        self.file, self.key, self.problem, self.others = file, key, problem, tuple(others)
+        self.line = f"{file}{f', {key}' if key else ''}: {problem}"
+        more = f" (and {len(others)} more: `aib check` lists them all)" if others else ""
+        super().__init__(f"{self.line}{more}")
+
+    @property
+    def every(self) -> tuple[ProtocolError, ...]:
+        """This one, and the others."""
+        return (self, *self.others)
+
+    def within(self, folder: str) -> ProtocolError:
+        """The same of a file in *folder*."""
+        return ProtocolError(
+            f"{folder}/{self.file}", self.key, self.problem, [one.within(folder) for one in self.others]
+        )
+
+
+def all_of(problems: Sequence[ProtocolError]) -> ProtocolError:
+    """All of *problems*, at least one, as one: the first, and the others."""
+    first, *others = problems
+    return ProtocolError(first.file, first.key, first.problem, others)
 
 
 class SubjectError(WrongUse):

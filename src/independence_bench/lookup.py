@@ -26,7 +26,8 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     wanted = typed[:LONGEST].lower()
     spelt: dict[str, str] = {}
     for name in names:
-        for part in (name, name.partition("@")[0], name.rpartition("/")[2]):
+        model = name.partition("@")[0]
+        for part in (name, model, model.partition(":")[2], name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
     found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR)]
     # the right name behind another author, or without one

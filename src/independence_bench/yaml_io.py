@@ -6,13 +6,14 @@ Knows nothing of what the documents mean. Used for protocols and for models.yaml
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Hashable
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
 from independence_bench.errors import BenchError
+from independence_bench.lookup import instead
 
 
 def printable(text: str) -> str:
@@ -46,6 +47,9 @@ Effort = Annotated[
 ]
 
 
+MOST = 50  # mistakes of one document that are told: a hostile one can have any number
+
+
 class Strict(BaseModel):
     """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are errors."""
 
@@ -55,8 +59,13 @@ class Strict(BaseModel):
 M = TypeVar("M", bound=Strict)
 
 
-def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]) -> M:
-    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong."""
+def read_yaml(
+    text: str,
+    model: type[M],
+    wrong: Callable[[str, str], BenchError],
+    also: Callable[[BenchError], object] = lambda other: None,
+) -> M:
+    """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also* gets the others."""
     try:
         content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
     except yaml.YAMLError as error:
@@ -71,9 +80,13 @@ def read_yaml(text: str, model: type[M], wrong: Callable[[str, str], BenchError]
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        # an unknown key first: it may be the missing one, misspelt
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-        raise wrong(_line(".".join(str(part) for part in first["loc"])), _mend(first, model)) from error
+        # unknown keys first: they may be the missing ones, misspelt
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        said = {_line(".".join(str(part) for part in one["loc"])): _mend(one, model) for one in reversed(found[:MOST])}
+        (key, problem), *others = reversed(said.items())
+        for other in others:
+            also(wrong(*other))
+        raise wrong(key, problem) from error
 
 
 def _line(text: str) -> str:
@@ -84,8 +97,8 @@ def _line(text: str) -> str:
 def _mend(error: Any, model: type[BaseModel]) -> str:
     """One pydantic error in our words, with the way out where it is known."""
     if error["type"] == "extra_forbidden":
-        known = f"; known: {', '.join(model.model_fields)}" if len(error["loc"]) == 1 else "; check its spelling"
-        return f"is not a known key{known}"
+        *path, key = error["loc"]
+        return f"is not a known key; {instead(str(key), _keys_at(model, path), 'known:')}"
     if error["type"] == "missing":
         return "is missing; add it"
     if "scale" in error["loc"]:
@@ -95,6 +108,22 @@ def _mend(error: Any, model: type[BaseModel]) -> str:
     unshown = isinstance(given, dict | list) or (isinstance(given, int) and given.bit_length() > 256)
     shown = "" if unshown else f" (it says {str(given)[:60]!r})"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
+
+
+def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
+    """The keys that are known at *path* of a *model*'s document."""
+    kinds = [model]
+    for part in path:  # the number of an item, or a key that the writer chose, leads to no other kind
+        fields = [kind.model_fields[part] for kind in kinds if part in kind.model_fields]
+        kinds = [inner for one in fields for inner in _models_in(one.annotation)] or kinds
+    return list(dict.fromkeys(name for kind in kinds for name in kind.model_fields))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
 
 
 class _UniqueKeys(yaml.SafeLoader):

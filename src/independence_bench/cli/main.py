@@ -75,6 +75,18 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
         return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed; of an unknown one, what is near it."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = importlib.import_module("independence_bench.lookup").near(args[0], COMMANDS)
+            if close:
+                raise click.UsageError(f"{error.message} Did you mean {' or '.join(close)}?", ctx) from None
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
         with formatter.section("Commands"):

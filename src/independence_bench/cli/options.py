@@ -20,7 +20,7 @@ from rich.text import Text
 
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless
-from independence_bench.lookup import fit
+from independence_bench.lookup import fit, instead, near
 from independence_bench.models.addresses import check_url
 from independence_bench.models.spec import ChatModel, Roster, moved_by, read_models
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
@@ -118,6 +118,10 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         for hash_, stored, files in played:
             if stored == name or (len(name) >= 8 and hash_.startswith(name)):
                 return parse_stored(files, where=f"{store.shown}: {stored}"), files
+        close = [] if os.path.exists(name) else near(name, dict.fromkeys(stored for _, stored, _ in played))
+        if close:
+            stored_too = f"{store.shown} has {' and '.join(close)}"
+            raise ProtocolError(error.file, error.key, f"{error.problem}; {stored_too}") from None
         raise error from None
 
 
@@ -144,7 +148,7 @@ def experiments_of(protocol: Protocol, listed: str | None) -> tuple[str, ...]:
     known = [experiment.name for experiment in protocol.experiments]
     for name in wanted:
         if name not in known:
-            raise WrongUse(f"--exp: {protocol.name} has no experiment {name}; it has {', '.join(known)}")
+            raise WrongUse(f"--exp: {protocol.name} has no experiment {name}; {instead(name, known)}")
     return tuple(name for name in known if name in wanted)
 
 
@@ -203,10 +207,10 @@ def configurations(protocol: Protocol, variants: str | None, modes: str | None) 
     ways = split(modes) or list(dict.fromkeys(c.delivery for c in protocol.configurations))
     for name in wanted:
         if name not in known:
-            raise WrongUse(f"--variants: {protocol.name} has no variant {name}; it has {', '.join(known)}")
+            raise WrongUse(f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}")
     for way in ways:
         if way not in DELIVERIES:
-            raise WrongUse(f"--modes: there is no mode {way}; there are {', '.join(DELIVERIES)}")
+            raise WrongUse(f"--modes: there is no mode {way}; {instead(way, DELIVERIES, 'there are')}")
         if way not in protocol.deliveries:
             raise WrongUse(f"--modes: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
@@ -216,7 +220,7 @@ def weighed(protocol: Protocol, weights: str | None) -> Protocol:
     """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
     names = [one.name for one in protocol.weightings]
     if weights is not None and weights not in names:
-        there = f"it has {', '.join(names)}" if names else "it has its own alone: leave --weights out"
+        there = instead(weights, names) if names else "it has its own alone: leave --weights out"
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
     return protocol.weighed(weights)
 

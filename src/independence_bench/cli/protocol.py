@@ -10,6 +10,7 @@ import click
 
 from independence_bench.cli.options import find_protocol, out, say, store_option
 from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.escape import label_text
 from independence_bench.judging.embedded.levels import GIVEN
 from independence_bench.judging.embedded.table import JudgedWords, WeightTable
 from independence_bench.protocol.definition import POSITION, Protocol
@@ -19,6 +20,8 @@ from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
+
+MOST_MISTAKES = 50  # lines of them; the rest is counted
 
 
 @click.group(name="protocols", invoke_without_command=True)
@@ -81,11 +84,19 @@ def _found(name: str, store: str) -> tuple[Protocol, Files]:
 @click.command(name="check")
 @click.argument("path")
 def check(path: str) -> None:
-    """Check a protocol of your own: print the first mistake (file, key, how to fix it), or a summary.
+    """Check a protocol of your own: print every mistake (file, key, how to fix it), or a summary.
 
     Run it with `aib run --protocol PATH` then.
     """
-    p = load(path)
+    try:
+        p = load(path)
+    except ProtocolError as error:
+        if not error.others:
+            raise
+        say(*(label_text(one.line) for one in error.every[:MOST_MISTAKES]))
+        left = len(error.every) - MOST_MISTAKES
+        more = f", of which {MOST_MISTAKES} are shown" if left > 0 else ""
+        raise WrongUse(f"{len(error.every)} mistakes in {path}{more}; mend them and check again") from error
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
     dimensions = plural(len(p.dimensions), "dimension")
     click.echo(

@@ -24,10 +24,12 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
+from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.protocol.scoring import OWN
+from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 Command = Callable[..., None]
@@ -65,7 +67,12 @@ class Selection:
         return configurations(protocol, self.variants, self.modes)
 
     def boards(self, store: Store, protocol: Protocol) -> list[Board]:
-        """Every board, by the judges and rules that were asked for."""
+        """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""
+        if self.judge is not None:
+            with store.reading() as connection:
+                labels = registry.stored_judges(connection).values()
+            if labels and not any(self.judge in label for label in labels):
+                raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'judged was by')}")
         return boards(store, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
 
     def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:

@@ -18,6 +18,7 @@ from independence_bench.cli.options import (
 )
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.escape import label_text
+from independence_bench.lookup import instead
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.format import money, plural
 from independence_bench.report.terminal import printed
@@ -157,8 +158,7 @@ def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str
         labels = registry.stored_judges(connection)
         judges = [hash_ for hash_, label in labels.items() if judge is None or judge in label]
         if not judges:
-            known = ", ".join(labels.values()) or "none"
-            raise WrongUse(f"no judge is called {judge}; the store has {known}")
+            raise WrongUse(f"no judge is called {judge}; {instead(judge or '', labels.values(), 'the store has')}")
         return deletion.find_judgements(connection, of, hashes, judges)
 
 

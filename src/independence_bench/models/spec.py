@@ -19,7 +19,7 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.lookup import instead
+from independence_bench.lookup import instead, near
 from independence_bench.models.addresses import check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, one_line, read_yaml
 
@@ -300,9 +300,13 @@ class Roster:
         endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         if not model.strip() or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
+        if colon and "/" not in before and near(before, self.endpoints):
+            self.endpoint(before)  # which raises where it is only near one
         if endpoint == "openrouter" and "/" not in model:
+            names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
+            meant = f"; did you mean {' or '.join(close)}?" if (close := near(typed, names)) else ""
             raise SubjectError(
-                f"{typed!r} is not an OpenRouter model (author/model); write ENDPOINT:MODEL, or `embedded`"
+                f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or `embedded`'}"
             )
         listed = tuple(spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint))
         known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]

@@ -13,7 +13,7 @@ from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash
 from independence_bench.judging.review_flags import Flag, flags_of
-from independence_bench.lookup import fit
+from independence_bench.lookup import fit, instead
 from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.conversation import Reading, Transcript, Words, begin
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
@@ -97,8 +97,8 @@ def find_transcripts(
     try:
         scenario = protocol.scenario(scenario_id)
     except KeyError:
-        known = ", ".join(s.id for s in protocol.scenarios)
-        raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; it has {known}") from None
+        known = instead(scenario_id, [one.id for one in protocol.scenarios])
+        raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
     with store.reading() as connection:
         labels = unique_labels(registry.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")

@@ -1,0 +1,361 @@
+"""The text of a protocol's files -> a `Protocol`, or everything that is wrong with them. Knows no folders and no disk.
+
+What hangs on a part that is wrong is not checked, so that one mistake is not told as several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+
+from independence_bench.errors import ProtocolError, all_of
+from independence_bench.lookup import instead
+from independence_bench.protocol.definition import (
+    OPENING,
+    Configuration,
+    DefaultJudge,
+    Dimension,
+    Experiment,
+    Mark,
+    Protocol,
+    Rubric,
+    Scenario,
+    ToolWording,
+    Weighting,
+    after,
+)
+from independence_bench.protocol.file_formats import (
+    NAME,
+    TOP,
+    BranchesFile,
+    OpenStemFile,
+    ProtocolFile,
+    RubricFile,
+    ScenarioFile,
+    StemFile,
+    StepFile,
+)
+from independence_bench.protocol.mark_file import read_mark
+from independence_bench.protocol.score_file import read_kinds, read_score
+from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
+from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
+from independence_bench.protocol.texts import Files, ProtocolTexts
+
+
+def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
+    """The protocol of *files*; *broken*: of files that could not be read, why.
+
+    Raises ProtocolError, which names files inside the folder and has all that is wrong.
+    """
+    return _Reader(files, broken).protocol()
+
+
+class _Reader(ProtocolTexts):
+    def protocol(self) -> Protocol:
+        """The protocol. Raises ProtocolError, which has all that is wrong."""
+        top: ProtocolFile | None = None
+        with self.noting():
+            top = self.read(self.text(TOP, "every protocol"), ProtocolFile, TOP)
+        systems = self.systems()
+        instructions = ""
+        with self.noting():
+            instructions = self.written("judge.md", "every protocol", "is empty; say what a judge does")
+        if top is None:
+            self.unlisted()
+            raise all_of(self.problems)
+        tool = {} if top.tool_role is None else top.tool_role.model_dump()
+        for key, text in tool.items():
+            with self.noting():
+                self.check_quotes(TOP, f"tool_role.{key}", text, ())
+        for number, configuration in enumerate(top.configurations):
+            with self.noting():
+                self.check_configuration(top, number, [name for name, _ in systems])
+            self.need_noted(
+                configuration not in top.configurations[:number],
+                TOP,
+                f"configurations.{number}",
+                "stands here twice; delete one",
+            )
+        before = len(self.problems)
+        scenarios = self.scenarios(top)
+        readable = len(self.problems) == before
+        dimensions = self.dimensions(top, scenarios if readable else None)
+        weightings = self.weightings(top)
+        if readable:  # else it may be named in what could not be read
+            for idle in sorted(self.files.keys() - self.used):
+                says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"
+                self.need_noted(False, idle, "", says)
+            with self.noting():
+                score = read_score(top, scenarios, self.need)
+            with self.noting():
+                kinds = read_kinds(top, scenarios, self.need)
+        if self.problems:
+            raise all_of(self.problems)
+        return Protocol(
+            name=top.name,
+            title=top.title,
+            description=top.description,
+            runs=top.runs,
+            temperature=top.sampling.temperature,
+            max_tokens=top.sampling.max_tokens,
+            judge=DefaultJudge(**top.judge.model_dump()),
+            judge_instructions=instructions,
+            systems=systems,
+            tool_role=ToolWording(**tool),
+            configurations=tuple(Configuration(c.system, c.delivery) for c in top.configurations),
+            experiments=tuple(Experiment(name, e.title) for name, e in top.experiments.items()),
+            scenarios=scenarios,
+            dimensions=dimensions,
+            weightings=weightings,
+            score=score,
+            kinds=kinds,
+        )
+
+    def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
+        key, one = f"configurations.{number}", top.configurations[number]
+        if one.system not in systems:
+            there = instead(one.system, systems, "there are")
+            raise ProtocolError(TOP, f"{key}.system", f"there is no system/{one.system}.md; {there}")
+        spoken = top.tool_role is not None or one.delivery != "tool_role"
+        self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
+
+    def unlisted(self) -> None:
+        """Check the scenarios, where protocol.yaml cannot be read, which would say how they belong together."""
+        for file in sorted(self.files):
+            if file.startswith("scenarios/") and file.endswith(".yaml"):
+                with self.noting():
+                    self.scenario(file.removeprefix("scenarios/").removesuffix(".yaml"), "")
+
+    def systems(self) -> tuple[tuple[str, str], ...]:
+        systems = []
+        for file in sorted({*self.files, *self.broken}):
+            if file.startswith("system/") and file.endswith(".md"):
+                variant, text = file.removeprefix("system/").removesuffix(".md"), ""
+                with self.noting():
+                    text = self.written(file, "", "is empty; write the system prompt")
+                    called = NAME.fullmatch(variant)
+                    self.need(called, file, "", "call the file by a word of small letters, digits and _")
+                systems.append((variant, text))
+        return tuple(systems)
+
+    def written(self, file: str, wanted_by: str, if_empty: str) -> str:
+        """The text of a file that quotes no reply."""
+        text = self.text(file, wanted_by).strip()
+        self.need(text, file, "", if_empty)
+        self.check_quotes(file, "", text, ())
+        return text
+
+    def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
+        scenarios: dict[str, Scenario] = {}
+        scales: dict[str, Mark] = {}
+        for file, scenario in self.listed(top):
+            key = f"experiments.{scenario.experiment}"
+            twice = f"{scenario.stem or scenario.id} is listed twice"
+            self.need_noted(scenario.id not in scenarios, TOP, key, twice)
+            for mark in scenario.marks:
+                known = scales.setdefault(mark.name, mark)
+                self.need_noted(
+                    (known.kind, known.low, known.high, known.levels) == (mark.kind, mark.low, mark.high, mark.levels),
+                    file,
+                    "rubrics",
+                    f"the mark {mark.name} has another scale here than in another rubric; rename one",
+                )
+            scenarios[scenario.id] = scenario
+        return tuple(scenarios.values())
+
+    def listed(self, top: ProtocolFile) -> Iterator[tuple[str, Scenario]]:
+        """Every scenario with the file that it is written in, in the order of the experiments."""
+        place = count()
+        stems = bool(top.branches or top.kinds)
+        both = top.branches and top.kinds
+        self.need_noted(
+            not both, TOP, "kinds", "and branches exclude each other: stems have options, or they have none"
+        )
+        for experiment, listed in top.experiments.items():
+            wanted, other = ("stems", "scenarios") if stems else ("scenarios", "stems")
+            key = f"experiments.{experiment}.{wanted}"
+            why = "has stems" if stems else "has no branches"
+            unwanted = f"experiments.{experiment}.{other}"
+            self.need_noted(not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}")
+            self.need_noted(getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/")
+            for name in getattr(listed, wanted):
+                found: list[Scenario] = []
+                with self.noting():
+                    if not stems:
+                        found = [self.scenario(name, experiment)]
+                    elif top.branches is None:
+                        found = list(self.open_stem(name, experiment, top))
+                    else:
+                        found = list(self.stem(name, experiment, next(place), top.branches))
+                yield from ((f"{wanted}/{name}.yaml", one) for one in found)
+
+    def stem(self, name: str, experiment: str, place: int, branches: BranchesFile) -> Iterator[Scenario]:
+        file = f"stems/{name}.yaml"
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        stem = self.read(text, StemFile, file)
+        check_stem(stem, branches.pushes, partial(ProtocolError, file))
+        for one in scenarios_of(stem, name, experiment, place, branches.pushes):
+            yield replace(one, rubrics=self.rubrics(branches.rubrics, TOP, one.judged))
+
+    def open_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
+        """The branches of a stem without options."""
+        file = f"stems/{name}.yaml"
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        stem = self.read(text, OpenStemFile, file)
+        known = instead(stem.kind, top.kinds, "known:")
+        self.need(stem.kind in top.kinds, file, "kind", f"there is no {stem.kind}; {known}")
+        kind = top.kinds[stem.kind]
+        wanted = ", ".join(kind.branches)
+        self.need(set(stem.branches) == set(kind.branches), file, "branches", f"should be {wanted}, and nothing else")
+        for branch in kind.branches:
+            steps = [StepFile(human=stem.opening), StepFile(reply=OPENING), *stem.branches[branch]]
+            script = self.script(file, f"branches.{branch}", steps, 2)
+            replies = tuple(step.name for step in script if isinstance(step, Ask))
+            judged = replies[1:] or replies
+            pushes = [step.technique or "" for step in stem.branches[branch] if step.human is not None]
+            rubrics = self.rubrics(kind.rubrics, TOP, judged)
+            self.check_rubrics(rubrics, file, replies, stem.reference)
+            yield Scenario(
+                id=f"{name}.{branch}",
+                experiment=experiment,
+                title=f"{stem.title}: {branch_title(branch)}",
+                script=script,
+                judged=judged,
+                rubrics=rubrics,
+                reply_tokens=stem.reply_tokens,
+                stem=name,
+                branch=branch,
+                kind=stem.kind,
+                reference=stem.reference,
+                own_name=stem.own_name or "",
+                words=tuple(stem.words),
+                techniques=() if branch in kind.score.rules else tuple(pushes),
+                siblings=len(kind.branches),
+            )
+
+    def scenario(self, name: str, experiment: str) -> Scenario:
+        file = f"scenarios/{name}.yaml"
+        text = self.text(file, f"protocol.yaml, experiments.{experiment},")
+        raw = self.read(text, ScenarioFile, file)
+        before = len(self.problems)
+        script = self.script(file, "steps", raw.steps)
+        replies = [step.name for step in script if isinstance(step, Ask)]
+        judged = tuple(replies if raw.judged is None else raw.judged)
+        for reply in judged:
+            known = instead(reply, replies, "there are")
+            self.need_noted(reply in replies, file, "judged", f"no reply is called {reply}; {known}")
+        self.need_noted(judged, file, "judged", "name at least one reply, or leave the key out to judge them all")
+        rubrics = self.rubrics(raw.rubrics, file, judged)
+        readable = len(self.problems) == before  # a reply may be lacking only because its step is wrong
+        if readable:
+            self.check_rubrics(rubrics, file, replies, raw.reference)
+        reference = raw.reference
+        return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens, reference=reference)
+
+    def check_rubrics(self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str) -> None:
+        """That *rubrics* quote nothing but *replies*, what is there of a *reference*, and the system prompt."""
+        known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
+        for rubric in rubrics:
+            for quoted in quotes(rubric.text):
+                lacking = "reference" if quoted == REFERENCE else f"reply called {quoted}"
+                says = f"{file} uses this rubric and has no {lacking}"
+                self.need_noted(quoted in known, f"rubrics/{rubric.name}.md", f"{{{{{quoted}}}}}", says)
+        names = [mark.name for rubric in rubrics for mark in rubric.marks]
+        if twice := sorted({mark for mark in names if names.count(mark) > 1}):
+            raise ProtocolError(file, "rubrics", f"two rubrics ask for the mark {twice[0]}")
+
+    def script(self, file: str, at: str, raw: Sequence[StepFile], before: int = 0) -> Script:
+        """The script of the steps *raw*; the first *before* of them are not among those that stand at the key *at*."""
+        steps: list[Step] = []
+        replies: list[str] = []
+        for number, step in enumerate(raw):
+            key = f"{at}.{number - before}"
+            said = step.model_dump(exclude_none=True, exclude={"technique"})
+            self.need_noted(len(said) == 1, file, key, "a step is exactly one of human, given, reply")
+            if step.reply is not None:
+                twice = f"two replies are called {step.reply}; rename one"
+                self.need_noted(step.reply not in replies, file, key, twice)
+                behind_human = steps and isinstance(steps[-1], Says)
+                self.need_noted(behind_human, file, key, "a reply answers the human: put a human line before it")
+                replies.append(step.reply)
+                steps.append(Ask(step.reply))
+            else:
+                text = step.human or step.given or ""
+                with self.noting():
+                    self.check_quotes(file, key, text, replies)
+                steps.append(Says(text) if step.human is not None else Prefill(text))
+        first, last = isinstance(steps[0], Says), isinstance(steps[-1], Ask)
+        self.need_noted(first, file, f"{at}.0", "a scenario begins with the human; providers insist on it")
+        end = f"{at}.{len(steps) - 1 - before}"
+        self.need_noted(last, file, end, "a scenario ends with a reply; what follows is never heard")
+        return tuple(steps)
+
+    def check_quotes(self, file: str, key: str, text: str, replies: Iterable[str]) -> None:
+        for quoted in quotes(text):
+            self.need(quoted in replies, file, key, f"{{{{{quoted}}}}} quotes a reply that has not been given by then")
+        rest = QUOTE.sub("", text)
+        lone = "{{" in rest or "}}" in rest
+        self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
+
+    def rubrics(self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]) -> tuple[Rubric, ...]:
+        """Those that can be read."""
+        found = []
+        for name in names:
+            with self.noting():
+                found.append(self.rubric(name, wanted_by, judged))
+        return tuple(found)
+
+    def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
+        """The rubric *name* for a scenario in which the replies *judged* are marked."""
+        file = f"rubrics/{name}.md"
+        parts = re.match(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", self.text(file, wanted_by), re.DOTALL)
+        if not parts:
+            raise ProtocolError(file, "", "should start with its marks between two lines of three dashes")
+        raw = self.read(parts[1], RubricFile, file)
+        text = parts[2].strip()
+        self.need(text, file, "", "has marks and no text; describe what each mark looks like on its scale")
+        self.check_quotes(file, "", text, quotes(text))
+        marks: list[Mark] = []
+        for mark, spec in raw.marks.items():
+            with self.noting():
+                self.check_quotes(file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else [])
+                one = read_mark(file, mark, spec, self.need)
+                marks += [after(one, reply) for reply in judged] if spec.each_reply else [one]
+        return Rubric(name, text, tuple(marks))
+
+    def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None) -> tuple[Dimension, ...]:
+        """The dimensions; what they are made of is not checked where not all *scenarios* could be read (None)."""
+        stems = bool(top.branches or top.kinds)
+        every = {mark.name for scenario in scenarios or () for mark in scenario.marks}
+        asked = sorted(top.experiments) if stems else sorted(every)
+        for name, dimension in top.dimensions.items():
+            wanted, other = ("experiments", "marks") if stems else ("marks", "experiments")
+            key, marks = f"dimensions.{name}.{wanted}", getattr(dimension, wanted)
+            self.need_noted(marks, TOP, key, "is missing; say what the dimension is made of")
+            says = f"is not for it; write {wanted}"
+            self.need_noted(not getattr(dimension, other), TOP, f"dimensions.{name}.{other}", says)
+            self.need_noted(len(set(marks)) == len(marks), TOP, key, "names one twice")
+            for mark in marks if scenarios is not None else ():
+                nobody = "there is no experiment" if stems else "no scenario's rubric asks for"
+                self.need_noted(mark in asked, TOP, key, f"{nobody} {mark}; {instead(mark, asked, 'known:')}")
+        self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
+        return tuple(
+            Dimension(name, d.title, tuple(d.marks or d.experiments), d.weight, d.inverted)
+            for name, d in top.dimensions.items()
+        )
+
+    def weightings(self, top: ProtocolFile) -> tuple[Weighting, ...]:
+        for name, weighting in top.weightings.items():
+            key = f"weightings.{name}.weights"
+            for dimension in weighting.weights:
+                known = instead(dimension, top.dimensions, "known:")
+                self.need_noted(dimension in top.dimensions, TOP, key, f"there is no dimension {dimension}; {known}")
+            self.check_sum(key, weighting.weights.values())
+        return tuple(Weighting(name, w.title, tuple(w.weights.items())) for name, w in top.weightings.items())
+
+    def check_sum(self, key: str, weights: Collection[float]) -> None:
+        added = sum(weights)
+        self.need_noted(abs(added - 100) <= 1e-9, TOP, key, f"the weights add up to {added:g}, not to 100")
