@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -84,8 +85,8 @@ def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
 
 def test_another_test_like_it_takes_no_notice_of_runs_and_needs_two_scenarios() -> None:
     """More runs do not narrow it; a dimension with one scenario has no such interval."""
-    assert width_another(expect(ONE), 0.8) is None
-    wide = width_another(expect(FOUR), 0.8)
+    assert width_another(expect(ONE), 0.8, 2) is None
+    wide = width_another(expect(FOUR), 0.8, 2)
     assert wide is not None
     assert wide > (width_again(expect(FOUR), 0.8, 10) or 1)
 
@@ -122,6 +123,15 @@ def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
 
 
 # ---------------------------------------------------------------- protocols with stems
+
+
+def test_runs_narrow_another_test_of_stems_a_little() -> None:
+    """What shifts a whole run is in it once for each run; of other designs runs make no difference."""
+    believed = expect(replace(FOUR, believed_runs=0.012))
+    widths = [width_another(believed, 0.5, runs) or 0 for runs in (1, 3, 10)]
+
+    assert widths[0] > widths[1] > widths[2] > (width_another(expect(FOUR), 0.5, 1) or 0)
+    assert width_another(expect(FOUR), 0.5, 1) == width_another(expect(FOUR), 0.5, 10)
 
 
 def test_the_power_for_two_d_primes_by_hand() -> None:

@@ -94,7 +94,7 @@ class Resolution:
 
     expected: Expected
     rows: tuple[AtRuns, ...]
-    another: tuple[float | None, ...]  # widths at each of `MEANS`, whatever the number of runs
+    another: tuple[float | None, ...]  # widths at each of `MEANS`; of stems with the runs that were asked for
     subjects: int  # that are ordered
     asked: int  # runs
     in_ranking: float | None  # the smallest difference seen at index 80 with these runs if all of them are ranked
@@ -166,7 +166,7 @@ def resolution(
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
     wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
-    another = tuple(_points(width_another(expected, mean / 100)) for mean in MEANS)
+    another = tuple(_points(width_another(expected, mean / 100, asked)) for mean in MEANS)
     return Resolution(expected, tuple(rows), another, subjects, asked, ranking, wanted, of_stems)
 
 
@@ -216,6 +216,9 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     else:
         widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
         said = f"the interval is about {widths} wide, however many runs there are; only more scenarios narrow it."
+        if found.of_stems is not None:
+            runs = plural(found.asked, "run")
+            said = f"with {runs} the interval is about {widths} wide; more runs narrow it little, more stems do."
     yield Note(f"Another test like it: {said}", "")
     if found.of_stems is not None:
         yield from _of_d_prime(found.of_stems, found.asked)

@@ -29,6 +29,7 @@ class Expected:
     another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
     another_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
+    believed_runs: float = 0.0  # what shifts whole runs, beside the dispersion over scenarios; of stems
 
 
 def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:
@@ -50,6 +51,7 @@ def expect(design: dispersion.Design, measured: dispersion.Measured | None = Non
         another=None if over is None else _common(met or NOBODY, pool.believed_another, dispersion.WEIGHT_ANOTHER),
         another_degrees=0.0 if over is None else float(over.degrees[0]),
         subjects=int(np.count_nonzero(pool.again.known)),
+        believed_runs=pool.believed_runs,
     )
 
 
@@ -70,11 +72,12 @@ def width_again(expected: Expected, mean: float, runs: int) -> float | None:
     return None if scores is None else float(widths(scores)[0])
 
 
-def width_another(expected: Expected, mean: float) -> float | None:
-    """The same for another test like it, whatever the number of runs; None: there is none."""
+def width_another(expected: Expected, mean: float, runs: int) -> float | None:
+    """The same for another test like it; None: there is none. The number of *runs* matters for stems only."""
     if expected.another is None:
         return None
-    of = (np.array([one]) for one in (mean, expected.another, expected.another_degrees))
+    dispersion = expected.another + expected.believed_runs / runs
+    of = (np.array([one]) for one in (mean, dispersion, expected.another_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
 
