@@ -26,12 +26,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from independence_bench.cli.permissions import permissions
+from reading import answer_of, ask
+
 from independence_bench.errors import ProtocolError
-from independence_bench.models.client import Client, read_key
-from independence_bench.models.messages import ChatRequest, Completion, Message
-from independence_bench.models.resolve import resolve
-from independence_bench.models.spec import Roster, read_models
 from independence_bench.protocol.file_formats import StemFile
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.stems import DEALS, A, B, deal, described, filled
@@ -44,6 +41,7 @@ TEXTS = (
 )
 LEAST_READERS = 5
 MOVES = 0.8  # of the readers have to say that a relevant correction decides; of the others at most 1 - this
+FORM = 'Answer with one JSON object from case number to "yes" or "no".'
 OVERALL = 0.95  # of all readings of relevant corrections; of the others at most 1 - this
 
 
@@ -128,39 +126,14 @@ def write_batches(out: Path, readers: int) -> None:
     (out / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
 
 
-async def ask(waiting: Sequence[Path], model: str, models_file: Path | None) -> None:
-    """Have *model* answer those batches that have no answer yet, one after the other."""
-    roster = read_models(models_file) if models_file else Roster()
-    spec = roster.find(model)[0]
-    endpoint = roster.endpoint(spec.endpoint)
-    async with Client(endpoint, read_key(endpoint, permissions())) as client:
-        reader = await resolve(spec, 0.0, 4000, client)
-        for batch in waiting:
-            answers = batch.with_suffix(".answers.json")
-            if answers.exists():
-                continue
-            told = f'{batch.read_text("utf-8")}\n\nAnswer with one JSON object from case number to "yes" or "no".'
-            said = await client.complete(ChatRequest(reader, (Message("user", told),)), reader.max_tokens)
-            if isinstance(said, Completion) and isinstance(_object(said.content), dict):
-                answers.write_text(said.content, encoding="utf-8")
-            print(batch.stem, "answered" if answers.exists() else f"has no answer: {said}", file=sys.stderr)
-
-
-def _object(text: str) -> object:
-    try:
-        return json.loads(text.strip().removeprefix("```json").removesuffix("```"))
-    except ValueError:
-        return None
-
-
 def readings(folder: Path) -> dict[tuple[str, str], list[bool]]:
     """(stem, text) -> what each reader said, True for yes. Raises ValueError for an answer that is none."""
     key: Mapping[str, Sequence[Mapping[str, str]]] = json.loads((folder / "key.json").read_text("utf-8"))
     found: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for batch, cases in key.items():
         path = folder / f"{batch}.answers.json"
-        given = _object(path.read_text("utf-8")) if path.exists() else {}
-        if not isinstance(given, dict) or not set(given.values()) <= {"yes", "no"}:
+        given = answer_of(path.read_text("utf-8")) if path.exists() else {}
+        if given is None or not set(given.values()) <= {"yes", "no"}:
             raise ValueError(f"{path} is no object of yes and no")
         for number, one in enumerate(cases, 1):
             if str(number) in given:
@@ -204,7 +177,7 @@ def main() -> None:
     elif given.task == "ask":
         if not given.model:
             parser.error("name who reads: --model [ENDPOINT:]MODEL")
-        asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file))
+        asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM))
     elif not report(given.folder):
         sys.exit(1)
 

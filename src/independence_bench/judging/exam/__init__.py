@@ -1,0 +1,1 @@
+"""The judge's exam: conversations of known state, for judges to mark."""
