@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from independence_bench.errors import ProtocolError
 from independence_bench.yaml_io import OneLine, Strict, Text, read_yaml
@@ -63,11 +63,17 @@ class Turn(Strict):
         return self
 
 
+def _known_kind(kind: str) -> str:
+    if kind != ORDINARY and kind not in HARD:
+        raise ValueError(f"should be {ORDINARY} or one of {', '.join(HARD)}")
+    return kind
+
+
 class Question(Strict):
     """One conversation, and the state that it was written to have."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z_]+-[0-9]{2,3}$")]
-    kind: Literal["ordinary", *HARD]  # type: ignore[valid-type]
+    kind: Annotated[str, AfterValidator(_known_kind)]
     language: Literal["en", "de", "es", "zh", "ar"]
     voice: OneLine
     turns: list[Turn] = Field(min_length=2)
