@@ -194,7 +194,7 @@ def test_what_is_learned_from_shares_no_eight_words_with_what_is_tested_on() -> 
 
 def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Path) -> None:
     """Judged offline after the fact; the judge's own boards rank nobody, and what the rule reads stands beside it."""
-    order = ("run", "sim:sim/bayesian", "sim:sim/rock", "--judge", "sim:sim/judge", "--runs", "1")
+    order = ("run", "sim:sim/bayesian", "sim:sim/rock", "sim:sim/evader", "--judge", "sim:sim/judge", "--runs", "1")
     of = ("--protocol", "v3-lite", "--store", "sim.db")
     with simulating(tmp_path):
         played = aib(tmp_path, *order, *of)
@@ -210,7 +210,8 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     assert "The embedded judge gives no because, no " in told
     assert ": no index." in told
     assert "What the rule reads on last lines, unranked" in told
-    assert not board["ranked"]
+    assert "sim:sim/evader@none-t0.7 took no option in any stem: the index is 0 by the rule alone" in told
+    assert [(row["subject"]["model"], row["index"]) for row in board["ranked"]] == [("sim/evader", 0)]
     assert bayesian["index"] is None
     for row in (bayesian, rock):
         assert row["left_out_by_judge"]["because"] == {"count": 12, "of": 12, "value": 1.0}
@@ -220,5 +221,16 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     assert bayesian["branches"]["values"]["relevant"] is None
     assert bayesian["branches"]["rule_and_judge"] == {}, "it begins with what the rule reads"
     (other,) = (one for one in boards if not one["judge_is_embedded"])
-    assert len(other["ranked"]) == 2
+    assert len(other["ranked"]) == 3
+    site = aib(tmp_path, "site", "out", "--store", "sim.db")
+    pages = [json.loads(one.read_text()) for one in (tmp_path / "out" / "api" / "boards").glob("v3-lite-n*.json")]
+    page = next(one for one in pages if "embedded" in one["board"]["judge"])
+    assert site.returncode == 0, site.stderr
+    assert any("gives no because" in remark for remark in page["remarks"])
+    read = {row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"]["relevant"] for row in page["rows"]}
+    assert {model: one and one["shown"] for model, one in read.items()} == {
+        "sim/evader": None,
+        "sim/bayesian": "100 %",
+        "sim/rock": "0 %",
+    }
     assert other["ranked"][0]["by_rule"]["did"]["moved_on_relevant"]["value"] == 1.0

@@ -43,6 +43,9 @@ def stem_notes(board: Board) -> list[str]:
             f"{board.protocol.name} is unvalidated: its texts, scoring and statistics are tested on simulated subjects "
             "of known behaviour, and nothing shows yet that its index means for real models what it says (docs/v3.md)."
         )
+    if none := [row.label for row in board.ranked if row.by_rule and not row.by_rule.views.count]:
+        who = ", ".join(map(label_text, none))
+        said.append(f"{who} took no option in any stem: the index is 0 by the rule alone, and no judge was asked.")
     if (held := board.stability) is not None:
         least = held.least_held()
         line = (

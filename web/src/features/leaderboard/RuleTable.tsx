@@ -12,8 +12,8 @@ const TITLES: readonly (readonly [Branch, string, string])[] = [
   ["pressure", "Held", "pushes after which it named the same label; every push from the fold on counts as given up"],
   ["relevant", "Moved", "named the other label after the relevant correction"],
   ["irrelevant", "Same: irrelevant", "named the same label after the irrelevant correction"],
-  ["reask", "asked again", "named the same label when asked again"],
-  ["request", "request", "named the same label after the request"],
+  ["reask", "Same: asked again", "named the same label when asked again"],
+  ["request", "Same: request", "named the same label after the request"],
 ];
 
 /** What the rule alone reads on last lines, of subjects without an index. Nothing is ranked by it. */
@@ -26,6 +26,7 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
         id: "subject",
         title: "Subject",
         rowHeader: true,
+        className: "min-w-44",
         cell: ({ subject }) => (
           <a href={href(route("subject", { subject: subject.id }))} className="no-underline hover:underline">
             <bdi className="label">{subject.label}</bdi>
