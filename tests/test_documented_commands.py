@@ -72,11 +72,13 @@ MEANT = {
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
+        "new", "run", "check", "mira.yaml", "companion", "persona-mira", "name.pressure", "Mira",
         "show", "copy", "version", "base.json", "install", "audit", "responses", "judgements",
     )},
 }  # fmt: skip
 SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
     ("run", "embedded"): "sim:sim/rock",
+    ("--model", "embedded"): "sim:sim/persona-keeper",
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
     ("--budget", "2"): "0.02",

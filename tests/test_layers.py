@@ -20,6 +20,7 @@ ROOMS = """
     errors hashing escape yaml_io lookup __init__
     models
     protocol
+    persona
     store
     calls
     judging

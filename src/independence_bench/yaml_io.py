@@ -19,12 +19,12 @@ from independence_bench.lookup import instead
 def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
     for c in text:
-        if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in _TURNING:
+        if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in TURNING:
             raise ValueError(f"has the character U+{ord(c):04X} in it, which nobody would see; delete it")
     return text
 
 
-_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
 
 
 def one_line(text: str) -> str:
@@ -66,6 +66,21 @@ def read_yaml(
     also: Callable[[BenchError], object] = lambda other: None,
 ) -> M:
     """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also* gets the others."""
+    content = read_mapping(text, wrong)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        # unknown keys first: they may be the missing ones, misspelt
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        said = {_line(".".join(str(part) for part in one["loc"])): mend(one, model) for one in reversed(found[:MOST])}
+        (key, problem), *others = reversed(said.items())
+        for other in others:
+            also(wrong(*other))
+        raise wrong(key, problem) from error
+
+
+def read_mapping(text: str, wrong: Callable[[str, str], BenchError]) -> dict[str, Any]:
+    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no such YAML."""
     try:
         content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
     except yaml.YAMLError as error:
@@ -77,16 +92,7 @@ def read_yaml(
         raise wrong("", f"is not valid YAML: {_line(str(error)) or type(error).__name__}") from error
     if not isinstance(content, dict):
         raise wrong("", "should hold keys and values (`title: ...`)")
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        # unknown keys first: they may be the missing ones, misspelt
-        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        said = {_line(".".join(str(part) for part in one["loc"])): _mend(one, model) for one in reversed(found[:MOST])}
-        (key, problem), *others = reversed(said.items())
-        for other in others:
-            also(wrong(*other))
-        raise wrong(key, problem) from error
+    return content
 
 
 def _line(text: str) -> str:
@@ -94,7 +100,7 @@ def _line(text: str) -> str:
     return " ".join(text[:400].split())[:200]
 
 
-def _mend(error: Any, model: type[BaseModel]) -> str:
+def mend(error: Any, model: type[BaseModel]) -> str:
     """One pydantic error in our words, with the way out where it is known."""
     if error["type"] == "extra_forbidden":
         *path, key = error["loc"]

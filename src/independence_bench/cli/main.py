@@ -43,6 +43,7 @@ COMMANDS = {
     "clear": ("stored", "Delete stored responses or judgements; what they cost stays on record."),
     "models": ("endpoints", "List what an endpoint offers: prices, reasoning, tools, providers."),
     "import": ("dataset", "Read published results, or an export, into the store."),
+    "persona": ("persona", "Does a character of your own hold? Its sheet, what is played, the answer."),
     "protocols": ("protocol", "List the protocols, or print what one of them asks."),
     "check": ("protocol", "Check a protocol of your own."),
     "embedded": ("endpoints", "Install the small local model that needs no key."),

@@ -115,6 +115,8 @@ def check(path: str) -> None:
 
 def _played(protocol: Protocol) -> str:
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
+    if protocol.kinds:
+        return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches in all"
     return f"{plural(stems, 'stem')} with five branches each" if stems else plural(len(protocol.scenarios), "scenario")
 
 

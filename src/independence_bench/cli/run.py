@@ -191,7 +191,7 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     if typed and every:
         raise WrongUse("--all means every subject: leave out the models, or --all")
     if typed:
-        return [spec for name in typed for spec in _specs_of(name, roster)]
+        return [spec for name in typed for spec in specs_of(name, roster)]
     listed = roster.specs or (shipped_subjects() if every else ())
     specs = [spec for spec in listed if spec.active]
     if not specs:
@@ -199,7 +199,8 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     return specs
 
 
-def _specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
+def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
+    """The subject or subjects that *typed* means. Raises SubjectError."""
     if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
         return (EMBEDDED,)
     specs = roster.find(typed, shipped_subjects())

@@ -16,6 +16,7 @@ from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.judging.embedded.levels import LevelTable
 from independence_bench.judging.embedded.levels_judge import LevelsJudge
+from independence_bench.judging.embedded.rule_judge import RuleJudge
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -83,6 +84,15 @@ class Preview:
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
 
 
+def _embedded_judge(protocol: Protocol) -> Judge:
+    """The one that reads what *protocol* asks for."""
+    if protocol.kinds:
+        return RuleJudge()
+    table = WeightTable.load()
+    options_taken = any(one.labels_of(1) for one in protocol.scenarios)
+    return LevelsJudge(table, LevelTable.load()) if options_taken else TableJudge(table)
+
+
 @asynccontextmanager
 async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[RunPlan, Session]]:
     """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
@@ -102,9 +112,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         subjects, left_out = await _resolve_all(options, clients)
         judge: Judge | None = None
         if options.judge == TABLE_JUDGE:
-            table = WeightTable.load()
-            options_taken = any(one.labels_of(1) for one in options.protocol.scenarios)
-            judge = LevelsJudge(table, LevelTable.load()) if options_taken else TableJudge(table)
+            judge = _embedded_judge(options.protocol)
         elif judge_spec is not None:
             judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(

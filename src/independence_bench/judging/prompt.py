@@ -69,8 +69,10 @@ def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
     """
     transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
     messages = judge_messages(JudgingInput(transcript, scenario, instructions), "[fence]")
-    read_by_rule = [[scenario.own_name, scenario.words]] if scenario.own_name or scenario.words else []
-    return content_hash([[message.wire() for message in messages], judge_schema(scenario), *read_by_rule])
+    by_rule = [scenario.own_name, scenario.words, scenario.instead]
+    return content_hash(
+        [[message.wire() for message in messages], judge_schema(scenario), *([by_rule] if any(by_rule) else [])]
+    )
 
 
 def judge_request(case: JudgingInput, model: ChatModel) -> ChatRequest:

@@ -61,7 +61,7 @@ class Scenario(Identified):
     """One scripted conversation, and how its transcript is judged (once, by all its rubrics together)."""
 
     CAUSES = ("id", "experiment", "title", "script", "judged", "rubrics")
-    CAUSES_IF_SET = ("scripts", "stem", "branch", "kind", "reference", "own_name", "words")
+    CAUSES_IF_SET = ("scripts", "stem", "branch", "kind", "reference", "own_name", "words", "instead")
     id: str
     experiment: str
     title: str
@@ -78,6 +78,7 @@ class Scenario(Identified):
     reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, said to nobody
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
     words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
+    instead: tuple[str, ...] = ()  # of which one that has given it up has one
     # of a stem's branch, and causing nothing, for what is shown: the technique of each of its pushes ("": none is
     # named; other branches have no pushes), and the label that its file names first
     techniques: tuple[str, ...] = field(default=(), compare=False)

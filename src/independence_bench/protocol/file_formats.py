@@ -224,6 +224,7 @@ class OpenStemFile(Strict):
     reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
     own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
     words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
+    instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")
     opening: Text
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"

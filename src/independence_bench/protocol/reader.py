@@ -145,7 +145,8 @@ class _Reader(ProtocolTexts):
         """The text of a file that quotes no reply."""
         text = self.text(file, wanted_by).strip()
         self.need(text, file, "", if_empty)
-        self.check_quotes(file, "", text, ())
+        for quoted in quotes(text):  # other braces are what they are: nothing is filled in here
+            self.need(False, file, "", f"has {{{{{quoted}}}}}, which nothing is put in place of; write it out")
         return text
 
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:
@@ -232,6 +233,7 @@ class _Reader(ProtocolTexts):
                 reference=stem.reference,
                 own_name=stem.own_name or "",
                 words=tuple(stem.words),
+                instead=tuple(stem.instead),
                 techniques=() if branch in kind.score.rules else tuple(pushes),
                 siblings=len(kind.branches),
             )

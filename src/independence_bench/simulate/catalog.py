@@ -10,6 +10,7 @@ from typing import Any
 
 from independence_bench.simulate.characters import CHARACTERS, Character
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
+from independence_bench.simulate.personas import PERSONAS
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
@@ -42,7 +43,7 @@ def errors_of(model: str) -> float:
 def character_of(model: str) -> Character | None:
     """Who answers as *model*; None for judges and unknown ones."""
     author, _, name = model.partition("/")
-    return find_organism(name) if author == AUTHOR else None
+    return (PERSONAS.get(name) or find_organism(name)) if author == AUTHOR else None
 
 
 def knows(model: str) -> bool:
@@ -53,7 +54,7 @@ def knows(model: str) -> bool:
 def subjects() -> tuple[str, ...]:
     """The characters that are listed, which `aib run` asks for; others are known by the numbers in their names."""
     mixtures = (f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10))
-    return tuple(dict.fromkeys((*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *mixtures)))
+    return tuple(dict.fromkeys((*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *mixtures, *PERSONAS)))
 
 
 def price_of(model: str, prices: Prices) -> Price:

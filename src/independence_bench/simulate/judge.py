@@ -11,6 +11,8 @@ or a correlation is inverted. Of levels:
     because      the phrases of "corrected" and of "another" in the last judged reply
     granted      the phrases of "granted" and of "refused" in the judged replies
 
+of characters (`personas.PHRASES`) position, granted, heard and nature by their phrases,
+
 and of any other levels the middle one. Judges that err give another level now and then. Knows how a judge's request is
 worded (which replies are marked, and the lines that fence them), and nothing else of the benchmark; what the replies
 themselves say about marks, fences or orders it does not read.
@@ -30,6 +32,7 @@ from independence_bench.protocol.definition import CHOOSING, POSITION
 from independence_bench.simulate.chance import choose, unit
 from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.organisms import PHRASES
+from independence_bench.simulate.personas import PHRASES as IN_CHARACTER
 from independence_bench.simulate.wire import Asked
 
 Stance = Literal["holds", "yields", "middle"]
@@ -192,19 +195,27 @@ def _level(field: Field, case: Case) -> str:
     """What the rule says of a mark with levels; the middle one where it has no word for it, or the rubric has not."""
     position, _, reply = field.name.partition("_")
     if position == POSITION and reply in case.replies:
-        found = _position(case, case.replies[reply])
+        text = case.replies[reply]
+        found = _phrase([text], {"kept": "same", "dropped": "other"}, "", IN_CHARACTER) or _position(case, text)
     elif field.name == "because":
         found = _phrase(case.texts[-1:], {"corrected": "corrected", "another": "another"}, "none")
     elif field.name == "granted":
-        found = _phrase(case.texts, {"granted": "yes", "refused": "no"}, "nothing")
+        granted = {"granted": "yes", "refused": "no"}
+        found = _phrase(case.texts, granted, "", IN_CHARACTER) or _phrase(case.texts, granted, "nothing")
+    elif field.name == "heard":
+        found = _phrase(case.texts, {"heard": "yes", "ignored": "no"}, "nothing", IN_CHARACTER)
+    elif field.name == "nature":
+        found = _phrase(case.texts[-1:], {"discloses": "ai", "denies": "human"}, "nothing", IN_CHARACTER)
     else:
         found = ""
     return found if found in field.levels else field.levels[len(field.levels) // 2]
 
 
-def _phrase(texts: list[str], levels: Mapping[str, str], otherwise: str) -> str:
+def _phrase(
+    texts: list[str], levels: Mapping[str, str], otherwise: str, phrases: Mapping[str, list[str]] = PHRASES
+) -> str:
     """The level of the first kind of phrase that one of *texts* says."""
-    said = (level for kind, level in levels.items() for text in texts for phrase in PHRASES[kind] if phrase in text)
+    said = (level for kind, level in levels.items() for text in texts for phrase in phrases[kind] if phrase in text)
     return next(said, otherwise)
 
 

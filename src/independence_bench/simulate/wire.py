@@ -35,6 +35,7 @@ class Asked:
     limit: int | None  # tokens
     thinks: bool
     tokens: int  # of the prompt
+    system: str = ""  # the system prompt
 
     @property
     def last(self) -> str:
@@ -93,7 +94,8 @@ def read_request(data: bytes) -> Asked:
     if body.get("stream"):
         raise NotUnderstood("this endpoint does not stream")
     said = {
-        role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role) for role in ("user", "tool")
+        role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
+        for role in ("user", "tool", "system")
     }
     schema, only = dig(body, "response_format", "json_schema", "schema"), dig(body, "provider", "only")
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
@@ -113,6 +115,7 @@ def read_request(data: bytes) -> Asked:
         limit=limits[0] if limits and limits[0] > 0 else None,
         thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
         tokens=_tokens(len(data)),
+        system="\n".join(said["system"]),
     )
 
 

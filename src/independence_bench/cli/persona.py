@@ -1,0 +1,290 @@
+"""`aib persona`: a character of the user's own, from its sheet to whether it holds."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from independence_bench.analysis.held import HeldStems, held
+from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.cli import calling
+from independence_bench.cli.options import (
+    Number,
+    command_line,
+    keep_exclusions,
+    models_file_option,
+    out,
+    read_roster,
+    say,
+    split,
+    store_option,
+)
+from independence_bench.cli.permissions import permissions, trust_option
+from independence_bench.cli.run import EFFORTS, NO_EFFORT, specs_of
+from independence_bench.cli.selection import json_option
+from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.errors import WrongUse
+from independence_bench.escape import label_text
+from independence_bench.models.spec import Reasoning
+from independence_bench.persona.cards import SECTIONS, Draft, read_description, sheet_text
+from independence_bench.persona.generate import EXAMPLES as EXAMPLES_FOLDER
+from independence_bench.persona.generate import protocol_files, protocol_of
+from independence_bench.persona.sheet import Sheet, file_text, load_sheet, read_sheet, remarks
+from independence_bench.protocol.definition import Protocol
+from independence_bench.report.format import plural
+from independence_bench.report.persona_view import persona_json, persona_view
+from independence_bench.report.protocol_view import protocol_view
+from independence_bench.report.terminal import printed
+from independence_bench.store.database import Store, default_store, open_store
+
+EXAMPLES = ("companion", "negotiator", "mascot")
+QUESTIONS = {
+    "facts": "What is so of it",
+    "views": "What it thinks",
+    "tastes": "What it likes",
+    "red_lines": "What it never does",
+}
+SECTION_EXAMPLES = {
+    "facts": "your work: She mends accordions.",
+    "views": "small talk: It is worth more than it looks.",
+    "tastes": "the weather: She likes rain better than sunshine.",
+    "red_lines": "medical advice: She gives none.",
+}
+
+sheet_argument = click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
+
+
+@click.group(name="persona")
+def persona() -> None:
+    """Does a character of your own hold? Its sheet, what is played, the answer.
+
+    \b
+    aib persona new mira.yaml --example companion
+    aib persona run mira.yaml --model embedded --judge embedded
+
+    The tutorial is docs/persona.md.
+    """
+
+
+@persona.command()
+@sheet_argument
+@click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A character card or a prompt.")
+@click.option("--example", metavar="NAME", help=f"A copy of one that ships: {', '.join(EXAMPLES)}.")
+@click.option("--name", metavar="NAME", help="The character's name, where nothing says it.")
+def new(sheet: Path, source: Path | None, example: str | None, name: str | None) -> None:
+    """Write a new sheet: ask for what it needs, or read it.
+
+    --from reads a Character Card V2 or V3 (.json, or a .png that carries one) or a bare prompt (.md, .txt), and says
+    what it could not find there.
+    """
+    if sheet.exists():
+        raise WrongUse(f"{sheet} is there already; name another file")
+    if source is not None and example is not None:
+        raise WrongUse("--from and --example exclude each other")
+    if example is not None:
+        text = _example(example)
+    elif source is not None:
+        found = read_description(source)
+        draft = replace(found.draft, name=name or found.draft.name)
+        say(label_text(f"{source} is {found.kind}"), *(f"note: {label_text(note)}" for note in found.notes))
+        gone = [one for one in found.missing if getattr(draft, one, None) in ("", None) or one in SECTIONS]
+        say(f"not found in it: {', '.join(gone)}" if gone else "everything that a sheet has was found in it")
+        if not draft.name:
+            raise WrongUse(f"{source} does not say the character's name; add --name NAME")
+        text = sheet_text(draft)
+    else:
+        text = sheet_text(_asked(name))
+    written, problems = read_sheet(text, sheet.parent)
+    try:
+        sheet.parent.mkdir(parents=True, exist_ok=True)
+        with sheet.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{sheet} cannot be written ({getattr(error, 'strerror', None) or error})") from error
+    shown = shlex.quote(label_text(str(sheet)))
+    say(*(label_text(f"{sheet}: {problem}") for problem in problems))
+    if written is None:
+        say(f"written: {shown}; mend it, then `aib persona check {shown}`")
+        raise SystemExit(2)
+    say(f"written: {shown} ({_size(written, protocol_of(written))})")
+    say(f"play it: aib persona run {shown} --model embedded --judge embedded")
+
+
+def _example(name: str) -> str:
+    if name not in EXAMPLES:
+        raise WrongUse(f"--example: there is no {label_text(name)}; there are {', '.join(EXAMPLES)}")
+    return (EXAMPLES_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def _asked(name: str | None) -> Draft:
+    """What a person answers at the terminal; an empty line ends a list."""
+    try:
+        name = name or click.prompt("The character's name", err=True)
+        prompt = _several("Its system prompt, line by line; an empty line ends it")
+        voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
+        items = {section: _listed(section, question) for section, question in QUESTIONS.items()}
+        says = click.confirm("Does it say that it is an AI when somebody sincerely asks?", default=True, err=True)
+    except click.Abort:
+        raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
+    return Draft(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
+
+
+def _several(question: str) -> str:
+    say(f"{question}:")
+    lines: list[str] = []
+    while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _listed(section: str, question: str) -> dict[str, str]:
+    say(f"{question}, one a line as `topic: text`; an empty line ends them:")
+    found: dict[str, str] = {}
+    while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
+        topic, colon, text = (part.strip() for part in line.partition(":"))
+        if colon and topic and text:
+            found[topic] = text
+        else:
+            say(f"not taken: write a topic, a colon and a text, e.g. {SECTION_EXAMPLES[section]}")
+    return found
+
+
+@persona.command()
+@sheet_argument
+def check(sheet: Path) -> None:
+    """Check a sheet: everything that is wrong with it at once, or what will be played.
+
+    Exit code 2 where something is wrong.
+    """
+    found, problems = read_sheet(file_text(sheet), sheet.parent)
+    for problem in problems:
+        say(label_text(f"{sheet}: {problem}"))
+    if found is None:
+        raise SystemExit(2)
+    protocol = protocol_of(found)
+    for remark in remarks(found):
+        say(label_text(f"note: {remark}"))
+    click.echo(label_text(f"{sheet}: {found.name}, {_size(found, protocol)}"))
+
+
+def _size(sheet: Sheet, protocol: Protocol) -> str:
+    items = plural(1 + len(sheet.items), "item")
+    return f"{items}: {protocol.replies} replies and {len(protocol.scenarios)} judgements a run"
+
+
+@persona.command()
+@sheet_argument
+@click.option("--write", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write it as a protocol.")
+def show(sheet: Path, folder: Path | None) -> None:
+    """Print everything that is played of a sheet, and how it is judged and scored.
+
+    What --write writes is an ordinary protocol, to be changed as you like: `aib check FOLDER`, `aib run --protocol
+    FOLDER`.
+    """
+    found = load_sheet(sheet)
+    if folder is None:
+        printed(out(), protocol_view(protocol_of(found)))
+        return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise WrongUse(f"{folder} is there already and is not an empty folder; name another one")
+    try:
+        for name, text in protocol_files(found).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise WrongUse(f"{folder} cannot be written ({error.strerror}); name another folder") from error
+    say(f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` reads it")
+
+
+@persona.command()
+@sheet_argument
+@click.option("--model", "-m", "models", multiple=True, required=True, metavar="MODEL", help="May be repeated.")
+@click.option("--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Fill up to this many runs.")
+@click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option("--temperature", type=Number(0, 2), help="Of every model.  [default: 0.7]")
+@click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
+@click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="Of every model.  [default: off, where it can be]")
+@click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
+@models_file_option
+@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@trust_option
+@calling.limit_options
+@store_option
+@json_option
+def run(
+    sheet: Path,
+    models: tuple[str, ...],
+    runs: int,
+    judge: str | None,
+    temperature: float | None,
+    max_tokens: int | None,
+    reasoning_effort: str | None,
+    again: bool,
+    models_file: Path | None,
+    local_url: str | None,
+    limits: Limits,
+    store: str,
+    as_json: bool,
+) -> None:
+    """Play a character, judge it, and say what it held.
+
+    MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
+    does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.
+    """
+    found = load_sheet(sheet)
+    for remark in remarks(found):
+        say(label_text(f"note: {remark}"))
+    files = protocol_files(found)
+    protocol = protocol_of(found)
+    roster = read_roster(models_file, local_url)
+    effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
+    settings = {"temperature": temperature, "max_tokens": max_tokens, "reasoning": effort}
+    changes = {name: value for name, value in settings.items() if value is not None}
+    named = split(",".join(models))
+    options = RunOptions(
+        protocol=protocol,
+        files=files,
+        roster=roster,
+        judge=judge or protocol.judge.model,
+        configurations=protocol.configurations,
+        specs=tuple(replace(spec, **changes) for name in named for spec in specs_of(name, roster)),  # type: ignore[arg-type]
+        runs=runs,
+        again=again,
+        limits=limits,
+        allow=permissions(),
+    )
+    with open_store(store, typed=command_line()) as opened:
+        report = calling.to_the_end(calling.carry_out(options, opened, ask=False))
+        if report is None:
+            raise SystemExit(1)
+        keep_exclusions(opened, roster)
+        played = {progress.label for progress in report.subjects}
+        board = _board(boards(opened, protocol), report.judge)
+        stems = {label: of for label, of in held(opened, protocol, report.judge).items() if label in played}
+        if as_json:
+            click.echo(persona_json(found.name, board, stems, report.judge))
+        else:
+            printed(out(), persona_view(found.name, board, stems))
+        say(*_next(stems, protocol, opened))
+    if not report.complete:
+        raise SystemExit(1)
+
+
+def _board(found: list[Board], judge: str | None) -> Board | None:
+    """The ranking by that judge; else any, where nobody has an index."""
+    return next((board for board in found if board.judge == judge), found[0] if found else None)
+
+
+def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list[str]:
+    """How to read a conversation: the first in which something was given up, else the last one."""
+    known = store.shown == default_store() or "://" in store.shown
+    at = "" if known else f" --store {shlex.quote(store.shown)}"
+    for label, mine in stems.items():
+        folded = next((one.folded.scenario for one in mine.stems if one.folded), protocol.scenarios[-1].id)
+        words = shlex.join(["aib", "show", label_text(label), folded, "--protocol", protocol.name])
+        return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
+    return []
