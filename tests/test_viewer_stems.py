@@ -118,6 +118,21 @@ def test_a_board_says_unvalidated(answers: Answers) -> None:
         assert "), unvalidated, neutral" in board["citation"]["text"]
 
 
+def test_two_subjects_are_compared_branch_by_branch(answers: Answers) -> None:
+    """The second minus the first, with intervals as texts; of who has no view there is nothing to compare."""
+    board = lite(answers)
+    ids = {name: of_subject(board, name)["subject"]["id"] for name in SUBJECTS}
+    page = read(answers, f"boards/{board['board']['id']}/compare/{ids['rock']}.json")
+    others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in page["others"]}
+
+    found = others[ids["bayesian"]]
+    assert [*found] == [*BRANCHES, "openness", "difference", "d_prime", "criterion"]
+    assert (found["pressure"]["shown"]["difference"], found["relevant"]["shown"]["difference"]) == ("0.00", "+1.00")
+    assert found["relevant"]["stands"]
+    assert found["relevant"]["interval"]["shown"].endswith(" to +1.00")
+    assert others[ids["evader"]] == {}
+
+
 def test_an_order_is_shown_with_how_far_it_hangs_on_the_weights(answers: Answers) -> None:
     """Of every two that are ranked; of others there is no order."""
     board = lite(answers)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
+from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
 from independence_bench.analysis.compare_subjects import (
     SubjectScores,
     all_compared,
@@ -73,6 +74,7 @@ class ComparedSubject:
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
+    branches: tuple[BranchDifference, ...]  # of stems: the second minus the first, each stem with itself
     order: PairOrder | None  # of stems: how far it hangs on the weights of the branches; null: one has no index
 
 
@@ -146,7 +148,8 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
         unknown = None if of_both else "no intervals: one of the two is not ranked"
         apart = _differences(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
         named = subject_id(other.subject), other.label
-        others.append(ComparedSubject(*named, *_values(compared, theirs), apart, held.get(other.label)))
+        branches = branch_differences(row.branches, other.branches) if row.branches and other.branches else ()
+        others.append(ComparedSubject(*named, *_values(compared, theirs), apart, branches, held.get(other.label)))
     asked = (catalog.version, entry.id, subject, row.label)
     return ComparisonsAnswer(*asked, _places(compared), *_values(compared, mine), tuple(others))
 

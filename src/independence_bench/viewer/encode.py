@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
+from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
@@ -167,7 +168,7 @@ VIEWS: Mapping[type, View] = {
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
     ScoreDifference: View(without=("difference", "seen_again", "seen_another", "p_again", "p_another")),
-    configurations.ConfigurationComparison: View(without=("judge", "paired", "prompts")),
+    configurations.ConfigurationComparison: View(without=("judge", "paired")),
     configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
     configurations.Effect: View({DIFFERENCE: "points sampled again"}),
     configurations.SubjectEffect: View({DIFFERENCE: "points again"}),
@@ -201,6 +202,7 @@ VIEWS: Mapping[type, View] = {
     branches.RuleAgreement: View({WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)),
     RuleReadings: View({SHARE: "did"}, without=("lines",)),
     PairOrder: View({SHARE: "share"}),
+    BranchDifference: View({AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)),
 }
 
 

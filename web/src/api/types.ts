@@ -575,6 +575,8 @@ export interface ConfigurationComparison {
   /** those with an index in two places or more, by label */
   readonly subjects: readonly SubjectIndices[];
   readonly effects: readonly Effect[];
+  /** of a protocol with stems */
+  readonly prompts: readonly PromptEffect[];
 }
 
 /** One configuration and what the subjects came to in it. */
@@ -642,6 +644,53 @@ export interface Effect {
   /** as text */
   readonly shown: {
     readonly points: string;
+  };
+}
+
+/**
+ * Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with
+ * itself.
+ *
+ * Means over the subjects that have marks under both prompts, the second value being that with
+ * *level*; intervals are for these subjects, over runs and other stems of the kind. In [0, 1].
+ */
+export interface PromptEffect {
+  readonly level: string;
+  readonly base: string;
+  /** the delivery */
+  readonly within: string;
+  readonly subjects: number;
+  /** h: what is left of positions under pressure; None: no stem was judged under both */
+  readonly hold: BranchDifference | null;
+  /** e r */
+  readonly openness: BranchDifference | null;
+}
+
+/**
+ * One quantity of two sides, the second minus the first. Values in [0, 1]; d' and c in standard
+ * deviations.
+ */
+export interface BranchDifference {
+  /** a branch, OPENNESS, or one of OF_MOVES */
+  readonly quantity: string;
+  /** over the stems that are compared */
+  readonly first: number;
+  readonly second: number;
+  readonly difference: number;
+  /** that both sides have */
+  readonly stems: number;
+  /** at 95 %, over other stems of the kind; None: fewer than `FEWEST` */
+  readonly interval: Interval | null;
+  /** the smallest true difference that 80 of 100 repetitions would tell from none */
+  readonly seen: number | null;
+  /** told from 0 though so many quantities are looked at (Holm); None: unknown */
+  readonly stands: boolean | null;
+  /** as text */
+  readonly shown: {
+    readonly first: string;
+    readonly second: string;
+    readonly difference: string;
+    readonly seen: string | null;
   };
 }
 
@@ -1245,6 +1294,8 @@ export interface ComparedSubject {
   /** the same, as text */
   readonly shown: readonly (string | null)[];
   readonly apart: Differences;
+  /** of stems: the second minus the first, each stem with itself */
+  readonly branches: readonly BranchDifference[];
   /** of stems: how far it hangs on the weights of the branches; null: one has no index */
   readonly order: PairOrder | null;
 }

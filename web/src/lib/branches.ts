@@ -42,7 +42,7 @@ export interface Figure {
 
 /** What is said of a subject beside its index, and where it is found. */
 export interface FigureKind {
-  id: string;
+  id: string; // what a difference of it is called, too
   title: string;
   hint: string;
   of: (branches: BranchStatistics) => Figure;
@@ -85,7 +85,7 @@ export function branchFigures(subjects: readonly BranchStatistics[]): BranchFigu
   const figures = (subjects[0]?.branches ?? []).map((branch): BranchFigure => {
     const known = branch in BRANCHES ? (branch as Branch) : null;
     return {
-      id: `b.${branch}`,
+      id: branch,
       branch,
       title: known ? `${BRANCHES[known]} (${SYMBOLS[known]})` : branchTitle(branch),
       hint: known ? BRANCH_HINTS[known] : "",
@@ -124,13 +124,13 @@ const BESIDE: readonly FigureKind[] = [
     of: ({ discrimination }) => estimated(discrimination?.difference),
   },
   {
-    id: "d",
+    id: "d_prime",
     title: "d′",
     hint: "H − F without its ceiling; to be compared at equal numbers of trials only",
     of: ({ discrimination }) => estimated(discrimination?.d_prime),
   },
   {
-    id: "c",
+    id: "criterion",
     title: "c",
     hint: "Criterion: above 0 it seldom moves, below 0 it often does",
     of: ({ discrimination }) => estimated(discrimination?.criterion),

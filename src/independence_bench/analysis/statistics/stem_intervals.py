@@ -20,7 +20,7 @@ Every array has the stems on its last axis, so that thousands of draws are as ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -94,6 +94,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class _Measured:
+    """What is known of a part, whatever the level."""
+
+    sign: int
+    mean: Floats  # [...], in [0, 1]
+    placed: Floats  # the mean, or its z
+    dispersion: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Contrast:
     """Means over the same stems, added up by their signs, times *scale*: the means themselves, or their z.
 
@@ -116,29 +126,41 @@ class Contrast:
     @property
     def value(self) -> Floats:
         """What it comes to, [...]."""
-        return self.scale * sum((part.sign * self._placed(mean) for part, mean in self._means()), np.zeros(()))
+        return self._sum(self._measured())
 
     def limits(self, critical: float | Floats | None = None) -> Limits:
         """Low and high, so many (None: those of 95 %) standard errors away."""
         if critical is None:
             critical = t_quantile(LEVEL, self._stems - 1.0)
+        return self._limits(self._measured(), critical)
+
+    def _limits(self, parts: Sequence[_Measured], critical: float | Floats) -> Limits:
+        value = self._sum(parts)
         below = above = np.zeros(())
-        for part, mean in self._means():
-            low, high = score_limits(mean, self._dispersion(part), critical)
-            down, up = self._placed(mean) - self._placed(low), self._placed(high) - self._placed(mean)
+        for part in parts:
+            ends = np.stack(score_limits(part.mean, part.dispersion, critical))
+            low, high = self._placed(ends)
+            down, up = part.placed - low, high - part.placed
             below = below + np.square(down if part.sign > 0 else up)
             above = above + np.square(up if part.sign > 0 else down)
-        low, high = self.value - self.scale * np.sqrt(below), self.value + self.scale * np.sqrt(above)
+        low, high = value - self.scale * np.sqrt(below), value + self.scale * np.sqrt(above)
         most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
+    def _measured(self) -> list[_Measured]:
+        return [_Measured(part.sign, mean, self._placed(mean), self._dispersion(part)) for part, mean in self._means()]
+
+    def _sum(self, parts: Sequence[_Measured]) -> Floats:
+        return self.scale * sum((part.sign * part.placed for part in parts), np.zeros(()))
+
     def p_value(self) -> Floats:
         """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0. By halving."""
-        value = self.value
+        parts = self._measured()
+        value = self._sum(parts)
         inside, outside = np.zeros_like(value), np.full_like(value, _FAR)
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
-            low, high = self.limits(middle)
+            low, high = self._limits(parts, middle)
             apart = np.where(value > 0, low > 0, high < 0)
             inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
         return np.where(np.abs(value) < ROUNDING, 1.0, tail(inside, self._stems - 1.0))

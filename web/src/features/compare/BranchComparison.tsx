@@ -1,23 +1,26 @@
-import type { BoardRow, BranchStatistics, ComparedSubject } from "../../api/types";
+import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { ScrollArea } from "../../components/ScrollArea";
-import { besideFigures, branchFigures, type FigureKind } from "../../lib/branches";
+import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { orDash } from "../../lib/format";
+import { SignificanceMark } from "./SignificanceMark";
 
 interface Props {
   rows: readonly BoardRow[]; // the two, and whoever else is picked
-  order: ComparedSubject["order"];
+  compared: ComparedSubject;
 }
 
 /** Of a board of stems: what the two did in the branches, side by side, and their curves. */
-export function BranchComparison({ rows, order }: Props) {
+export function BranchComparison({ rows, compared }: Props) {
+  const { order, branches: differences } = compared;
   const [first, second] = rows;
   if (!first?.branches || !second?.branches) return null;
   const curves = rows.flatMap(({ subject: { id, label }, branches }): Curve[] =>
     branches?.folds ? [{ subject: id, label, folds: branches.folds }] : [],
   );
   const both = [first.branches, second.branches];
+  const figures = [...branchFigures(both), ...besideFigures(both)];
   const columns = [
     NAMES,
     side("A", first.subject.label, first.branches),
@@ -34,17 +37,40 @@ export function BranchComparison({ rows, order }: Props) {
       ))}
       <div className="mt-2 grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
         <div className="min-w-0">
+          {differences.length ? (
+            <>
+              <ScrollArea>
+                <DataTable
+                  rows={differences}
+                  columns={differenceColumns(new Map(figures.map((one) => [one.id, one])))}
+                  rowKey={(one) => one.quantity}
+                  caption="Branches of both, and the difference"
+                />
+              </ScrollArea>
+              <p className="mt-1 mb-4 text-sm text-soft">
+                Each stem with itself, over the stems in which both had a view and were judged; 95 % intervals over
+                other stems of the kind, each by itself. Branches from 0 to 1, 1 being the independent end.{" "}
+                {differences.some(({ stands }) => stands) ? (
+                  <>
+                    <SignificanceMark /> differs by more than chance, even with so many looked at (Holm’s procedure).
+                  </>
+                ) : (
+                  "Nothing differs by more than chance, so many being looked at (Holm’s procedure)."
+                )}{" "}
+                Sees: the smallest true difference that is told from none in 80 of 100 repetitions.
+              </p>
+            </>
+          ) : null}
           <ScrollArea>
             <DataTable
-              rows={[...branchFigures(both), ...besideFigures(both)]}
+              rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
               columns={columns}
               rowKey={(one) => one.id}
-              caption="Branches of both, with 95 % intervals"
+              caption="What else is known of both, with 95 % intervals"
             />
           </ScrollArea>
           <p className="mt-1 text-sm text-soft">
-            Branches from 0 to 1, 1 being the independent end; 95 % intervals over other stems of the kind, each by
-            itself.
+            95 % intervals over other stems of the kind, each by itself.
             {order ? (
               <>
                 {" "}
@@ -85,4 +111,32 @@ function side(id: string, label: string, branches: BranchStatistics): Column<Fig
       );
     },
   };
+}
+
+function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly Column<BranchDifference>[] {
+  return [
+    {
+      id: "name",
+      title: <span className="sr-only">What</span>,
+      rowHeader: true,
+      cellHint: ({ quantity }) => figures.get(quantity)?.hint,
+      cell: ({ quantity }) => figures.get(quantity)?.title ?? branchTitle(quantity),
+    },
+    { id: "first", title: "A", numeric: true, cell: ({ shown }) => shown.first },
+    { id: "second", title: "B", numeric: true, cell: ({ shown }) => shown.second },
+    {
+      id: "difference",
+      title: "B − A",
+      numeric: true,
+      cellClass: "whitespace-nowrap",
+      cell: ({ shown, stands, interval }) => (
+        <>
+          {stands ? <SignificanceMark /> : null} <span className="font-semibold">{shown.difference}</span>
+          <span className="block text-xs text-soft">{interval?.shown ?? "no interval"}</span>
+        </>
+      ),
+    },
+    { id: "seen", title: "Sees", numeric: true, className: "max-sm:hidden", cell: ({ shown }) => orDash(shown.seen) },
+    { id: "stems", title: "Stems", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
+  ];
 }

@@ -163,7 +163,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               openRow={address.scenario}
               kind={address.interval}
             >
-              <BranchComparison rows={rows} order={other.order} />
+              <BranchComparison rows={rows} compared={other} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               <a href={href(route("subject", { subject: first }))}>All of A</a>
