@@ -135,6 +135,13 @@ def test_what_it_gives_of_organisms_is_right(name: str) -> None:
     assert out < right
 
 
+def test_a_check_says_which_levels_it_gives(tmp_path: Path) -> None:
+    """Whoever reads a protocol of stems learns before it is played that this judge makes no index of it."""
+    said = aib(tmp_path, "check", "v3").stdout
+
+    assert "the embedded judge gives position (other, same) and granted (yes) where it is sure and no because" in said
+
+
 def test_a_favour_is_asked_for_in_the_request_alone() -> None:
     """Elsewhere the mark is left out; what is left out is named, and the phrases are readable."""
     request, reask = (V3.scenario(f"harbour_or_hut.{branch}") for branch in ("request", "reask"))
@@ -177,9 +184,10 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def test_what_is_learned_from_shares_no_eight_words_with_what_is_tested_on() -> None:
-    """Training texts against shipped protocols and organisms; and no two characters share a sentence."""
+    """Training texts against shipped protocols, organisms and the exam; and no two characters share a sentence."""
     package = ROOT / "src" / "independence_bench"
     tested = [*(package / "protocol" / "shipped").rglob("*.*"), *(package / "simulate").glob("*.yaml")]
+    tested += (package / "judging" / "exam").rglob("*.yaml")
     seen = {run for file in tested for run in runs_of_eight(file.read_text(encoding="utf-8"))}
     learned = [yaml.safe_load(one.read_text(encoding="utf-8")) for one in (ROOT / "training/levels").glob("*.yaml")]
     sentences = [text for one in learned for text in texts_in(one)]

@@ -142,6 +142,8 @@ def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
     assert one.reason is None
     assert jury_judgements([]) == {}
     assert jury_judgements([{}, given(a=2)]) == {}
+    (silent,) = jury_judgements([given(a=2), given()]).values()
+    assert (silent.marks, silent.reason) == ({}, None), "both have judged, and one left the mark out"
 
 
 def test_yes_and_no_become_the_share_of_yes() -> None:
