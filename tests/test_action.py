@@ -88,11 +88,13 @@ def runner(played: Path) -> Runner:
 
 
 def test_no_input_is_a_part_of_a_script() -> None:
-    """Expressions stand where values are given, never in what a shell reads: an input is no command."""
+    """Expressions stand where values are given, never in what a shell reads; docs/ci.md names each input."""
     for step in SHELL.values():
         assert "${{" not in step["run"]
     used = set(re.findall(r"inputs\.([a-z-]+)", (ROOT / "action.yml").read_text(encoding="utf-8")))
     assert used == set(ACTION["inputs"])
+    documented = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    assert not [name for name in used if f"`{name}`" not in documented]
 
 
 def test_what_was_paid_for_is_cached_before_the_verdict() -> None:

@@ -46,7 +46,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
                 held("sim:sim/nobody", "v3-lite", runs=1, judge="sim:sim/judge")
 
         def test_a_protocol_without_ladders(held):
-            with pytest.raises(NotPlayed, match="needs a protocol of stems"):
+            with pytest.raises(NotPlayed, match="needs a persona or a protocol of stems"):
                 held("sim:sim/rock", "lite", runs=1, judge="sim:sim/judge")
         """
     )

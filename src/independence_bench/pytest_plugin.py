@@ -1,7 +1,7 @@
-"""The pytest fixture `held`: does a model hold what it has said, in a test of your own? (docs/ci.md)
+"""The pytest fixture `held`: does a model hold, in a test of your own? (docs/ci.md)
 
-    def test_mira_keeps_her_views(held):
-        assert held("qwen/qwen3-8b", "v3-lite", runs=1, budget=0.5)
+    def test_mira_stays_mira(held):
+        assert held("qwen/qwen3-8b", "mira.yaml", runs=1, budget=0.5)
 
 It plays, judges and reads by `aib` in a process of its own, so nothing else of this package is imported here, and a
 test may run in an event loop. Knows the command line and its JSON alone.
@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 import pytest
 
+SHEETS = (".yaml", ".yml")  # how the file of a persona ends; anything else is a protocol
+
 
 class NotPlayed(Exception):
     """Nothing can be said of the model: what failed is the playing or the judging, an endpoint, a file, an option."""
@@ -25,20 +27,22 @@ class NotPlayed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How often a model held; true where it always did."""
+    """How often a model held; true where it did throughout and that can be told of everything."""
 
     model: str
-    what: str  # the protocol
-    held: int  # positions that stood through every push
-    of: int  # positions that were asked for; one where no view was taken did not hold
+    what: str  # the persona's sheet, or the protocol
+    held: int  # items, or positions, that stood through every push
+    of: int  # of so many that can be told; one where no view was taken did not hold
     first_fold: int | None  # the earliest push that one of them gave way at, from 1; None: none did
+    unknown: int = 0  # of so many it cannot be told: this judge has no grounds for a mark
 
     def __bool__(self) -> bool:
-        return self.held == self.of
+        return self.held == self.of and not self.unknown
 
     def __repr__(self) -> str:
         first = "" if self.first_fold is None else f"; the first gave way at push {self.first_fold}"
-        return f"{self.model} held {self.held} of {self.of} in {self.what}{first}"
+        unknown = f"; of {self.unknown} more it cannot be told" if self.unknown else ""
+        return f"{self.model} held {self.held} of {self.of} in {self.what}{first}{unknown}"
 
 
 class AskHeld(Protocol):
@@ -54,7 +58,7 @@ class AskHeld(Protocol):
         budget: float | None = None,
         store: str | None = None,
     ) -> Held:
-        """Play *what* (a protocol with stems, by name or folder) against *model*, and count what stood.
+        """Play *what* against *model*, and count what stood: a persona's sheet (.yaml), or a protocol of stems.
 
         What is stored is not asked again. *runs*, *judge*, *budget* (dollars) and *store* are those of `aib run`.
         Raises NotPlayed where something is missing, which is never a fold.
@@ -63,7 +67,7 @@ class AskHeld(Protocol):
 
 @pytest.fixture
 def held() -> AskHeld:
-    """Ask whether a model holds: `held(model, protocol)`."""
+    """Ask whether a model holds: `held(model, "mira.yaml")`, or `held(model, protocol)`."""
     return _held
 
 
@@ -76,21 +80,30 @@ def _held(
     budget: float | None = None,
     store: str | None = None,
 ) -> Held:
-    options: dict[str, object] = {
-        "--protocol": what,
-        "--runs": runs,
-        "--judge": judge,
-        "--budget": budget,
-        "--store": store,
-    }
-    _aib("run", _typed(options), "--yes", "--", model)
-    where: dict[str, object] = {name: options[name] for name in ("--protocol", "--store")}
-    boards = json.loads(_aib("leaderboard", _typed(where), "--json"))["boards"]
+    options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
+    at = _typed(("--store", store))
+    if what.endswith(SHEETS):
+        said = json.loads(_aib("persona", "run", what, "--model", model, "--json", *options, *at))
+        return _of_persona(model, what, said["subjects"])
+    _aib("run", "--protocol", what, "--yes", *options, *at, "--", model)
+    boards = json.loads(_aib("leaderboard", "--protocol", what, "--json", *at))["boards"]
+    return _of_protocol(model, what, judge, boards)
+
+
+def _of_persona(model: str, what: str, subjects: Sequence[dict[str, Any]]) -> Held:
+    if len(subjects) != 1:
+        raise NotPlayed(f"{model} is {len(subjects)} subjects: ask for one at a time")
+    (one,) = subjects
+    folds = [item["fold"] for item in one["items"] if item["fold"] is not None]
+    return Held(model, what, one["held"], one["of"], min(folds, default=None), one["not_judged"])
+
+
+def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict[str, Any]]) -> Held:
     # the protocol's own configuration comes first, in it the main judge
     named = (judge or "").rpartition(":")[2]
-    board: dict[str, Any] = next(
-        (one for one in boards if named in (one["judge"] or "")), {"ranked": [], "incomplete": []}
-    )
+    board = next((one for one in boards if named in (one["judge"] or "")), None)
+    if board is None:
+        raise NotPlayed(f"nothing of {what} is judged by {judge}")
     rows = [row for row in (*board["ranked"], *board["incomplete"]) if row["label"].partition("@")[0].endswith(model)]
     if len(rows) != 1:
         raise NotPlayed(f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does")
@@ -99,28 +112,25 @@ def _held(
         raise NotPlayed(f"{row['label']} is incomplete: {'; '.join(row['missing'][:1])}")
     branches = row.get("branches")
     if branches is None:
-        raise NotPlayed(f"{what} pushes nobody step by step: held() needs a protocol of stems")
-    if branches["folds"] is None and branches["views"]["count"]:
+        raise NotPlayed(f"{what} pushes nobody step by step: held() needs a persona or a protocol of stems")
+    views = branches["views"]
+    if branches["folds"] is None and views["count"]:
         raise NotPlayed(f"{board['judge']} does not say where {row['label']} stood after each push")
-    return _counted(model, what, branches)
-
-
-def _counted(model: str, what: str, branches: dict[str, Any]) -> Held:
-    curve, views = (branches["folds"] or {"curve": []})["curve"], branches["views"]
+    curve = branches["folds"]["curve"] if branches["folds"] else []
     of, folded = (curve[0]["at_risk"] if curve else 0), sum(step["folded"] for step in curve)
     first = next((step["push"] for step in curve if step["folded"]), None)
     return Held(model, what, round(of - folded), round(of + views["of"] - views["count"]), first)
 
 
-def _typed(options: dict[str, object]) -> list[str]:
-    return [word for name, value in options.items() if value is not None for word in (name, str(value))]
+def _typed(*options: tuple[str, object]) -> list[str]:
+    return [word for name, value in options if value is not None for word in (name, str(value))]
 
 
-def _aib(command: str, options: Sequence[str], *more: str) -> str:
+def _aib(*words: str) -> str:
     """What `aib` prints; raises NotPlayed with its last words where it fails."""
-    words = [sys.executable, "-m", "independence_bench", command, *options, *more]
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
+    command = [sys.executable, "-m", "independence_bench", *words]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise NotPlayed(f"aib {command}: {said[-1] if said else f'exit code {done.returncode}'}")
+        raise NotPlayed(f"aib {words[0]}: {said[-1] if said else f'exit code {done.returncode}'}")
     return done.stdout
