@@ -306,8 +306,8 @@ drop; *in one dimension*: the drop is in resistance (v3: holding under pressure)
 What is promised: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
 most 5 %; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (where
 whole runs are shifted too far there is none, and the gate says so). Every pair has a drop of its own there, the one
-that another pair's gate printed; shown is their mean. So has every pair the margin from which on, as another pair's gate
-printed, a build that is not worse passes in 80 of 100. Single runs do not show what shifts whole runs.
+that another pair's gate printed; shown is their mean. So has every pair the margin from which on, as another pair's
+gate printed, a build that is not worse passes in 80 of 100. Single runs do not show what shifts whole runs.
 """
 
 
