@@ -62,8 +62,9 @@ const PAGES = {
   scenario: { scenario: inPath, sort, find: text },
   stem: { scenario: inPath, subject: text, run, configuration: text }, // its branches in one run of one subject
   compare: {
-    view: oneOf("pair", "settings"),
-    subject: text, // in the view of settings: the subject, and its two configurations
+    view: oneOf("pair", "settings", "versions"),
+    subject: text, // in the view of settings: the subject, and its two configurations; of versions: the subject
+    version: text, // in the view of versions: the other one's protocol
     first: text,
     second: text,
     scenario: text, // the row that is open: scenario.dimension

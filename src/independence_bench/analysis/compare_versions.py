@@ -16,7 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from independence_bench.analysis.compare_subjects import ComparedSide, SubjectComparison, compare_sides
+from independence_bench.analysis.compare_subjects import (
+    ComparedSide,
+    DimensionPair,
+    SubjectComparison,
+    compare_sides,
+    standing_out,
+)
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, measure_board
@@ -245,7 +251,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
         rows[0],
         rows[1],
         index,
-        tuple(one for one in found.whole if one.dimension.name in change.whole),
+        _whole(found.whole, change),
         found.apart,
         unsaid,
     )
@@ -255,6 +261,17 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     # where whole runs are shifted that far, nothing is known of how many of them would do
     needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0)
     return VersionComparison(change, compared, needed)
+
+
+def _whole(pairs: Sequence[DimensionPair], change: VersionChange) -> tuple[DimensionPair, ...]:
+    """Those of dimensions of which every scenario is the same, with what stands among these."""
+    kept = [one for one in pairs if one.dimension.name in change.whole]
+    again = standing_out([one.apart.p_again if one.apart else None for one in kept])
+    another = standing_out([one.apart.p_another if one.apart else None for one in kept])
+    return tuple(
+        replace(one, stands=stands, stands_another=other)
+        for one, stands, other in zip(kept, again, another, strict=True)
+    )
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:

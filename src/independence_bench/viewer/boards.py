@@ -24,6 +24,7 @@ from independence_bench.report.contents import Contents
 from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
+from independence_bench.viewer.other_versions import OtherVersion, other_versions
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
 
 BY_TABLE = (
@@ -93,6 +94,7 @@ class BoardAnswer:
     why: str | None  # why an interval is missing; null where none is
     configurations: ConfigurationComparison | None  # over all boards of its series; null: nothing can be compared
     in_several: tuple[ComparedWithItself, ...]  # over all boards of its series, by label
+    versions: tuple[OtherVersion, ...]  # of the protocol, which this board can be compared with
     remarks: tuple[str, ...]  # what a reader must know about this board, a sentence each
     citation: Citation
 
@@ -122,6 +124,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
             )
             for one in in_several(catalog, entry)
         ),
+        versions=tuple(other_versions(catalog, entry)),
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),
     )

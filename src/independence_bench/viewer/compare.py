@@ -146,12 +146,12 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
     for other in (one for one in rows_of(board) if one is not row):
         theirs, of_both = values[other.subject.hash], known.get(other.subject.hash)
         unknown = None if of_both else "no intervals: one of the two is not ranked"
-        apart = _differences(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
+        apart = differences_of(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
         named = subject_id(other.subject), other.label
         branches = branch_differences(row.branches, other.branches) if row.branches and other.branches else ()
-        others.append(ComparedSubject(*named, *_values(compared, theirs), apart, branches, held.get(other.label)))
+        others.append(ComparedSubject(*named, *values_shown(compared, theirs), apart, branches, held.get(other.label)))
     asked = (catalog.version, entry.id, subject, row.label)
-    return ComparisonsAnswer(*asked, _places(compared), *_values(compared, mine), tuple(others))
+    return ComparisonsAnswer(*asked, places(compared), *values_shown(compared, mine), tuple(others))
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
@@ -176,20 +176,20 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
     def beside(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
         sure = configuration_differences(one, other)
         known = [sure.apart.get(name) for name in compared]
-        apart = _differences(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
+        apart = differences_of(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
         return OtherConfiguration(str(other.place.configuration), apart)
 
     configurations = tuple(
         InConfiguration(
             str(one.place.configuration),
             board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
-            *_values(compared, one.values),
+            *values_shown(compared, one.values),
             tuple(beside(one, other) for other in found.placed if other is not one),
         )
         for one in found.placed
     )
     named = (catalog.version, entry.series, subject, found.row.label)
-    return SubjectSettingsAnswer(*named, _places(compared), configurations)
+    return SubjectSettingsAnswer(*named, places(compared), configurations)
 
 
 def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
@@ -219,7 +219,7 @@ def _known(board: Board, compared: Sequence[Compared], row: Row) -> Mapping[str,
     return {ranked[place]: [found[one][n] for one in compared] for n, place in enumerate(others)}
 
 
-def _differences(
+def differences_of(
     compared: Sequence[Compared],
     first: Mapping[Compared, float],
     second: Mapping[Compared, float],
@@ -261,14 +261,15 @@ def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[
     return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
 
 
-def _places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
+def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
+    """What is *compared*, by the ids that the page uses."""
     return tuple(
         ComparedScore(None if scenario is None else scenario_slug(scenario), dimension)
         for scenario, dimension in compared
     )
 
 
-def _values(
+def values_shown(
     compared: Sequence[Compared], values: Mapping[Compared, float]
 ) -> tuple[tuple[float | None, ...], tuple[str | None, ...]]:
     """A subject's values in the order of *compared*, as numbers and as text."""

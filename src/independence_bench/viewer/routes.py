@@ -10,8 +10,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.viewer import boards, compare, fragments, judges, methods, scenarios, subjects, transcript
+from independence_bench.viewer import (
+    boards,
+    compare,
+    fragments,
+    judges,
+    methods,
+    scenarios,
+    subjects,
+    transcript,
+    versions,
+)
 from independence_bench.viewer.encode import json_bytes
+from independence_bench.viewer.other_versions import other_versions
 from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchState, SearchWords
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
 
@@ -80,6 +91,8 @@ class Answers:
         inside = f"boards/{entry.id}"
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
+        for version in other_versions(self.catalog, entry):
+            yield from _both(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.units:
             yield from _both(f"{inside}/scenarios/{scenario}")
         for number, row in enumerate(rows_of(board)):
@@ -153,6 +166,7 @@ ROUTES = (
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
+    Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
     Route(f"settings/{ID}/{ID}", _settings, compare.configurations_table),
     Route(f"judges/{ID}", _judges, judges.judges_table),
     Route("search/index", _search),
@@ -168,6 +182,7 @@ ANSWERS = (
     transcript.RawAnswer,
     compare.ComparisonsAnswer,
     compare.SubjectSettingsAnswer,
+    versions.VersionsAnswer,
     judges.JudgesAnswer,
     methods.MethodsAnswer,
     SearchHead,

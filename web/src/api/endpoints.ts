@@ -17,6 +17,8 @@ export const endpoints = {
     `api/boards/${id(board)}/compare/${id(subject)}.json`,
   settings: (series: string, subject: string): ApiPath<api.SubjectSettings> =>
     `api/settings/${id(series)}/${id(subject)}.json`,
+  versions: (board: string, protocol: string): ApiPath<api.Versions> =>
+    `api/boards/${id(board)}/versions/${id(protocol)}.json`,
   judges: (protocol: string): ApiPath<api.Judges> => `api/judges/${id(protocol)}.json`,
   transcript: (transcript: string): ApiPath<api.Transcript> => `api/transcripts/${id(transcript)}.json`,
   raw: (transcript: string): ApiPath<api.Raw> => `api/raw/${id(transcript)}.json`,

@@ -113,6 +113,8 @@ export interface Board {
   readonly configurations: ConfigurationComparison | null;
   /** over all boards of its series, by label */
   readonly in_several: readonly ComparedWithItself[];
+  /** of the protocol, which this board can be compared with */
+  readonly versions: readonly OtherVersion[];
   /** what a reader must know about this board, a sentence each */
   readonly remarks: readonly string[];
   readonly citation: Citation;
@@ -701,6 +703,17 @@ export interface ComparedWithItself {
   readonly label: string;
   /** in which it has marks, two or more; in the protocol's order */
   readonly configurations: readonly string[];
+}
+
+/** Another version that a board can be compared with. */
+export interface OtherVersion {
+  /** its id */
+  readonly protocol: string;
+  readonly name: string;
+  /** the start of it, which tells versions of one name apart */
+  readonly hash: string;
+  /** with marks by both */
+  readonly subjects: number;
 }
 
 /** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
@@ -1366,6 +1379,60 @@ export interface InConfiguration {
 export interface OtherConfiguration {
   readonly configuration: string;
   readonly apart: Differences;
+}
+
+/**
+ * `api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is
+ * *before*.
+ */
+export interface Versions {
+  readonly version: string;
+  /** id */
+  readonly board: string;
+  /** id */
+  readonly before: string;
+  /** of both versions, the other one first */
+  readonly names: readonly [string, string];
+  /** whose prompt differs */
+  readonly configurations: readonly string[];
+  /** whose prompt is the same */
+  readonly left_out: readonly string[];
+  readonly prompts: readonly ChangedPrompt[];
+  /** what else differs, so that not all is compared; null: nothing */
+  readonly unlike: string | null;
+  readonly compared: readonly ComparedScore[];
+  /** in the board's order */
+  readonly subjects: readonly ByVersions[];
+}
+
+/** A system prompt that differs. */
+export interface ChangedPrompt {
+  readonly variant: string;
+  readonly lines: readonly ChangedLine[];
+}
+
+/** A piece of a prompt: what stood there (-), what stands there now (+), or a remark (""). */
+export interface ChangedLine {
+  readonly sign: string;
+  readonly text: string;
+}
+
+/** One subject by both versions. */
+export interface ByVersions {
+  /** id */
+  readonly subject: string;
+  readonly label: string;
+  /** [0, 100], in the order of *compared* */
+  readonly before: readonly (number | null)[];
+  readonly before_shown: readonly (string | null)[];
+  readonly now: readonly (number | null)[];
+  readonly now_shown: readonly (string | null)[];
+  /** now minus before */
+  readonly apart: Differences;
+  /** what can be said of the index; A is the other version, B that of the board */
+  readonly statement: string;
+  /** how many runs would tell it; null: nothing is to be said */
+  readonly settles: string | null;
 }
 
 /** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */

@@ -16,8 +16,9 @@ import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
 import { Settings } from "./Settings";
 import { SwapButton } from "./SwapButton";
+import { Versions } from "./Versions";
 
-/** Two subjects beside each other, or what one setting does. */
+/** Two subjects beside each other, what one setting does, or what an edited prompt does. */
 export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
   const { board, navigate } = usePage();
   const ranking = useApi(endpoints.board(board.id));
@@ -36,17 +37,20 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
           options={[
             ["pair", "two subjects"],
             ["settings", "settings"],
+            ["versions", "versions"],
           ]}
           onChange={(view) => navigate(route("compare", { view }))}
         />
-        {address.view === "pair" ? <IntervalSwitch /> : null}
+        {address.view === "settings" ? null : <IntervalSwitch />}
       </div>
       <Await query={ranking} what="the ranking">
         {(value) =>
           address.view === "pair" ? (
             <TwoSubjects board={value} address={address} />
-          ) : (
+          ) : address.view === "settings" ? (
             <Settings board={value} address={address} />
+          ) : (
+            <Versions board={value} address={address} />
           )
         }
       </Await>

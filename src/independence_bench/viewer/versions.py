@@ -1,0 +1,153 @@
+"""Two versions of a protocol on two boards of one judge: what their prompts differ in, and what that does to whom.
+
+The numbers and sentences are those of `aib compare --by version`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from independence_bench.analysis.compare_subjects import all_compared
+from independence_bench.analysis.compare_versions import VersionComparison, compare_versions
+from independence_bench.analysis.uncertainty import Compared
+from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles
+from independence_bench.viewer import compare
+from independence_bench.viewer.compare import ComparedScore, Differences
+from independence_bench.viewer.encode import csv_bytes
+from independence_bench.viewer.other_versions import both_versions, other_versions, shared_subjects
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, subject_id
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """A piece of a prompt: what stood there (-), what stands there now (+), or a remark ("")."""
+
+    sign: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPrompt:
+    """A system prompt that differs."""
+
+    variant: str
+    lines: tuple[ChangedLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ByVersions:
+    """One subject by both versions."""
+
+    subject: str  # id
+    label: str
+    before: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    before_shown: tuple[str | None, ...]
+    now: tuple[float | None, ...]
+    now_shown: tuple[str | None, ...]
+    apart: Differences  # now minus before
+    statement: str  # what can be said of the index; A is the other version, B that of the board
+    settles: str | None  # how many runs would tell it; null: nothing is to be said
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsAnswer:
+    """`api/boards/<board>/versions/<protocol>.json`: its version beside another, whose board is *before*."""
+
+    version: str
+    board: str  # id
+    before: str  # id
+    names: tuple[str, str]  # of both versions, the other one first
+    configurations: tuple[str, ...]  # whose prompt differs
+    left_out: tuple[str, ...]  # whose prompt is the same
+    prompts: tuple[ChangedPrompt, ...]
+    unlike: str | None  # what else differs, so that not all is compared; null: nothing
+    compared: tuple[ComparedScore, ...]
+    subjects: tuple[ByVersions, ...]  # in the board's order
+
+
+def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
+    """`api/boards/<board>/versions/<protocol>.json`: there where `other_versions` has it."""
+    edition = at({one.protocol: catalog.editions[one.protocol] for one in other_versions(catalog, entry)}, protocol)
+    both = both_versions(catalog, entry, edition)
+    assert both is not None  # noqa: S101 - else it were none of them
+    change, before, now = both
+    earlier = {row.subject.hash: row for row in before.rows}
+    pairs = [
+        (earlier[row.subject.hash], row) for row in rows_of(now) if row.subject.hash in shared_subjects(before, now)
+    ]
+    compared = all_compared(change.common)
+    return VersionsAnswer(
+        version=catalog.version,
+        board=entry.id,
+        before=board_id(edition, before.configurations, before.judge, entry.rules, entry.weights),
+        names=(
+            f"{edition.protocol.name} {edition.hash[:8]}",
+            f"{entry.edition.protocol.name} {entry.edition.hash[:8]}",
+        ),
+        configurations=tuple(map(str, change.configurations)),
+        left_out=tuple(map(str, change.same)),
+        prompts=tuple(
+            ChangedPrompt(one.variant, tuple(ChangedLine(*line) for line in change_lines(one.changes)))
+            for one in change.prompts
+        ),
+        unlike=unlike_line(change) or None,
+        compared=compare.places(compared),
+        subjects=tuple(
+            _subject(compared, one, subject_id(row.subject), row.label)
+            for one, (_, row) in zip(compare_versions(change, before, now, pairs), pairs, strict=True)
+        ),
+    )
+
+
+def versions_table(answer: VersionsAnswer) -> bytes:
+    """`api/boards/<board>/versions/<protocol>.csv`: all that is compared, subject by subject."""
+    head = [
+        "subject",
+        "first",
+        "second",
+        "scenario",
+        "score",
+        "first_value",
+        "second_value",
+        "difference",
+        "low",
+        "high",
+    ]
+    return csv_bytes(
+        head,
+        [
+            (
+                one.label, *answer.names, what.scenario, what.dimension or "index", one.before[n], one.now[n],
+                one.apart.points[n], one.apart.lows[n], one.apart.highs[n],
+            )
+            for one in answer.subjects
+            for n, what in enumerate(answer.compared)
+        ],
+    )  # fmt: skip
+
+
+def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, label: str) -> ByVersions:
+    found = one.found
+    pairs = {(pair.scenario, pair.dimension.name): pair for pair in (*found.whole, *found.apart)}
+    before: dict[Compared, float] = {key: pair.first for key, pair in pairs.items()}
+    now: dict[Compared, float] = {key: pair.second for key, pair in pairs.items()}
+    for values, row in ((before, found.first), (now, found.second)):
+        if row.score.index is not None:
+            values[None, None] = row.score.index
+    apart = compare.differences_of(
+        compared,
+        before,
+        now,
+        [found.index if key == (None, None) else pairs[key].apart if key in pairs else None for key in compared],
+        "; ".join(found.unsaid) or None,
+    )
+    return ByVersions(
+        id_,
+        label,
+        *compare.values_shown(compared, before),
+        *compare.values_shown(compared, now),
+        apart,
+        version_statement(one),
+        what_settles(one) or None,
+    )
