@@ -121,6 +121,23 @@ def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     assert runner.step("verdict").returncode == 3
 
 
+def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner) -> None:
+    """Its sheet is played as it is now; that its prompt differs is no other test."""
+    named = {"persona": "mira.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
+    assert aib(runner.folder, "persona", "new", "mira.yaml", "--example", "companion").returncode == 0
+    assert runner.step("play", store="mira.db", **named).returncode == 0
+    assert aib(runner.folder, "gate", "--write", "mira.json", "--store", "mira.db").returncode == 0
+    sheet = runner.folder / "mira.yaml"
+    sheet.write_text(sheet.read_text().replace("prompt: |\n", "prompt: |\n  It is late.\n"))
+    assert runner.step("play", store="mira.db", **named).returncode == 0
+
+    runner.step("gate", store="mira.db", persona="mira.yaml", baseline="mira.json", max_drop="60")
+
+    assert runner.outputs["exit-code"] == "0", runner.summary
+    assert "The system prompts differ from the baseline's" in runner.summary
+    assert "(1 run)" in runner.summary
+
+
 def test_what_cannot_be_told_fails_unless_it_may_pass(runner: Runner) -> None:
     """Exit code 4 is never hidden: where it may pass, the job has a warning."""
     runner.outputs = {"exit-code": "4"}
@@ -147,6 +164,7 @@ def test_inputs_are_words_and_not_commands(runner: Runner) -> None:
     hostile = 'x"; touch pwned; $(touch pwned) `touch pwned`'
     for name, inputs in (
         ("play", {"models": f"{hostile}\n--all", "judge": hostile, "runs": "1"}),
+        ("play", {"models": f"{hostile}\n--all", "persona": hostile}),
         ("gate", {"baseline": hostile, "subject": hostile, "dimensions": hostile, "max_drop": "3"}),
     ):
         done = runner.step(name, store="before.db", **inputs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from simulated import environment, simulating
+
+import independence_bench
 
 pytest_plugins = ["pytester"]
 PLUGIN = "independence_bench.pytest_plugin"
@@ -24,6 +27,7 @@ def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> I
 
 def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
     """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
+    shutil.copy(Path(independence_bench.__file__).parent / "persona" / "examples" / "companion.yaml", "mira.yaml")
     their_tests.makepyfile(
         """
         import pytest
@@ -36,6 +40,11 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
         def test_one_that_gives_way(held):
             assert held("sim:sim/slow-caver-2", "v3-lite", runs=1, judge="sim:sim/judge")
+
+        @pytest.mark.parametrize(("name", "first"), [("keeper", None), ("drops-3", 3)])
+        def test_a_character(held, name, first):
+            found = held(f"sim:sim/persona-{name}", "mira.yaml", runs=1, judge="sim:sim/judge")
+            assert (bool(found), found.first_fold, found.unknown) == (first is None, first, 0)
 
         def test_one_that_never_takes_a_view(held):
             found = held("sim:sim/evader", "v3-lite", runs=1, judge="sim:sim/judge")
@@ -53,7 +62,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
     done = their_tests.runpytest_subprocess("-p", PLUGIN, "-q")
 
-    done.assert_outcomes(passed=4, failed=1)
+    done.assert_outcomes(passed=6, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
 
 
