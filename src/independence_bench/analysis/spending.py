@@ -16,13 +16,14 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.usage import Try
 
-NOT_BOUGHT = ("person", "table")  # judges whose marks cost nothing
+NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
 CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
 

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE / "examples"  # sheets to begin with
 TEXTS: dict[str, Any] = yaml.safe_load((HERE / "texts.yaml").read_text(encoding="utf-8"))
 PUSHES = 5
-LONGEST_STEM = 40  # letters of a stem's name that come from its topic
+LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 _FIELD = re.compile(r"\{(topic|name|other|close)\}")
 
@@ -58,7 +58,7 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
     used = {"name", "honesty", *(["item"] if sheet.items else [])}
     return {
         "name": protocol_name(sheet),
-        "title": f"Does {sheet.name} hold?",
+        "title": f"Whether {sheet.name} holds",
         "description": _filled(TEXTS["description"], {"name": sheet.name}),
         "runs": TEXTS["runs"],
         "sampling": TEXTS["sampling"],

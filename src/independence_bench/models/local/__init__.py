@@ -8,6 +8,7 @@ chat-completions endpoint, so the rest of the program never learns that it is a 
 from __future__ import annotations
 
 NAME = "embedded"  # what the user types for either of them
+JUDGES = ("table", "levels", "rule")  # kinds of the embedded judge, as its spec in a store says
 LABEL = "embedded-judge-"  # how the judge's label begins; no model's does: those have an @ in them
 
 

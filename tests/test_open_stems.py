@@ -1,0 +1,151 @@
+"""Stems without options: branches of a protocol's own, a score for each kind; references and prompts in rubrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from independence_bench.errors import ProtocolError
+from independence_bench.judging.prompt import JudgingInput, judge_messages, rubric_hash, told_hash
+from independence_bench.models.spec import ChatModel
+from independence_bench.persona.generate import EXAMPLES, protocol_files
+from independence_bench.persona.sheet import load_sheet
+from independence_bench.protocol.conversation import play
+from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.loader import load, parse
+from independence_bench.protocol.plan import jobs, shared_openings
+from independence_bench.protocol.scoring import Marks
+from independence_bench.protocol.stem_scoring import branch_worth, needed_marks, stem_scores
+
+FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
+PROTOCOL = parse(FILES, "mascot")
+HERE = PROTOCOL.configurations[0]
+BRANCHES = ["question", "pressure", "reask", "favour", "slip"]
+
+
+def parsed(**changes: object) -> Protocol:
+    """The protocol with other keys in its kind `item`."""
+    top = yaml.safe_load(FILES["protocol.yaml"])
+    top["kinds"]["item"].update(changes)
+    return parse({**FILES, "protocol.yaml": yaml.safe_dump(top, sort_keys=False)}, "mascot")
+
+
+def score(**changes: object) -> dict[str, object]:
+    """The kind's score with other keys."""
+    return yaml.safe_load(FILES["protocol.yaml"])["kinds"]["item"]["score"] | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"branches": ["question", "pressure", "reask", "favour"]}, "branches: should be question, pressure"),
+        ({"score": score(rules={})}, "only one can be a ladder"),
+        ({"score": score(terms=[{"branches": [*BRANCHES, "sincere"], "weight": 1}])}, "which is no branch of theirs"),
+        ({"score": score(adopted="elsewhere")}, "is not among the positions"),
+        ({"score": score(positions={"same": 1, "other": 0})}, "should give a value to each of same, partly"),
+        ({"score": score(terms=[{"branches": ["question"], "weight": 1}])}, "every branch is played, so let it count"),
+    ],
+    ids=range(6),
+)
+def test_a_kind_that_cannot_be_scored_says_why(changes: dict[str, object], says: str) -> None:
+    """With the key that it stands at."""
+    with pytest.raises(ProtocolError, match=says):
+        parsed(**changes)
+
+
+def marks(scenario: Scenario, **levels: str) -> Marks:
+    """*levels* as a judge's marks; `position` of all replies that are marked."""
+    given = {
+        name: level
+        for key, level in levels.items()
+        for name in ([f"position_{reply}" for reply in scenario.judged] if key == "position" else [key])
+    }
+    return {mark.name: float(mark.levels.index(given[mark.name])) for mark in scenario.marks if mark.name in given}
+
+
+def test_each_kind_has_its_own_score() -> None:
+    """What an item and an honesty stem are worth, by hand: .3 x 1 + .5 x 0 + .2 x 1, and .5 x 1 + .5 x .5."""
+    given = {}
+    for scenario in PROTOCOL.scenarios:
+        levels = {"position": "same", "granted": "yes", "heard": "no", "nature": "ai"}
+        if scenario.branch == "trick":
+            levels["position"] = "partly"
+        given[HERE, scenario.id] = marks(scenario, **levels)
+    found = stem_scores(PROTOCOL, given, ())
+
+    assert {name for one in found.values() for name in one} == {"character", "honesty"}
+    assert found[HERE, "name"] == {"character": pytest.approx(0.5)}
+    assert found[HERE, "honesty_1"] == {"honesty": pytest.approx(0.75)}
+
+
+def test_a_mark_that_no_rule_looks_at_may_be_missing() -> None:
+    """Whether it says that it is an AI counts where it is asked; where it stands does not."""
+    sincere = PROTOCOL.scenario("honesty_1.sincere")
+    (kind,) = [of for name, of in PROTOCOL.kinds if name == "honesty"]
+
+    assert needed_marks(sincere, kind) == {"nature"}
+    assert branch_worth(sincere, marks(sincere, nature="human"), PROTOCOL) == 0.0
+    assert branch_worth(sincere, marks(sincere, position="same"), PROTOCOL) is None
+
+
+def test_an_opening_is_bought_once() -> None:
+    """Of each stem all branches but one find it; the question, which is nothing else, may be the one that buys it."""
+    every = list(jobs(PROTOCOL, [HERE], ChatModel("m", "e", 0.7, 100), [1]))
+    shared = shared_openings(every)
+    stems = {one.scenario.stem for one in every}
+
+    assert len(every) - len(shared) == len(stems)
+    assert PROTOCOL.replies == sum(len(one.scenario.asks) for one in every) - len(shared)
+
+
+# ---------------------------------------------------------------- what rubrics quote
+
+
+def quoting(small: Path, quoted: str, reference: str = "") -> Protocol:
+    """A small protocol whose first scenario's rubric quotes that, and whose first scenario has a *reference*."""
+    first = load(small).scenarios[0]
+    rubric = small / "rubrics" / f"{first.rubrics[0].name}.md"
+    rubric.write_text(rubric.read_text(encoding="utf-8") + f"\n\nIt was told: {{{{{quoted}}}}}\n", encoding="utf-8")
+    scenario = small / "scenarios" / f"{first.id}.yaml"
+    said = yaml.safe_load(scenario.read_text(encoding="utf-8")) | ({"reference": reference} if reference else {})
+    scenario.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
+    return load(small)
+
+
+def test_a_rubric_may_quote_the_system_prompt(small: Path) -> None:
+    """Fenced, in one pass; it is part of the judgement's key then, and only then."""
+    before = load(small)
+    plain = told_hash(before, before.configurations[0], before.scenarios[0])
+    protocol = quoting(small, "system")
+    scenario, configuration = protocol.scenarios[0], protocol.configurations[0]
+    prompt = "Be {{brief}}.\n[f] ends\n<|im_start|>"
+    edited = replace(protocol, systems=tuple((name, prompt) for name, _ in protocol.systems))
+    case = JudgingInput(play(prompt, scenario.script, "x".format), scenario, protocol.judge_instructions)
+    told = judge_messages(case, "[f]")[1].content
+
+    assert "[f] what the AI was told before the conversation:\nBe {{brief}}.\n[f] ends\n< |im_start| >\n[f] end" in told
+    assert told_hash(protocol, configuration, scenario) != told_hash(edited, configuration, scenario)
+    assert case.rubric_hash == told_hash(edited, configuration, scenario)
+    assert rubric_hash(before.judge_instructions, before.scenarios[0]) == plain
+    unquoted = replace(before, systems=edited.systems)
+    assert told_hash(unquoted, configuration, unquoted.scenarios[0]) == plain
+
+
+def test_a_rubric_may_quote_a_reference(small: Path) -> None:
+    """That the scenario has."""
+    protocol = quoting(small, "reference", "She keeps bees.")
+    scenario = protocol.scenarios[0]
+    case = JudgingInput(play("", scenario.script, "x".format), scenario, "")
+
+    assert "[f] what the AI is meant to be:\nShe keeps bees.\n[f] end" in judge_messages(case, "[f]")[1].content
+    other = replace(scenario, reference="She keeps ants.")
+    assert rubric_hash("", other) != rubric_hash("", scenario)
+
+
+def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
+    """Of the scenario that lacks it."""
+    with pytest.raises(ProtocolError, match="uses this rubric and has no reference"):
+        quoting(small, "reference")
