@@ -374,6 +374,25 @@ def test_an_endpoint_that_is_down_is_no_verdict(place: Place) -> None:
     assert done.stderr.splitlines()[-1].startswith("aib: ")
 
 
+def test_a_hostile_label_is_no_markup_anywhere(place: Place) -> None:
+    """A baseline from elsewhere: what a terminal, Markdown or XML would obey is shown instead."""
+    document = json.loads((place.folder / "base.json").read_text())
+    document["builds"][0]["label"] = "<script>x</script> | `a` \x1b[31m\u202e\n## b\ud800]]>"
+    (place.folder / "hostile.json").write_text(json.dumps(document))
+
+    done = place.gate("--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md")
+
+    assert done.returncode == 2
+    document["builds"][0]["label"] = document["builds"][0]["label"].replace("\ud800", "")
+    (place.folder / "hostile.json").write_text(json.dumps(document))
+    done = place.gate("--baseline", "hostile.json", "--store", "worse.db", "--junit", "h.xml", "--summary", "h.md")
+    assert done.returncode == 3
+    assert "\x1b" not in done.stdout
+    ElementTree.parse(place.folder / "h.xml")
+    summary = (place.folder / "h.md").read_text()
+    assert "before: `<script>x</script> \\u{7c} \\u{60}a\\u{60} \\u{1b}[31m\\u{202e}\\n## b]]>`" in summary
+
+
 def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
     """Exit code 1 where nothing is judged or a run is not complete: nothing is said of the build."""
     run(place.folder, "unjudged.db", "hedger", 1, "--no-judge")

@@ -420,7 +420,9 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=1000, help="pairs of each cell  [default: 1000]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=list(STRUCTURES), help="one of them gives what it gives among all")
-    parser.add_argument("--cells", type=Path, metavar="FILE", help="keep what was simulated there, and go on from it")
+    parser.add_argument(
+        "--cells", type=Path, metavar="FILE", help="keep the cells there, and simulate no protocol that has some"
+    )
     parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and the table in docs/{CI.name}")
     chosen = parser.parse_args()
     start, found = time.monotonic(), []
@@ -440,8 +442,8 @@ def main() -> int:
                 f"worse {percent(cell.worse)} passes {percent(cell.passed)} no interval {percent(cell.silent)}",
                 file=sys.stderr, flush=True,
             )  # fmt: skip
-        if chosen.cells:  # a protocol that is begun is begun anew
-            chosen.cells.write_text(json.dumps([asdict(cell) for cell in found]), encoding="utf-8")
+            if chosen.cells:
+                chosen.cells.write_text(json.dumps([asdict(cell) for cell in found]), encoding="utf-8")
     about: dict[str, object] = {
         "draws": chosen.draws, "seed": chosen.seed, "margin": MARGIN,
         "spread": SHIFTS["shifted"], "error": 100 * sqrt(0.05 * 0.95 / chosen.draws),

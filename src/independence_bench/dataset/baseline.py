@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun
 from independence_bench.analysis.run_times import time_text
-from independence_bench.dataset.schema import Key
+from independence_bench.dataset.schema import Key, Text
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Delivery
 from independence_bench.store.staging import staging
@@ -32,7 +32,7 @@ VERSION = 1
 LARGEST = 64_000_000  # bytes
 MOST = 10_000  # builds, runs, conversations of a run
 
-Named = Annotated[str, Field(min_length=1, max_length=1000)]
+Named = Annotated[Text, Field(min_length=1, max_length=1000)]
 Place = Annotated[str, Field(pattern="^[^/]{1,200}/(user_role|tool_role)$")]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 Moment = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
