@@ -329,6 +329,25 @@ def _index(
             yield Held(f"{score}, {TITLES[question]}", *at, about, float(np.mean(inside)), float(np.mean(widths)))
 
 
+def redrawn(rng: Generator, boards: int, cell: Held) -> Held:
+    """A cell of boards of ten once more, from others: of some hundreds of cells the lowest is low by chance."""
+    title, _, _ = cell.quantity.removeprefix("difference of ").partition(",")
+    run, at = 0.0 if cell.shift == "none" else RUN_SPREAD, (cell.stems, cell.runs, cell.shift)
+    names = [*PLACES, *(list(PLACES) * SUBJECTS)][:SUBJECTS]
+    played = play(rng, boards, [PLACES[name] for name in names], cell.stems, cell.runs, run, 0.5)
+    if title == "a stem":
+        single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp), believed_runs(load(PROTOCOLS[cell.stems]), 1))
+        found = list(_one_stem(single, played, names, at))
+    else:
+        alone = load(PROTOCOLS[cell.stems]).dimensions[0].name
+        design = design_of(cell.stems, INDEX if title == "index" else alone)
+        another = np.tile(played.another, (boards, 1))
+        truths = {"again": played.again @ design.weights.sum(axis=0), "another": another}
+        found = list(_index(design, played, truths, [list(range(SUBJECTS))], names, at, SUBJECTS, title))
+        found += _differences(title, design, played, truths, names, at)
+    return next(one for one in found if (one.quantity, one.about) == (cell.quantity, cell.about))
+
+
 def _one_stem(design: Design, played: Boards, names: Sequence[str], at: tuple[int, int, str]) -> Iterator[Held]:
     """A stem by itself, as the rows of `aib compare` have it: of another nothing is said."""
     first = replace(played, scores=played.scores[..., :1], again=played.again[..., :1])
