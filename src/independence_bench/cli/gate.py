@@ -40,7 +40,7 @@ from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse
 from independence_bench.lookup import fit
-from independence_bench.models.spec import Roster
+from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.board_json import json_text
@@ -146,6 +146,8 @@ def command(
         check_same_test(known, protocol)
         gate = _look(known, opened, protocol, asked)
         if add_runs is not None and gate.verdict == "open":
+            if not subjects:
+                _check_functions(gate)
             options = _options(protocol, files, known, opened, roster, limits)
             if not _add_runs(gate, options, opened, add_runs, yes):
                 raise NotComplete("the added runs are not complete, so it stays open; `aib rerun` goes on")
@@ -291,6 +293,13 @@ def _options(
         limits=limits,
         allow=permissions(),
     )
+
+
+def _check_functions(gate: Gate) -> None:
+    """Raises WrongUse for a build that is a Python function, which nobody named: no store chooses what is run here."""
+    for build in gate.builds:
+        if build.row.subject.endpoint == PYTHON:
+            raise WrongUse(f"{build.row.label} is a Python function: name it to play it, as `aib gate NAME --add-runs`")
 
 
 def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: bool) -> bool:
