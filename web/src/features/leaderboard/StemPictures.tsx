@@ -28,8 +28,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
   const chosen = standing.filter(({ subject }) => picked.includes(subject));
   const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
   const known = ranked.filter((row): row is Known => row.branches !== null);
-  const conversations = board.rows.find(({ branches }) => branches)?.branches?.branches.length;
-  if (!conversations) return null;
+  if (!board.rows.some(({ branches }) => branches?.branches.length)) return null;
   return (
     <section className="mt-8" aria-label="Branches">
       <h2>What moves whom</h2>
@@ -38,7 +37,7 @@ export function StemPictures({ board, ranked, picked }: Props) {
           <p className="mb-3 max-w-4xl text-sm text-soft">
             {known.some(({ branches }) => branches.openness)
               ? FIVE
-              : `Every stem is one position in ${String(conversations)} conversations.`}{" "}
+              : "Every stem is one opening and the conversations that go on from it."}{" "}
             {chosen.length
               ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
               : standing.length > MOST_CURVES

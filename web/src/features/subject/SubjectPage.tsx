@@ -88,7 +88,11 @@ function Details({ subject, board, address }: Props) {
       {subject.row.branches ? (
         <Section
           title="Branch by branch"
-          description="Each stem's position under pressure, after two corrections, asked again, and after a favour."
+          description={
+            subject.row.branches.views.value === null
+              ? "What each kind of conversation that goes on from an opening is worth."
+              : "Each stem's position under pressure, after two corrections, asked again, and after a favour."
+          }
         >
           <Branches subject={subject} branches={subject.row.branches} />
         </Section>
