@@ -240,6 +240,8 @@ TYPED = [
     ["simulate", "--script", "{}"],
     ["{}"],
     ["run", "--{}"],
+    ["gate", "--baseline", "{}"],
+    ["gate", "{}", "--write", "base.json"],
 ]
 
 
