@@ -319,6 +319,24 @@ def test_nothing_but_the_command_line_names_a_function(companion: User) -> None:
     assert "the judge of small is a Python function: name it with --judge" in line
 
 
+def test_a_gate_plays_no_function_that_nobody_named(companion: User) -> None:
+    """A store or a baseline cannot choose what is run here; who names it has it played."""
+    again = PLAIN.replace("stay Mira", "remain Mira").replace("reply.version", "reply.version = 1  #")
+    write(companion, again)
+    assert companion.run("--runs", "2", model="python:mira:reply").returncode == 0
+    assert companion.aib("gate", "--write", "base.json").returncode == 0
+    assert companion.aib("clear", "responses", "-y").returncode == 0
+    assert companion.run("--runs", "2", model="python:mira:reply").returncode == 0
+    asked = ("gate", "--baseline", "base.json", "--max-drop", "1", "--yes", "--add-runs", "1")
+
+    line = only_line(companion.aib(*asked), 2)
+
+    assert "python:mira:reply@1 is a Python function: name it to play it" in line
+    assert rows(companion, "SELECT max(run) FROM transcripts") == [(2,)]
+    companion.aib("gate", "mira", *asked[1:])
+    assert rows(companion, "SELECT max(run) FROM transcripts") == [(3,)]
+
+
 def test_a_function_can_judge(companion: User) -> None:
     """It is told the rubric as any judge is, and returns the marks."""
     write(
