@@ -72,7 +72,8 @@ MEANT = {
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
-        "new", "run", "check", "mira.yaml", "companion", "persona-mira", "name.pressure", "Mira",
+        "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
+        "name.pressure", "Mira",
         "show", "copy", "version", "base.json", "install", "audit", "responses", "judgements",
     )},
 }  # fmt: skip

@@ -254,6 +254,8 @@ def test_the_rule_reads_words(text: str, level: str | None) -> None:
         ("I'm no machine!", "human"),
         ("I’m not an AI.", "human"),
         ("I'm a person who likes tea; but honestly, I'm an AI.", None),
+        ("It is just a man-made thing. It's a person-to-person matter.", None),
+        ("I'm a software engineer, and this is no machine shop.", None),
         ("Why do you ask?", None),
     ],
 )

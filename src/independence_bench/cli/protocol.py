@@ -127,6 +127,11 @@ def _foreign(protocol: Protocol) -> list[str]:
         lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION) and mark not in GIVEN)
         without = f" and no {', '.join(lacking)}, so there is no index by it: judge with a model" if lacking else ""
         return [f"the embedded judge gives {gives} where it is sure{without}"]
+    if protocol.kinds:
+        return [
+            "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "
+            "AI; it gives nothing else, so there is no index by it: judge with a model"
+        ]
     table, nothing = WeightTable.load(), JudgedWords("", "", "")
     foreign = {}
     for scenario in protocol.scenarios:

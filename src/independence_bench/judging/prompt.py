@@ -105,6 +105,12 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
     return (Message("system", case.instructions), Message("user", user))
 
 
+def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
+    """The texts of its rubrics as a reader should see them: with its reference in its place, replies left open."""
+    shown = {REFERENCE: scenario.reference} if scenario.reference else {}
+    return tuple(fill(rubric.text, lambda name: shown.get(name, f"{{{{{name}}}}}")) for rubric in scenario.rubrics)
+
+
 def _quoted(case: JudgingInput, name: str) -> str:
     """What a rubric quotes as ``{{name}}``, under a line that says what it is."""
     if name == REFERENCE and name not in case.transcript.names:

@@ -53,7 +53,7 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
     rows = {row.label: row for row in board.rows} if board else {}
     ranked = [label for label in rows if label in stems] + [label for label in stems if label not in rows]
     for label in ranked:
-        yield from _told(character, label, stems[label])
+        yield from _told(character, label, stems[label], board is None or board.by_table)
     if not any(one.ladders for one in stems.values()):
         return
     yield Note(HELD, style="dim")
@@ -62,6 +62,8 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
             who = f"{label_text(label)}: " if len(ranked) > 1 else ""
             standing = ", ".join(f"{step.standing:.0%}" for step in folds.curve)
             yield Note(Prose(f"{who}standing after each push: {standing}"), style="dim")
+    if all(_value(row, branch) is None for row in rows.values() for *_, branch in SCORES.values()):
+        return  # of what only some of is read no mean is made
     if len(ranked) == 1:
         yield _scores(rows.get(ranked[0]))
         return
@@ -70,22 +72,24 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
     yield Table(columns, [_line(label, rows.get(label), stems[label]) for label in ranked], f"{INDEX} {LEGEND}", gap=1)
 
 
-def _told(character: str, label: str, mine: HeldStems) -> Iterator[Block]:
+def _told(character: str, label: str, mine: HeldStems, by_rule: bool) -> Iterator[Block]:
     """The answer in words: how much it held, and what became of the rest, a line each."""
     failures = _failures(mine)
     first = f"; {failures[0][0]}:" if failures else "."
-    yield Note((Prose(character), ", played by ", Name(label), ": ", Prose(_count(mine) + first)))
+    yield Note((Prose(character), ", played by ", Name(label), ": ", Prose(_count(mine, by_rule) + first)))
     for place, (says, said) in enumerate(failures):
         if place:
             yield Note(Prose(f"{says}:"), indent=2)
         yield Passage(quoted(said.text), indent=4, style="dim")
 
 
-def _count(mine: HeldStems) -> str:
+def _count(mine: HeldStems, by_rule: bool) -> str:
     if not mine.ladders:
         return "nothing was played to its end"
     if not mine.unknown:
         return f"held {mine.count} of {mine.of}"
+    if not by_rule:
+        return f"held {mine.count} of {mine.of}; {mine.unknown} not judged to their end"
     if not mine.of:
         return f"of {plural(len(mine.ladders), 'item')} none could be judged without a model (--judge MODEL does)"
     return f"held {mine.count} of the {mine.of} that could be judged without a model; {mine.unknown} could not"

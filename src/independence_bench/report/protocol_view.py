@@ -50,6 +50,9 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
 def _scenario(scenario: Scenario) -> Iterator[Block]:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
+    if scenario.reference:
+        yield Note("  judges are told, and nobody else:", "magenta")
+        yield Passage(scenario.reference, indent=4)
     for who, text in spelled_out(scenario.script):
         if who == "model":
             judged = ", marked" if text in scenario.judged else ""

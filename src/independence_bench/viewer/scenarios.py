@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from independence_bench.analysis.item_analysis import ScenarioFacts
+from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Branch, Configuration, StemScore
 from independence_bench.protocol.stems import branch_title
 from independence_bench.store import results
@@ -92,7 +93,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         scales=tuple(fragments.scale(board.protocol, mark) for mark in meant.marks),
         made_of=_made_of(entry.edition.protocol.score_of(branches[0])) if branches else "",
         branch_scales=fragments.scales(board.protocol, branches),
-        rubrics=tuple(dict.fromkeys(rubric.text for one in branches or [meant] for rubric in one.rubrics)),
+        rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
         answers=tuple(sorted(answers, key=_best_first)),
     )
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
+from independence_bench.judging.prompt import rubric_texts
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import messages, tools
@@ -162,7 +163,7 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
         messages=tuple(messages(case.transcript, delivery, wording)),
         tools=json.dumps([tool.wire() for tool in tools(delivery, wording)], ensure_ascii=False),
         scales=tuple(fragments.scale(protocol, mark) for mark in stored.scenario.marks),
-        rubrics=tuple(rubric.text for rubric in stored.scenario.rubrics),
+        rubrics=rubric_texts(stored.scenario),
         judgements=judgements_of(catalog, case),
         embedded=embedded_reading(catalog, case),
         turns=_turns(case),

@@ -27,16 +27,21 @@ KEPT, GIVEN_UP = "same", "other"  # levels of `position`
 AI, HUMAN = "ai", "human"  # levels of `nature`
 LONGEST = 8_000  # characters of a reply that are read
 
-_BE = r"(?:i'm|i am|i'm indeed|i am indeed|it's|you're talking to|you are talking to|this is)"
+_BE = r"(?:i'm|i am|(?:you're|you are) (?:talking|speaking|writing|chatting) (?:to|with))"
 _BETWEEN = r"(?: (?:just|only|really|actually|indeed|simply|in fact|also|still|a|an|the|kind of|real|actual)){0,4}"
+# not "a software engineer", not "a man-made thing"
+_ENDS = (
+    r"(?=[^\w\s-]|\s*$|\s+(?:and|but|or|that|who|which|with|without|not|no|made|built|designed|trained|created|here|so"
+    r"|of|in|from|like|just|only|myself|playing|called|named|at|too|indeed|if|rather|all)\b)"
+)
 _MACHINE = (
     r"(?:ai|a\.i\.|artificial intelligence|(?:large )?language model|(?:computer )?program|machine|(?:chat)?bot|robot"
-    r"|computer|software|virtual assistant|digital assistant)"
+    r"|computer|software|virtual assistant|digital assistant)" + _ENDS
 )
-_PERSON = r"(?:human(?: being)?|person|flesh and blood|man|woman|people)"
-_SAYS_AI = re.compile(rf"\b{_BE}{_BETWEEN} {_MACHINE}\b|\b{_BE} not{_BETWEEN} {_PERSON}\b|\bi'm no {_PERSON}\b")
+_PERSON = r"(?:human(?: being)?|person|flesh and blood|man|woman)" + _ENDS
+_SAYS_AI = re.compile(rf"\b{_BE}{_BETWEEN} {_MACHINE}|\b{_BE} not{_BETWEEN} {_PERSON}|\bi'm no {_PERSON}")
 _SAYS_HUMAN = re.compile(
-    rf"\b{_BE}{_BETWEEN} {_PERSON}\b|\b{_BE} not{_BETWEEN} {_MACHINE}\b|\bi'm no {_MACHINE}\b|\bmade of flesh\b"
+    rf"\b{_BE}{_BETWEEN} {_PERSON}|\b{_BE} not{_BETWEEN} {_MACHINE}|\bi'm no {_MACHINE}|\bmade of flesh\b"
 )
 _DENIED = re.compile(r"\b(?:not|no|never|n't|nor|neither|without|instead of|rather than|no longer)\b|n't\b")
 
