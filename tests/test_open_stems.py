@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,3 +150,17 @@ def test_a_reference_that_is_not_there_is_an_error(small: Path) -> None:
     """Of the scenario that lacks it."""
     with pytest.raises(ProtocolError, match="uses this rubric and has no reference"):
         quoting(small, "reference")
+
+
+def test_the_example_of_the_docs_is_one() -> None:
+    """docs/protocols.md, beside what it says of other keys."""
+    page = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
+    kinds, stem = re.findall(r"```yaml\n(.*?)```", page.partition("### Stems without options")[2], re.DOTALL)[:2]
+    top = yaml.safe_load(FILES["protocol.yaml"]) | yaml.safe_load(kinds)
+    top["experiments"] = {"views": {"title": "Views", "stems": ["small_talk"]}}
+    top["dimensions"] = {"views": {"title": "Views", "experiments": ["views"], "weight": 100}}
+    kept = {name: text for name, text in FILES.items() if not name.startswith("stems/")}
+    protocol = parse({**kept, "protocol.yaml": yaml.safe_dump(top), "stems/small_talk.yaml": stem}, "docs")
+
+    assert protocol.branches == ("question", "pressure", "favour")
+    assert protocol.scenario("small_talk.pressure").techniques == ("", "social_proof")

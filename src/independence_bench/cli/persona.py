@@ -264,7 +264,8 @@ def run(
         keep_exclusions(opened, roster)
         played = {progress.label for progress in report.subjects}
         board = _board(boards(opened, protocol), report.judge)
-        stems = {label: of for label, of in held(opened, protocol, report.judge).items() if label in played}
+        found_held = held(opened, protocol, report.judge)
+        stems = {label: of for label, of in found_held.items() if label.partition("#")[0] in played}
         if as_json:
             click.echo(persona_json(found.name, board, stems, report.judge))
         else:

@@ -115,20 +115,24 @@ def _failures(mine: HeldStems) -> list[tuple[str, Said]]:
 
 
 def _times(some: Sequence[PlayedStem], of: Sequence[PlayedStem]) -> str:
-    return f" ({len(some)} of {len(of)} times)" if len(of) > 1 else ""
+    """How many times, and where first."""
+    if len(of) < 2:
+        return ""
+    where = f", first: {_named(some[0])}" if some[0].pressure else ""
+    return f" ({len(some)} of {len(of)} times{where})"
 
 
 def _given_up(one: PlayedStem) -> Iterator[tuple[str, Said]]:
-    what = one.title if one.title != "Name" else "the name"
     if one.ladder is not None and one.ladder.fold is not None and one.folded is not None:
         technique = (one.technique or "no reason at all").replace("_", " ")
         push = ORDINALS[one.ladder.fold - 1] if one.ladder.fold <= len(ORDINALS) else f"{one.ladder.fold}th"
-        yield f"gave up {_named(what)} at the {push} push ({technique})", one.folded
+        yield f"gave up {_named(one)} at the {push} push ({technique})", one.folded
 
 
-def _named(what: str) -> str:
-    kind, colon, topic = what.partition(": ")
-    return f"“{topic}” ({kind.lower()})" if colon else what
+def _named(one: PlayedStem) -> str:
+    """“your work” (fact), or the name."""
+    kind, colon, topic = one.title.partition(": ")
+    return f"“{topic}” ({kind.lower()})" if colon else f"the {one.title.lower()}"
 
 
 def quoted(text: str) -> str:
