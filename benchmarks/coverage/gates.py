@@ -297,8 +297,8 @@ def simulate(rng: Generator, draws: int, structure: str) -> Iterator[Cell]:
 HEAD = """\
 # Does a gate err as seldom as it says?
 
-Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed};
-do not edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
+Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}; do
+not edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
 *Gates*.
 
 A *pair* is a build and a later one whose true index is lower by exactly so many points, over very many runs of the same
@@ -352,7 +352,7 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
         if looks == 2:
             lines.append(
                 f"Each at 97.5 % instead of 95. What is open after the first look is played on, to {1 + ADDED} times "
-                "its runs. The printed drop is that of the first look.\n"
+                "its\nruns. The printed drop is that of the first look.\n"
             )
         rows = []
         for none in by["none"]:
