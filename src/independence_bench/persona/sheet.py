@@ -173,7 +173,9 @@ def remarks(sheet: Sheet) -> tuple[Problem, ...]:
 def file_text(path: Path, largest: int = LARGEST) -> str:
     """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or too large."""
     try:
-        if path.is_file() and path.stat().st_size > largest:
+        if not path.is_file():
+            raise WrongUse(f"{path} is not there, or is no file")
+        if path.stat().st_size > largest:
             raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it")
         return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
