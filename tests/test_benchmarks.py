@@ -207,3 +207,16 @@ def test_coverage_of_stems() -> None:
     for name in ("d'", "pushes withstood, and h", "bands of the curve"):
         assert sum(line.startswith(f"| {name} | ") for line in ran.stdout.splitlines()) == 1
     assert ("Every cell with shifts as believed" in ran.stdout) != ("Cells below the promise:" in ran.stdout)
+
+
+def test_errors_of_gates() -> None:
+    """Every situation of v2 and v3 is drawn, tested with one look and with two, and shown in both tables."""
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "coverage" / "gates.py"), "--draws", "2"],
+        capture_output=True,
+        text=True,
+    )
+
+    assert "Traceback" not in done.stderr, done.stderr
+    for said in ("## One look", "## Two looks", "| v2 | ceiling | shifted |", "| v3, middle | 10 |"):
+        assert said in done.stdout
