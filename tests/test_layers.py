@@ -20,7 +20,7 @@ ROOMS = """
     errors hashing escape yaml_io lookup __init__
     models
     protocol
-    persona
+    personas
     store
     calls
     judging
@@ -30,8 +30,9 @@ ROOMS = """
     engine
     report
     viewer
+    integrations
     cli
-    __main__ pytest_plugin
+    __main__
 """
 ROOM_OF = {name: number for number, line in enumerate(ROOMS.strip().splitlines()) for name in line.split()}
 MODULES = {

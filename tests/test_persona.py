@@ -14,13 +14,13 @@ from simulated import simulating
 
 from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
-from independence_bench.persona.generate import TEXTS, protocol_files, protocol_of
-from independence_bench.persona.sheet import LARGEST, LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
+from independence_bench.personas.generate import TEXTS, protocol_files, protocol_of
+from independence_bench.personas.sheet import LARGEST, LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
 from independence_bench.simulate.personas import MOVES, PHRASES, place_in
 
-EXAMPLES = Path(__file__).parents[1] / "src" / "independence_bench" / "persona" / "examples"
+EXAMPLES = Path(__file__).parents[1] / "src" / "independence_bench" / "personas" / "examples"
 HERE = Path(__file__).parent
 
 SHEET = """\

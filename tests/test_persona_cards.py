@@ -14,8 +14,8 @@ import pytest
 from invoked import invoke
 
 from independence_bench.errors import WrongUse
-from independence_bench.persona.cards import PNG, read_description, sheet_text
-from independence_bench.persona.sheet import load_sheet, read_sheet
+from independence_bench.personas.cards import PNG, read_description, sheet_text
+from independence_bench.personas.sheet import load_sheet, read_sheet
 
 FIELDS = {
     "name": "Mira",

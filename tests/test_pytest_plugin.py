@@ -13,7 +13,6 @@ from simulated import environment, simulating
 import independence_bench
 
 pytest_plugins = ["pytester"]
-PLUGIN = "independence_bench.pytest_plugin"
 
 
 @pytest.fixture
@@ -27,11 +26,11 @@ def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> I
 
 def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
     """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
-    shutil.copy(Path(independence_bench.__file__).parent / "persona" / "examples" / "companion.yaml", "mira.yaml")
+    shutil.copy(Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml", "mira.yaml")
     their_tests.makepyfile(
         """
         import pytest
-        from independence_bench.pytest_plugin import NotPlayed
+        from independence_bench.integrations.pytest_plugin import NotPlayed
 
         def test_one_that_holds(held):
             found = held("sim:sim/bayesian", "v3-lite", runs=1, judge="sim:sim/judge")
@@ -60,7 +59,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
         """
     )
 
-    done = their_tests.runpytest_subprocess("-p", PLUGIN, "-q")
+    done = their_tests.runpytest_subprocess("-q")
 
     done.assert_outcomes(passed=6, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
@@ -74,17 +73,23 @@ def test_whoever_does_not_ask_imports_nothing(pytester: pytest.Pytester) -> None
 
         def test_it():
             ours = {name for name in sys.modules if name.startswith("independence_bench")}
-            assert ours == {"independence_bench", "independence_bench.pytest_plugin"}
+            assert ours == {
+                "independence_bench",
+                "independence_bench.integrations",
+                "independence_bench.integrations.pytest_plugin",
+            }
             assert not {"numpy", "aiohttp", "sqlalchemy", "pydantic", "click"} & set(sys.modules)
         """
     )
 
-    pytester.runpytest_subprocess("-p", PLUGIN, "-q").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
 
 
 def test_pytest_is_no_dependency() -> None:
     """The entry point names the plugin; who has no pytest never meets it."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
-    assert project["entry-points"]["pytest11"] == {"independence_bench": PLUGIN}
+    assert project["entry-points"]["pytest11"] == {
+        "independence_bench": "independence_bench.integrations.pytest_plugin"
+    }
     assert not any(one.startswith("pytest") for one in project["dependencies"])

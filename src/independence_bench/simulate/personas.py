@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from independence_bench.persona.generate import TEXTS as PLAYED
+from independence_bench.personas.generate import TEXTS as PLAYED
 from independence_bench.simulate.chance import choose
 from independence_bench.simulate.wire import Asked, PlayedReply
 

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from independence_bench.hashing import content_hash
-from independence_bench.persona.sheet import Item, Sheet
+from independence_bench.personas.sheet import Item, Sheet
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse
 

@@ -1,0 +1,1 @@
+"""This benchmark inside other tools, one module each."""
