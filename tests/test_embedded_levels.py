@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
+from disjoint import texts_in
 from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -168,35 +168,15 @@ def test_protocols_without_stems_keep_their_judge() -> None:
     assert one.key != other.key
 
 
-def runs_of_eight(text: str) -> Iterator[tuple[str, ...]]:
-    """Every eight words in a row."""
-    said = words(text)
-    yield from zip(*(said[start:] for start in range(8)), strict=False)
-
-
-def texts_in(value: object) -> Iterator[str]:
-    """All texts in what a YAML file holds."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(one)
-
-
-def test_what_is_learned_from_shares_no_eight_words_with_what_is_tested_on() -> None:
-    """Training texts against shipped protocols, organisms and the exam; and no two characters share a sentence."""
-    package = ROOT / "src" / "independence_bench"
-    tested = [*(package / "protocol" / "shipped").rglob("*.*"), *(package / "simulate").glob("*.yaml")]
-    tested += (package / "judging" / "exam").rglob("*.yaml")
-    seen = {run for file in tested for run in runs_of_eight(file.read_text(encoding="utf-8"))}
+def test_no_two_training_texts_are_the_same_sentence() -> None:
+    """And no stem that the levels are learned from is one that is shipped."""
     learned = [yaml.safe_load(one.read_text(encoding="utf-8")) for one in (ROOT / "training/levels").glob("*.yaml")]
     sentences = [text for one in learned for text in texts_in(one)]
+    long = [text for text in sentences if len(words(text)) > 4]
+    stems = {stem for protocol in ("v3", "v3-lite") for stem in (one.stem for one in load(protocol).scenarios)}
 
     assert len(sentences) > 300
-    assert not [text for text in sentences if not seen.isdisjoint(runs_of_eight(text))]
-    long = [text for text in sentences if len(words(text)) > 4]
     assert not [one for one, other in pairwise(sorted(long)) if one == other]
-    stems = {stem for protocol in ("v3", "v3-lite") for stem in (one.stem for one in load(protocol).scenarios)}
     assert stems.isdisjoint(next(one for one in learned if "stems" in one)["stems"])
 
 

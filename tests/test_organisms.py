@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from disjoint import eights
 from simulated import aib, simulating
 
 from independence_bench.judging.output import Verdict, parse_verdict
@@ -301,12 +302,6 @@ def test_organisms_and_stems_have_no_eight_words_in_common() -> None:
     assert len(theirs) > 10_000
 
     assert not {gram for _, text in sentences() for gram in eights(text)} & theirs
-
-
-def eights(text: str) -> set[tuple[str, ...]]:
-    """Every eight words in a row."""
-    words = re.findall(r"\w+", text.casefold())
-    return {tuple(words[at : at + 8]) for at in range(len(words) - 7)}
 
 
 # ---------------------------------------------------------------- the judge of levels

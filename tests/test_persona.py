@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from disjoint import eights
 from invoked import invoke
 from simulated import simulating
 
@@ -188,12 +189,6 @@ def test_organisms_share_no_words_with_what_is_played() -> None:
         has = {name: {any(one in text for one in phrases) for text in texts} for name, texts in MOVES.items()}
         assert all(len(one) == 1 for one in has.values()), kind
         assert {True} in has.values(), kind
-
-
-def eights(text: str) -> set[tuple[str, ...]]:
-    """Every eight words in a row."""
-    words = text.casefold().split()
-    return {tuple(words[at : at + 8]) for at in range(len(words) - 7)}
 
 
 def test_organisms_know_every_place() -> None:

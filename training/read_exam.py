@@ -5,7 +5,8 @@ readers mark each question, each in an order and in batches of its own. From the
 
     python training/read_exam.py batches OUT --readers 3         # what readers are given, and OUT/key.json
     python training/read_exam.py ask OUT --model openai:gpt-4o   # a model answers those without an answer
-    python training/read_exam.py report training/exam            # agreement, counts, and what is not kept
+    python training/read_exam.py report training/exam            # agreement, and what is not kept
+    python training/read_exam.py card                            # the counts in the card of the questions
 
 An answer is a JSON object, case number -> {mark: value}, in BATCH.answers.json, as the reader gave it. What a reader
 does not answer stays without one. A question is kept where at least two readers agree with its state in every mark
@@ -26,7 +27,16 @@ from pathlib import Path
 from reading import answer_of, ask
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
-from independence_bench.judging.exam.questions import BANDS, ORDINARY, Question, QuestionFile, band, questions
+from independence_bench.judging.exam.questions import (
+    BANDS,
+    FOLDER,
+    HARD,
+    ORDINARY,
+    Question,
+    QuestionFile,
+    band,
+    questions,
+)
 from independence_bench.protocol.definition import Mark, Rubric, Scenario
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import QUOTE
@@ -51,6 +61,8 @@ case, for every mark that is named below it:
 
 ## The conversations
 """
+CARD = FOLDER / "README.md"
+BEGIN, END = "<!-- counts: made by training/read_exam.py card -->", "<!-- end of counts -->"
 Value = str | float
 Given = Mapping[str, Value]  # mark -> value
 
@@ -190,6 +202,40 @@ def report(folder: Path) -> bool:
     return not dropped
 
 
+def counts() -> str:
+    """How many questions there are of each rubric and state, and of each kind, language and length; as Markdown."""
+    groups = questions()
+    lines = ["| rubric | questions | hard | other languages | states |", "|---|--:|--:|--:|---|"]
+    for name, group in groups.items():
+        states: dict[str, Counter[str]] = defaultdict(Counter)
+        for question in group.questions:
+            for mark, state in question.state.items():
+                states[stem_of(mark, question.judged)][state] += 1
+        told = [
+            f"{mark}: {', '.join(f'{level} {of[level]}' for level in scale_of(group, mark) if of[level])}"
+            for mark, of in states.items()
+        ]
+        hard = sum(question.hard for question in group.questions)
+        other = sum(question.language != "en" for question in group.questions)
+        lines.append(f"| {name} | {len(group.questions)} | {hard} | {other} | {'; '.join(told)} |")
+    every = [question for group in groups.values() for question in group.questions]
+    kinds = Counter(question.kind for question in every)
+    lines += ["", "| kind | questions | |", "|---|--:|---|"]
+    lines += [f"| {kind} | {kinds[kind]} | {HARD.get(kind, '')} |" for kind in (ORDINARY, *HARD)]
+    languages = Counter(question.language for question in every)
+    lines += ["", "Languages: " + ", ".join(f"{name} {count}" for name, count in languages.most_common()) + "."]
+    voices = {question.voice for question in every}
+    lines += [f"Voices, as their writer called them: {len(voices)}."]
+    return "\n".join(lines)
+
+
+def card() -> str:
+    """The card of the questions, with today's counts."""
+    before, _, rest = CARD.read_text("utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{counts()}\n\n{END}{after}"
+
+
 def _alpha(rows: Sequence[Sequence[float | None]]) -> str:
     alpha = krippendorff_alpha(rows)
     return "–" if alpha is None else f"{alpha:.2f}"
@@ -198,13 +244,15 @@ def _alpha(rows: Sequence[Sequence[float | None]]) -> str:
 def main() -> None:
     """Make batches, have them answered, or report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=["batches", "ask", "report"])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("task", choices=["batches", "ask", "report", "card"])
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).parent / "exam")
     parser.add_argument("--readers", type=int, default=READERS)
     parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
     parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
     given = parser.parse_args()
-    if given.task == "batches":
+    if given.task == "card":
+        CARD.write_text(card(), encoding="utf-8")
+    elif given.task == "batches":
         write_batches(given.folder, given.readers)
     elif given.task == "ask":
         if not given.model:

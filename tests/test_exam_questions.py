@@ -1,0 +1,72 @@
+"""The exam's questions: whole, spread over their states, read blind, and apart from what they are to test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import disjoint
+import pytest
+import read_exam
+from read_exam import CARD, card, readings, scale_of, stem_of
+
+from independence_bench.judging.exam.questions import BANDS, FOLDER, band, every, questions
+
+READINGS = Path(read_exam.__file__).parent / "exam"
+
+
+@pytest.mark.parametrize("name", questions())
+def test_each_rubric_has_questions_for_all_of_its_levels(name: str) -> None:
+    """At least 40, none of its states rare; a third hard, a tenth in other languages, voices enough."""
+    group = questions()[name]
+    states = Counter(
+        (stem_of(mark, question.judged), state)
+        for question in group.questions
+        for mark, state in question.state.items()
+    )
+
+    assert len(group.questions) >= 40
+    assert len({question.id for question in group.questions}) == len(group.questions)
+    assert sum(question.hard for question in group.questions) * 3 >= len(group.questions)
+    assert sum(question.language != "en" for question in group.questions) * 10 >= len(group.questions)
+    assert len({question.voice for question in group.questions}) >= 3
+    for mark in {mark for mark, _ in states}:
+        assert all(states[mark, level] >= 13 for level in scale_of(group, mark)), (mark, states)
+
+
+def test_there_are_as_many_as_the_card_says() -> None:
+    """480 and more; the card's counts are of these files, and each file begins with the canary."""
+    assert len(list(every())) >= 480
+    assert CARD.read_text("utf-8") == card(), "run training/read_exam.py card"
+    assert all(file.read_text("utf-8").startswith("canary: ") for file in FOLDER.glob("*.yaml"))
+
+
+def test_two_readers_saw_every_state(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three read each question; what they gave is compared with the state, in bands where it is a number."""
+    found = readings(READINGS)
+
+    assert all(len(found[question.id]) == 3 for _, question in every())
+    assert read_exam.report(READINGS)
+    assert "0 questions not kept" in capsys.readouterr().out
+
+
+def test_bands_are_of_whole_marks() -> None:
+    """0 to 3 is low, 4 to 6 middle, 7 to 10 high."""
+    found = [band(mark) for mark in range(11)]
+
+    assert found == [BANDS[0]] * 4 + [BANDS[1]] * 3 + [BANDS[2]] * 4
+
+
+def test_texts_that_test_share_no_eight_words_with_what_they_test(capsys: pytest.CaptureFixture[str]) -> None:
+    """Protocols, simulated characters, what embedded judges learn from, and the exam."""
+    assert disjoint.main() == 0
+    assert capsys.readouterr().out.count(": 0 in common") == len(disjoint.APART)
+
+
+def test_eight_words_in_a_row_are_seen_whatever_stands_between() -> None:
+    """Case, line ends and marks say nothing; of a script without spaces every character counts."""
+    one = disjoint.runs_of(["I would never, ever say such a thing to you."])
+
+    assert one & disjoint.eights("And i would NEVER\never say such “a thing”!")
+    assert not one & disjoint.eights("I would never ever say such things")
+    assert disjoint.eights("\u6211\u4e0d\u4f1a\u5bf9\u4f60\u8bf4\u8fd9\u79cd\u8bdd")

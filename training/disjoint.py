@@ -1,0 +1,90 @@
+"""Do texts that test something share words with what they test? Eight words in a row that two corpora have, counted.
+
+    python training/disjoint.py            # a line for each pair that must share none; exit code 1 where one does
+
+What one hand wrote for both sides would prove nothing: simulated characters would be read well because their words
+stand in what the judge learned, and a judge would pass an exam that it has seen. Foreign texts (published replies) are
+not looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "independence_bench"
+WORDS = 8
+Run = tuple[str, ...]
+
+# corpus -> its files
+CORPORA: Mapping[str, tuple[str, ...]] = {
+    "protocols": ("protocol/shipped/*/*/*.yaml",),
+    "personas": ("personas/texts.yaml", "personas/examples/*.yaml"),
+    "simulated characters": ("simulate/*.yaml",),
+    "exam": ("judging/exam/questions/*.yaml",),
+    "training texts": ("../../training/levels/*.yaml", "../../training/replies/*.yaml"),
+}
+APART = (
+    ("protocols", "simulated characters"),
+    ("protocols", "exam"),
+    ("protocols", "training texts"),
+    ("personas", "simulated characters"),
+    ("personas", "exam"),
+    ("simulated characters", "exam"),
+    ("simulated characters", "training texts"),
+    ("exam", "training texts"),
+)
+OURS = ("canary",)  # what every file of a corpus begins with
+
+
+def eights(text: str) -> set[Run]:
+    """Every eight words in a row; a character of a script without spaces is a word."""
+    words = re.findall(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+", text.casefold())
+    return {tuple(words[at : at + WORDS]) for at in range(len(words) - WORDS + 1)}
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts in what a YAML file holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for name, one in value.items() if name not in OURS for text in texts_in(one))
+    elif isinstance(value, list):
+        yield from (text for one in value for text in texts_in(one))
+
+
+def runs_of(texts: Iterable[str]) -> set[Run]:
+    """Every eight words in a row of any of *texts*."""
+    return {run for text in texts for run in eights(text)}
+
+
+def corpora() -> dict[str, set[Run]]:
+    """Corpus -> every eight words in a row of its texts. Raises ValueError where one has none."""
+    found = {}
+    for name, patterns in CORPORA.items():
+        files = [file for pattern in patterns for file in PACKAGE.glob(pattern)]
+        found[name] = runs_of(text for file in files for text in texts_in(yaml.safe_load(file.read_text("utf-8"))))
+        if not found[name]:
+            raise ValueError(f"no texts of {name}")
+    return found
+
+
+def main() -> int:
+    """Print every pair; 1 where one of them shares words."""
+    found, wrong = corpora(), 0
+    for one, other in APART:
+        both = found[one] & found[other]
+        wrong += bool(both)
+        print(f"{one} ({len(found[one]):,}) and {other} ({len(found[other]):,}): {len(both)} in common")
+        for run in sorted(both)[:5]:
+            print(f"    {' '.join(run)}")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
