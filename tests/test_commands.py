@@ -432,7 +432,7 @@ def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Pa
         (("rock", "rock"), "both are sim:sim/rock"),
         (("rock", "mirror", "--by", "provider"), "name one model, or none"),
         (("rock", "nobody"), "no subject is called nobody"),
-        (("rock", "mirror", "--judge", "nobody"), "no judge is called nobody; judged was by sim:sim/judge"),
+        (("rock", "mirror", "--judge", "nobody"), "no judge is called nobody; there is sim:sim/judge"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(folder: Path, store: str, arguments: tuple[str, ...], said: str) -> None:

@@ -498,7 +498,7 @@ def test_the_json_is_that_of_the_report(made: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--judge", "nobody"], "by nobody is stored"),
+        (["--judge", "nobody"], "no judge is called nobody"),
         (["--variants", "neutral"], "neutral/tool_role"),
         (["--judge", "one", "--jury", "one,two"], "leave one of them out"),
         (["--jury", ","], "name two judges"),

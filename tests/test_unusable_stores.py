@@ -21,7 +21,7 @@ from urllib.parse import quote
 import pytest
 from postgres import PASSWORD, USER, Server, somebody
 from scripted import Bench, steady
-from simulated import AIB, aib, environment, simulating
+from simulated import AIB, aib, environment, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 
 from independence_bench.errors import StoreError
@@ -441,13 +441,14 @@ def test_a_run_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_room(tm
     """A real disk without room, a real run: nothing that was stored is lost, nothing is bought twice but in flight."""
     with disk("400k") as folder, simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"):
         store = folder / "aib.db"
-        full = aib(tmp_path, *SIMULATED, "--store", str(store))
+        full = start_aib(tmp_path, *SIMULATED, "--store", str(store))  # what it has claimed is free when it has ended
+        out, errors = full.communicate()
         assert full.returncode == 1
-        assert full.stdout == ""
-        said = full.stderr.splitlines()[-1]
-        assert said.startswith(f"aib: the store {store} cannot be "), full.stderr
+        assert out == ""
+        said = errors.splitlines()[-1]
+        assert said.startswith(f"aib: the store {store} cannot be "), errors
         assert "room" in said
-        assert "Traceback" not in full.stderr
+        assert "Traceback" not in errors
         remount(folder, "size=20m")
         before = stored(store)
         nothing_was_lost(tmp_path, store, before, aib(tmp_path, *SIMULATED, "--store", str(store)))

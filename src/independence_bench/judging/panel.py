@@ -21,7 +21,7 @@ def find_judge(labels: Mapping[str, str], name: str) -> str:
 
     *labels* by hash. Raises WrongUse where it fits none or several.
     """
-    return fit(labels, name, "judge", "judged was by")
+    return fit(labels, name, "judge")
 
 
 def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
