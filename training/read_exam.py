@@ -15,7 +15,6 @@ that has one; marks of 0-10 agree where they are in the same band: low, middle o
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -24,7 +23,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reading import answer_of, ask
+from card import with_section
+from reading import answer_of, arguments, ask
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
 from independence_bench.judging.exam.questions import (
@@ -231,9 +231,7 @@ def counts() -> str:
 
 def card() -> str:
     """The card of the questions, with today's counts."""
-    before, _, rest = CARD.read_text("utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{counts()}\n\n{END}{after}"
+    return with_section(CARD, counts(), BEGIN, END)
 
 
 def _alpha(rows: Sequence[Sequence[float | None]]) -> str:
@@ -243,20 +241,12 @@ def _alpha(rows: Sequence[Sequence[float | None]]) -> str:
 
 def main() -> None:
     """Make batches, have them answered, or report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=["batches", "ask", "report", "card"])
-    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).parent / "exam")
-    parser.add_argument("--readers", type=int, default=READERS)
-    parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
-    parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
-    given = parser.parse_args()
+    given = arguments(__doc__, ("batches", "ask", "report", "card"), READERS, Path(__file__).parent / "exam")
     if given.task == "card":
         CARD.write_text(card(), encoding="utf-8")
     elif given.task == "batches":
         write_batches(given.folder, given.readers)
     elif given.task == "ask":
-        if not given.model:
-            parser.error("name who reads: --model [ENDPOINT:]MODEL")
         asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM))
     elif not report(given.folder):
         sys.exit(1)

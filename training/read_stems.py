@@ -15,7 +15,6 @@ does not answer stays without one.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -26,7 +25,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from reading import answer_of, ask
+from reading import answer_of, arguments, ask
 
 from independence_bench.errors import ProtocolError
 from independence_bench.protocol.file_formats import StemFile
@@ -165,18 +164,10 @@ def report(folder: Path) -> bool:
 
 def main() -> None:
     """Make batches, have them answered, or report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=["batches", "ask", "report"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--readers", type=int, default=LEAST_READERS)
-    parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
-    parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
-    given = parser.parse_args()
+    given = arguments(__doc__, ("batches", "ask", "report"), LEAST_READERS)
     if given.task == "batches":
         write_batches(given.folder, given.readers)
     elif given.task == "ask":
-        if not given.model:
-            parser.error("name who reads: --model [ENDPOINT:]MODEL")
         asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM))
     elif not report(given.folder):
         sys.exit(1)

@@ -5,6 +5,7 @@ A batch is BATCH.md, its answer BATCH.answers.json, as the reader gave it. What 
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,20 @@ from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.resolve import resolve
 from independence_bench.models.spec import Roster, read_models
+
+
+def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None) -> argparse.Namespace:
+    """What was typed: a task, its folder (*usual* where none is named), who reads. Ends the program if it is wrong."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=tasks)
+    parser.add_argument("folder", type=Path, nargs="?" if usual else None, default=usual)
+    parser.add_argument("--readers", type=int, default=readers)
+    parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
+    parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
+    given = parser.parse_args()
+    if given.task == "ask" and not given.model:
+        parser.error("name who reads: --model [ENDPOINT:]MODEL")
+    return given
 
 
 async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, form: str) -> None:

@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from card import rewrite
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -58,6 +59,8 @@ from independence_bench.judging.embedded.table import (
     WeightTable,
     read,
 )
+
+MARKERS = ("<!-- numbers: written by training/train.py -->", "<!-- end of numbers -->")
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -614,16 +617,6 @@ def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, 
     return "\n".join(lines)
 
 
-def rewrite(path: Path, section: str) -> None:
-    """Put *section* between the card's two markers; a card without them is left alone, with a ValueError."""
-    start, end = "<!-- numbers: written by training/train.py -->", "<!-- end of numbers -->"
-    before, found, rest = path.read_text(encoding="utf-8").partition(start)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{path} lacks the lines {start!r} and {end!r}; add them where the numbers belong")
-    path.write_text(f"{before}{start}\n\n{section}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Read the dataset, train, write the table, then cross-validate and write the card's numbers."""
     parser = argparse.ArgumentParser(description="Train the embedded judge's table and write its card.")
@@ -640,7 +633,7 @@ def main() -> None:
     written = write_table(weights, chosen.out)
     table = WeightTable(written)
     print(f"{chosen.out}: {len(written):,} bytes, {len(weights.phrases):,} phrases", file=sys.stderr)
-    rewrite(chosen.card, card(data, weights, table, published, len(written)))
+    rewrite(chosen.card, card(data, weights, table, published, len(written)), *MARKERS)
 
 
 if __name__ == "__main__":

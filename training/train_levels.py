@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from card import rewrite
 from level_replies import LEVELS, Labelled, organisms, published, simulated
 from scipy import sparse
 from scipy.optimize import minimize
@@ -40,6 +41,8 @@ from independence_bench.judging.embedded import levels as shipped_levels
 from independence_bench.judging.embedded.levels import FILE, GIVEN, SURE, LevelTable, fits, measures, phrases
 from independence_bench.judging.embedded.table import STEADINESS
 from independence_bench.protocol.loader import load
+
+MARKERS = ("<!-- levels: written by training/train_levels.py -->", "<!-- end of levels -->")
 
 RIGHT, FOUND = 0.95, 0.5
 PENALTY_PHRASE, PENALTY_MEASURE = 2.0, 0.2
@@ -283,16 +286,6 @@ def card(
     return "\n".join([*lines, "", *table])
 
 
-def rewrite(path: Path, section: str) -> None:
-    """Put *section* between the card's two markers; ValueError where it lacks them."""
-    start, end = "<!-- levels: written by training/train_levels.py -->", "<!-- end of levels -->"
-    before, found, rest = path.read_text(encoding="utf-8").partition(start)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{path} lacks the lines {start!r} and {end!r}; add them where the numbers belong")
-    path.write_text(f"{before}{start}\n\n{section}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Train, test, write."""
     parser = argparse.ArgumentParser(description="Train the embedded judge's levels and write what they are good for.")
@@ -335,7 +328,11 @@ def main() -> None:
     written = write_table(whole, chosen.out)
     assert LevelTable(written).levels == LEVELS
     print(f"{chosen.out}: {len(written):,} bytes", file=sys.stderr)
-    rewrite(chosen.card, f"SHA-256 of the weights: `{LevelTable(written).sha256}`, {len(written):,} bytes. {section}")
+    rewrite(
+        chosen.card,
+        f"SHA-256 of the weights: `{LevelTable(written).sha256}`, {len(written):,} bytes. {section}",
+        *MARKERS,
+    )
 
 
 if __name__ == "__main__":
