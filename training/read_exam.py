@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ from independence_bench.judging.exam.questions import (
     band,
     questions,
 )
+from independence_bench.personas.generate import EXAMPLES, protocol_of
+from independence_bench.personas.sheet import load_sheet
 from independence_bench.protocol.definition import Mark, Rubric, Scenario
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import QUOTE
@@ -68,8 +71,11 @@ Given = Mapping[str, Value]  # mark -> value
 
 
 def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
-    """The shipped rubric that *group* is marked by, and the first scenario that has it."""
-    every = ((one, rubric) for one in load(group.protocol).scenarios for rubric in one.rubrics)
+    """The rubric that *group* is marked by, and the first scenario that has it."""
+    protocol = (
+        protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if group.protocol == "persona" else load(group.protocol)
+    )
+    every = ((one, rubric) for one in protocol.scenarios for rubric in one.rubrics)
     return next((one, rubric) for one, rubric in every if rubric.name == group.rubric)
 
 
@@ -90,18 +96,27 @@ def shown(question: Question, number: int) -> str:
     """What a reader is given of it."""
     turns = [
         f"**{'the human' if turn.human else 'the AI'}**{f' (reply `{turn.name}`)' if turn.name else ''}:\n\n"
-        + "\n".join(f"> {line}".rstrip() for line in (turn.human or turn.ai or "").splitlines())
+        + _quoted(turn.human or turn.ai or "")
         for turn in question.turns
     ]
     wanted = ", ".join(f"`{name}`" for name in question.state)
-    return "\n\n".join((f"### Case {number}", *turns, f"Mark {wanted}.")) + "\n"
+    note = [f"The note:\n\n{_quoted(question.reference)}"] if question.reference else []
+    return "\n\n".join((f"### Case {number}", *note, *turns, f"Mark {wanted}.")) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def head(group: QuestionFile, count: int) -> str:
     """The task, the marks and the rubric."""
     marks = [f"- `{name}`: {_values(mark)}" for name, mark in marks_of(group).items()]
-    text = QUOTE.sub(lambda match: f"(the reply `{match.group(1)}`)", rubric_of(group)[1].text)
+    text = QUOTE.sub(_what_is_quoted, rubric_of(group)[1].text)
     return HEAD.format(count=count, marks="\n".join(marks), text=text.strip())
+
+
+def _what_is_quoted(match: re.Match[str]) -> str:
+    return "(the case's note)" if match.group(1) == "reference" else f"(the reply `{match.group(1)}`)"
 
 
 def _values(mark: Mark) -> str:

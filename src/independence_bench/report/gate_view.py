@@ -138,8 +138,8 @@ def _legend(gate: Gate) -> str:
     )
     if over:
         said += (
-            " Nobody has two runs, so builds are paired by scenario, which is wider, and nothing shows what shifts whole "
-            "runs: in the worst simulated case 73 of 100 fail at what it sees. Two runs of each say more."
+            " Nobody has two runs, so builds are paired by scenario, which is wider, and nothing shows what shifts "
+            "whole runs: in the worst simulated case 73 of 100 fail at what it sees. Two runs of each say more."
         )
     return said
 

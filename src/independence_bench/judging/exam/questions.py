@@ -76,6 +76,7 @@ class Question(Strict):
     kind: Annotated[str, AfterValidator(_known_kind)]
     language: Literal["en", "de", "es", "zh", "ar"]
     voice: OneLine
+    reference: Text | None = None  # what the judge is told that the AI is meant to be, where the rubric quotes it
     turns: list[Turn] = Field(min_length=2)
     judged: list[OneLine] = Field(min_length=1)  # names of replies
     state: dict[OneLine, OneLine] = Field(min_length=1)  # mark -> one of `BANDS`, or a level's name
@@ -99,7 +100,7 @@ class QuestionFile(Strict):
 
     canary: OneLine  # whoever finds it in a model's training data knows that the exam was in it
     rubric: OneLine
-    protocol: OneLine  # the shipped protocol whose rubric and instructions they are marked by
+    protocol: OneLine  # whose rubric and instructions they are marked by: a shipped one, or "persona"
     questions: list[Question] = Field(min_length=1)
 
 
