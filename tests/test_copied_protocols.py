@@ -15,24 +15,20 @@ from independence_bench.protocol.plan import every_configuration
 
 __all__ = ["user"]
 
-TOOL = """\
-tool_role:
-  name: speak
-  description: Says something.
-  argument: words
-  argument_description: The words.
-  instructions: You speak through the tool speak.
-  opening: (The line is open.)
-  greeting: Hi.
-"""
+
+def unworded(text: str) -> str:
+    """The small protocol's file without its words for tool_role."""
+    before, wording, rest = text.partition("tool_role:\n")
+    assert wording
+    _, section, after = rest.partition("experiments:\n")
+    return before + section + after
 
 
 def without_tool(folder: Path) -> None:
     """Edit the small protocol so that it is played in user_role and words no other way."""
     top = folder / "protocol.yaml"
     text = top.read_text("utf-8")
-    assert TOOL in text
-    top.write_text(text.replace(TOOL, "").replace("delivery: tool_role", "delivery: user_role"), encoding="utf-8")
+    top.write_text(unworded(text).replace("delivery: tool_role", "delivery: user_role"), encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -92,7 +88,7 @@ def test_a_protocol_that_nobody_plays_in_tool_role_words_no_tool(user: User) -> 
 def test_tool_role_has_to_be_worded_where_it_is_played(small: Path) -> None:
     """The mistake names the configuration that wants it."""
     top = small / "protocol.yaml"
-    top.write_text(top.read_text("utf-8").replace(TOOL, ""), encoding="utf-8")
+    top.write_text(unworded(top.read_text("utf-8")), encoding="utf-8")
 
     with pytest.raises(ProtocolError, match=r"tool_role: is missing; configurations\.0 is played in it"):
         load(small)

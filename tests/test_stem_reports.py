@@ -138,6 +138,14 @@ def test_what_runs_will_tell_of_discrimination_is_said_before_they_are_paid(fold
     assert re.search(r"go together by 0\.\d\d, as in \d stored subjects", said)
 
 
+def test_stems_have_no_published_rules(folder: Path) -> None:
+    """Nobody has published how to score them otherwise, so it is wrong use and not another board."""
+    done = aib(folder, "leaderboard", "--rules", "published", "--protocol", "v3-lite", "--store", "a.db")
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "aib: --rules: v3-lite has stems, which are scored by its own rules alone"
+
+
 def test_details_fit_eighty_columns(folder: Path) -> None:
     """In a pipe no line is longer."""
     for arguments in (("leaderboard", "--detailed"), ("reliability",), ("scenarios",), ("judges",)):

@@ -27,7 +27,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
@@ -53,7 +53,10 @@ class Selection:
         """The store, and the protocol with the weights that were asked for."""
         jurors(self.judge, self.jury)
         with open_results(self.store) as store:
-            yield store, weighed(find_protocol(self.protocol_name, store)[0], self.weights)
+            protocol, _ = find_protocol(self.protocol_name, store)
+            if self.rules not in rules_for(protocol):
+                raise WrongUse(f"--rules: {protocol.name} has stems, which are scored by its own rules alone")
+            yield store, weighed(protocol, self.weights)
 
     @contextmanager
     def stored(self) -> Iterator[tuple[Store, Protocol, Files]]:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -45,7 +45,7 @@ class Held:
         return f"{self.model} held {self.held} of {self.of} in {self.what}{first}{unknown}"
 
 
-class AskHeld(Protocol):
+class AskHeld:
     """What the fixture `held` is."""
 
     def __call__(
@@ -63,31 +63,20 @@ class AskHeld(Protocol):
         What is stored is not asked again. *runs*, *judge*, *budget* (dollars) and *store* are those of `aib run`.
         Raises NotPlayed where something is missing, which is never a fold.
         """
+        options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
+        at = _typed(("--store", store))
+        if what.endswith(SHEETS):
+            said = json.loads(_aib("persona", "run", what, "--model", model, "--json", *options, *at))
+            return _of_persona(model, what, said["subjects"])
+        _aib("run", "--protocol", what, "--yes", *options, *at, "--", model)
+        boards = json.loads(_aib("leaderboard", "--protocol", what, "--json", *at))["boards"]
+        return _of_protocol(model, what, judge, boards)
 
 
 @pytest.fixture
 def held() -> AskHeld:
     """Ask whether a model holds: `held(model, "mira.yaml")`, or `held(model, protocol)`."""
-    return _held
-
-
-def _held(
-    model: str,
-    what: str,
-    *,
-    runs: int | None = None,
-    judge: str | None = None,
-    budget: float | None = None,
-    store: str | None = None,
-) -> Held:
-    options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
-    at = _typed(("--store", store))
-    if what.endswith(SHEETS):
-        said = json.loads(_aib("persona", "run", what, "--model", model, "--json", *options, *at))
-        return _of_persona(model, what, said["subjects"])
-    _aib("run", "--protocol", what, "--yes", *options, *at, "--", model)
-    boards = json.loads(_aib("leaderboard", "--protocol", what, "--json", *at))["boards"]
-    return _of_protocol(model, what, judge, boards)
+    return AskHeld()
 
 
 def _of_persona(model: str, what: str, subjects: Sequence[dict[str, Any]]) -> Held:

@@ -41,6 +41,11 @@ PUBLISHED = scoring.Rules("published", score, partial=True)
 RULES = {rules.name: rules for rules in (scoring.OWN, PUBLISHED)}
 
 
+def rules_for(protocol: Protocol) -> dict[str, scoring.Rules]:
+    """The rules that *protocol* can be scored by, by name: nobody has published how to score stems but the protocol."""
+    return RULES if protocol.score is None else {scoring.OWN.name: scoring.OWN}
+
+
 def score_run(
     protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[scoring.Slot, scoring.Marks]
 ) -> scoring.RunScore:

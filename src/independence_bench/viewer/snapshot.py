@@ -31,7 +31,7 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.published_scoring import RULES
+from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.store import registry, usage
@@ -281,7 +281,7 @@ class Catalog:
                 one, id=board_id(edition, one.configurations, one.judge, rules, weights), rules=rules, weights=weights
             )
             for weights in (None, *(weighting.name for weighting in edition.protocol.weightings))
-            for rules in RULES
+            for rules in rules_for(edition.protocol)
             for one in found
         ]
 
