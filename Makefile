@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := .venv-integrations
 DEMO_STORE := demo.db
 
 PAGE := src/independence_bench/viewer/page/index.html
@@ -41,8 +42,8 @@ docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file t
 licences: $(VENV)/.ready  ## what users get beside our own code, and under which licences
 	$(BIN)/python docs/licences.py
 
-integrations: $(VENV)/.ready page  ## what is packed, in an environment of its own; and other tools on what we export
-	$(BIN)/pytest -q -m integration
+integrations: $(TOOLS)/.ready page postgres  ## what is packed; other tools, in an environment that has them
+	$(TOOLS)/bin/pytest -q -m integration
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	$(BIN)/pytest -q -n 2 -m torture
@@ -61,6 +62,12 @@ setup: $(VENV)/.ready page
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,embedded]'
+	touch $@
+
+# every extra, and the tools that read what we export: some hundreds of MB that `make test` does without
+$(TOOLS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,integrations]'
 	touch $@
 
 page: $(PAGE)  ## the viewer's page, from web/; whoever installs a wheel has it already
@@ -95,4 +102,4 @@ weights: $(VENV)/.ready
 	$(BIN)/aib embedded install
 
 clean:
-	rm -rf $(VENV) $(DEMO_STORE)* .node web/node_modules $(dir $(PAGE))
+	rm -rf $(VENV) $(TOOLS) $(DEMO_STORE)* .node web/node_modules $(dir $(PAGE))

@@ -1,5 +1,8 @@
 """What users get beside our own code, and under which licences: docs/licences.md, and `make licences`.
 
+What only the extras of other tools bring has a page of its own, docs/licences-integrations.md, which
+`.venv-integrations/bin/python docs/licences.py --integrations` writes: no other environment has them.
+
 Python packages are those that the package and its extras for users ask for, as they are installed here, with all that
 these ask for in turn; parts of the viewer's page are those of `web/package-lock.json` that are no tools.
 """
@@ -10,7 +13,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution
 from itertools import groupby
@@ -19,7 +22,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
-TOOLS = {"dev", "torture"}  # extras that only developers install
+TOOLS = {"dev", "torture", "integrations"}  # extras that only developers install
+APART = {"inspect"}  # extras of other tools: installed in .venv-integrations alone
+APART_PAGE = ROOT / "docs" / "licences-integrations.md"
+OSI = "License :: OSI Approved :: "
 ALWAYS, PAGE = "every installation", "viewer's page"
 
 
@@ -45,17 +51,22 @@ def _copyleft(licence: str) -> str:
     return "weak" if re.search(weak, licence) else ""
 
 
-def installed() -> Iterator[Part]:
-    """Every Python package, once, by name; what the package itself asks for goes before its extras."""
+def installed(apart: bool = False) -> Iterator[Part]:
+    """Every Python package, once, by name; what the package itself asks for goes before its extras.
+
+    With *apart* those that only the extras of other tools bring, else all others.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {name: asked for name, asked in project["optional-dependencies"].items() if name not in TOOLS}
+    common = {"": project["dependencies"], **{name: asked for name, asked in extras.items() if name not in APART}}
     found: dict[str, Part] = {}
-    for extra, asked in {"": project["dependencies"], **extras}.items():
+    for extra, asked in {**common, **({name: extras[name] for name in sorted(APART)} if apart else {})}.items():
         within = f"extra `{extra}`" if extra else ALWAYS
         for one in _needed(asked, set(), set()):
             name = re.sub(r"[-_.]+", "-", one.metadata["Name"]).lower()
-            found.setdefault(name, Part(name, licence_of(one.metadata), within))
-    yield from (found[name] for name in sorted(found))
+            found.setdefault(name, Part(name, licence_of(one), within))
+    shown = {f"extra `{name}`" for name in APART} if apart else {one.within for one in found.values()}
+    yield from (found[name] for name in sorted(found) if found[name].within in shown)
 
 
 def _needed(asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]) -> Iterator[Distribution]:
@@ -70,12 +81,18 @@ def _needed(asked: Iterable[str], extras: set[str], seen: set[tuple[str, str]]) 
             yield from _needed(one.requires or (), set(wanted.extras), seen)
 
 
-def licence_of(metadata: Mapping[str, str]) -> str:
-    """As a package says it: its expression, else its classifier, else its text, as far as that is one line."""
-    every = getattr(metadata, "get_all", lambda _: None)("Classifier") or ()
-    told = [one.rpartition(" :: ")[2] for one in every if one.startswith("License :: OSI Approved :: ")]
-    text = (metadata.get("License") or "").strip()
-    return metadata.get("License-Expression") or " AND ".join(told) or ("" if "\n" in text else text)
+def licence_of(one: Distribution) -> str:
+    """As a package says it: its expression, else its classifier, else the heading of its text or of its file."""
+    metadata = one.metadata
+    told = [text.rpartition(" :: ")[2] for text in metadata.get_all("Classifier") or () if text.startswith(OSI)]
+    files = [file for file in one.files or () if re.match("LICEN[CS]E", file.name)]
+    texts = [metadata.get("License") or "", *(Path(str(one.locate_file(file))).read_text("utf-8") for file in files)]
+    return metadata.get("License-Expression") or " AND ".join(told) or next(filter(None, map(_heading, texts)), "")
+
+
+def _heading(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return ", ".join(lines[: 2 if lines[1:] and lines[1].startswith("Version") else 1])
 
 
 def of_page() -> Iterator[Part]:
@@ -94,29 +111,18 @@ def parts() -> list[Part]:
 
 def page(found: Sequence[Part]) -> str:
     """docs/licences.md"""
-    python = [one for one in found if one.within != PAGE]
-    rows = [f"| {one.name} | {one.licence or '?'} | {one.within} |" for one in python]
     web = sorted((one for one in found if one.within == PAGE), key=lambda one: one.licence)
     of = [(licence, [one.name for one in group]) for licence, group in groupby(web, key=lambda one: one.licence)]
-    named = [f"- {one.name}: {one.licence}, with {one.within}" for one in found if one.copyleft]
     return "\n".join(
         [
             "# Licences",
             "",
             "What an installation brings besides this project's own code (MIT), as the packages themselves say it.",
             "`make docs` writes this page, `make licences` prints it for what is installed, and the tests fail where a",
-            "part is under the GPL or the AGPL, or does not name its licence.",
+            "part is under the GPL or the AGPL, or does not name its licence. What the extras of other tools bring",
+            "beside these: [licences-integrations.md](licences-integrations.md).",
             "",
-            "Under a weak copyleft licence (LGPL, MPL); each is a package of its own, installed unchanged:",
-            "",
-            *named,
-            "",
-            "## Python packages",
-            "",
-            "| package | licence | comes with |",
-            "|---|---|---|",
-            *rows,
-            "",
+            *_copyleft_and_all([one for one in found if one.within != PAGE]),
             "## In the viewer's page",
             "",
             *(f"- {licence or '?'} ({len(names)}): {', '.join(names)}" for licence, names in of),
@@ -125,5 +131,32 @@ def page(found: Sequence[Part]) -> str:
     )
 
 
+def page_apart(found: Sequence[Part]) -> str:
+    """docs/licences-integrations.md"""
+    return "\n".join(
+        [
+            "# Licences of what other tools bring",
+            "",
+            "What the extras for other tools install beside what [licences.md](licences.md) lists, as the packages",
+            "themselves say it. `make integrations` fails where this page is out of date, where a part is under",
+            "the GPL or the AGPL, and where one does not name its licence.",
+            "",
+            *_copyleft_and_all(found),
+        ]
+    )
+
+
+def _copyleft_and_all(python: Sequence[Part]) -> Iterator[str]:
+    yield "Under a weak copyleft licence (LGPL, MPL); each is a package of its own, installed unchanged:"
+    yield ""
+    yield from (f"- {one.name}: {one.licence}, with {one.within}" for one in python if one.copyleft)
+    yield from ("", "## Python packages", "", "| package | licence | comes with |", "|---|---|---|")
+    yield from (f"| {one.name} | {one.licence or '?'} | {one.within} |" for one in python)
+    yield ""
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page(parts()))
+    if "--integrations" in sys.argv[1:]:
+        APART_PAGE.write_text(page_apart(list(installed(apart=True))), encoding="utf-8")
+    else:
+        sys.stdout.write(page(parts()))

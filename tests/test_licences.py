@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from licences import ROOT, Part, parts
+from licences import APART, APART_PAGE, ROOT, Part, installed, page_apart, parts
 
 
 def test_nothing_that_users_get_is_under_the_gpl() -> None:
@@ -25,6 +25,17 @@ def test_what_is_under_a_weak_copyleft_is_named_with_where_it_comes_in() -> None
     assert weak
     for one in weak:
         assert f"- {one.name}: {one.licence}, with {one.within}" in page
+
+
+@pytest.mark.integration
+def test_what_other_tools_bring_is_listed_and_free_of_the_gpl() -> None:
+    """With everything that their extras ask for in turn, as it is installed where they are tested."""
+    found = list(installed(apart=True))
+
+    assert {one.within for one in found} == {f"extra `{name}`" for name in APART}
+    assert [one for one in found if one.copyleft == "strong" or not one.licence] == []
+    command = "run `.venv-integrations/bin/python docs/licences.py --integrations`"
+    assert APART_PAGE.read_text(encoding="utf-8") == page_apart(found), command
 
 
 @pytest.mark.parametrize(
