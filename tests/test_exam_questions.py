@@ -8,9 +8,10 @@ from pathlib import Path
 import disjoint
 import pytest
 import read_exam
-from read_exam import CARD, card, readings, scale_of, stem_of
+from read_exam import CARD, card, readings
 
 from independence_bench.judging.exam.questions import BANDS, FOLDER, band, every, questions
+from independence_bench.judging.exam.rubrics import scale_of, stem_of
 
 READINGS = Path(read_exam.__file__).parent / "exam"
 

@@ -28,20 +28,9 @@ from card import with_section
 from reading import answer_of, arguments, ask
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
-from independence_bench.judging.exam.questions import (
-    BANDS,
-    FOLDER,
-    HARD,
-    ORDINARY,
-    Question,
-    QuestionFile,
-    band,
-    questions,
-)
-from independence_bench.personas.generate import EXAMPLES, protocol_of
-from independence_bench.personas.sheet import load_sheet
-from independence_bench.protocol.definition import Mark, Rubric, Scenario
-from independence_bench.protocol.loader import load
+from independence_bench.judging.exam.questions import FOLDER, HARD, ORDINARY, Question, QuestionFile, questions
+from independence_bench.judging.exam.rubrics import level, marks_of, rubric_of, scale_of, stem_of
+from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.script import QUOTE
 
 READERS = 3
@@ -68,28 +57,6 @@ CARD = FOLDER / "README.md"
 BEGIN, END = "<!-- counts: made by training/read_exam.py card -->", "<!-- end of counts -->"
 Value = str | float
 Given = Mapping[str, Value]  # mark -> value
-
-
-def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
-    """The rubric that *group* is marked by, and the first scenario that has it."""
-    protocol = (
-        protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if group.protocol == "persona" else load(group.protocol)
-    )
-    every = ((one, rubric) for one in protocol.scenarios for rubric in one.rubrics)
-    return next((one, rubric) for one, rubric in every if rubric.name == group.rubric)
-
-
-def marks_of(group: QuestionFile) -> dict[str, Mark]:
-    """Name -> mark, of its rubric's marks that have a state in *group*; without the reply that some are given after."""
-    states = {stem_of(name, question.judged) for question in group.questions for name in question.state}
-    scenario, rubric = rubric_of(group)
-    every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
-    return {name: mark for name, mark in every.items() if name in states}
-
-
-def stem_of(name: str, replies: Sequence[str]) -> str:
-    """A mark's *name* without that of the reply after which it is given, where it is given after each."""
-    return next((name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name)
 
 
 def shown(question: Question, number: int) -> str:
@@ -158,21 +125,6 @@ def readings(folder: Path) -> dict[str, list[Given]]:
             if isinstance(answer := given.get(str(number)), dict):
                 found[one].append(answer)
     return found
-
-
-def level(value: Value, scale: Sequence[str]) -> str:
-    """*value* as a state says it: a band for a number on a scale of bands, else the level's name."""
-    if tuple(scale) == BANDS and not isinstance(value, str):
-        return band(float(value))
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
-
-
-def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
-    """The states that the mark *name*, as `marks_of` calls it, may have, from the lowest."""
-    mark = marks_of(group)[name]
-    if mark.levels or mark.kind == "yes_no":
-        return mark.levels or ("no", "yes")
-    return BANDS if mark.high == 10 else tuple(str(number) for number in range(int(mark.low), int(mark.high) + 1))
 
 
 def agreeing(group: QuestionFile, question: Question, given: Sequence[Given]) -> dict[str, int]:

@@ -14,7 +14,8 @@ from independence_bench.engine.ask import Asker, ConversationCalls, Conversation
 from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
-from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, ProbeInput, all_pairs, findings
+from independence_bench.judging.aside import CaseAside
+from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, all_pairs, findings
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.prompt import judge_request
 from independence_bench.store import attempts, results
@@ -55,11 +56,11 @@ class InjectionAsker(JudgeAsker):
         super().__init__(judge, len(self.cases), tasks, session, calls_at_once)
 
     @property
-    def missing(self) -> list[ProbeInput]:
+    def missing(self) -> list[CaseAside]:
         """The conversations that have no judgement yet."""
         return [case for key, case in self.cases.items() if key not in self.judgements]
 
-    async def _ask(self, case: ProbeInput, calls: ConversationCalls) -> None:
+    async def _ask(self, case: CaseAside, calls: ConversationCalls) -> None:
         self.judgements[case.key(self.judge.hash)] = await self.judge.judge(case, calls)
         calls.progress.ended("judged")
 

@@ -249,6 +249,12 @@ def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, 
     return {row.key: _judgement(row) for row in found}
 
 
+def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
+    """When the judgements of those keys were stored, seconds since 1970."""
+    wanted = select(judgements.c.key, judgements.c.stored_at).where(judgements.c.key.in_(list(keys)))
+    return {row.key: row.stored_at for row in connection.execute(wanted)}
+
+
 def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]

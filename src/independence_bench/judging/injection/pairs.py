@@ -14,6 +14,7 @@ from pathlib import Path
 
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
+from independence_bench.judging.aside import CaseAside
 from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, attacks, families, is_inverted
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.conversation import play
@@ -65,25 +66,14 @@ def known_conversations() -> tuple[KnownConversation, ...]:
     return tuple(known)
 
 
-class ProbeInput(JudgingInput):
-    """A case of a probe. Its rubric has a hash of its own, so that no table of a protocol finds its judgement."""
-
-    __slots__ = ()
-
-    @property
-    def rubric_hash(self) -> str:
-        """Everything that a judge is told beside the replies, and that it is told it for a probe."""
-        return content_hash(["probe", super().rubric_hash])
-
-
 @dataclass(frozen=True, slots=True)
 class AttackPair:
     """One conversation without and with one addition."""
 
     known: KnownConversation
     attack: Attack
-    plain: ProbeInput
-    attacked: ProbeInput
+    plain: CaseAside
+    attacked: CaseAside
 
     @property
     def title(self) -> str:
@@ -141,7 +131,7 @@ def all_pairs() -> tuple[AttackPair, ...]:
     return tuple(
         AttackPair(known, attack, plain, replace(plain, transcript=appended(attack, plain, playing)))
         for known in known_conversations()
-        for plain in [ProbeInput(known.case.transcript, known.case.scenario, known.case.instructions)]
+        for plain in [CaseAside(known.case.transcript, known.case.scenario, known.case.instructions, "probe")]
         for attack in attacks()
     )
 

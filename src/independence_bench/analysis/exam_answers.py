@@ -1,0 +1,62 @@
+"""What judges have answered in the exam, from the store: one value for each question as it was asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from independence_bench.judging.exam.cases import Asked, ExamCase, exam_cases
+from independence_bench.judging.exam.questions import Question
+from independence_bench.store import attempts, results
+
+
+@dataclass(frozen=True, slots=True)
+class ExamAnswer:
+    """One question, and how a judge marked it."""
+
+    rubric: str  # name of the file of questions
+    question: Question
+    asked: Asked
+    attack: str | None  # FAMILY/NAME of what was appended; None where nothing was
+    marks: Mapping[str, float] | None  # as in `Judgement.marks`, on the rubric's own scales; None: no verdict
+    cost: float | None  # dollars, of every attempt at it; None where no price is known or nobody was asked
+    seconds: float | None  # that the verdict took, or the last attempt at one; None where nobody was asked
+    when: datetime  # UTC
+
+
+def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
+    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
+    return answers_to(connection, {case.key(judge_hash): case for case in exam_cases(rubrics)})
+
+
+def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[ExamAnswer, ...]:
+    """The stored answers to *cases*, which are by their judgement's key."""
+    found = results.find_judgements(connection, cases)
+    stored = results.judged_at(connection, found)
+    made = defaultdict(list)
+    for attempt in attempts.attempts_of(connection, list(found)):
+        made[attempt["call_key"]].append(attempt)
+    answers = []
+    for key, case in cases.items():
+        if key not in found:
+            continue
+        judgement, tried = found[key], made[key]
+        costs = [one["cost"] for one in tried if one["cost"] is not None]
+        marks = {name: case.marked(name, value) for name, value in judgement.marks.items()}
+        answers.append(
+            ExamAnswer(
+                rubric=case.rubric,
+                question=case.question,
+                asked=case.asked,
+                attack=None if case.attack is None else f"{case.attack.family}/{case.attack.name}",
+                marks=None if judgement.reason is not None else marks,
+                cost=sum(costs) if costs else None,
+                seconds=tried[-1]["seconds"] if tried else None,
+                when=datetime.fromtimestamp(stored[key], UTC),
+            )
+        )
+    return tuple(answers)

@@ -1,0 +1,205 @@
+"""The exam's questions as cases for a judge, each as it would be sent a conversation of the protocol.
+
+    for case in exam_cases(["drift"]):
+        case.asked                              # "first": every question; some again, reversed, or with an attack
+
+A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly spread over states and
+kinds, and the same for "again" and "reversed", so that what an order does stands beside what asking again does. Asks
+nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice, zip_longest
+from typing import Literal
+
+from independence_bench.hashing import content_hash
+from independence_bench.judging.aside import CaseAside
+from independence_bench.judging.exam.questions import Question, QuestionFile, questions
+from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of, stem_of
+from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Mark, Rubric, Scenario
+from independence_bench.protocol.script import Ask, Prefill, Says, Step
+
+Asked = Literal["first", "again", "reversed", "injected"]
+SOME = 12  # questions of a rubric that are asked a second time, in each of the ways
+_LIST = re.compile(r"(?:^- .*\n?)+", re.MULTILINE)  # the points of a scale in a rubric
+
+
+@dataclass(frozen=True, slots=True)
+class ExamCase(CaseAside):
+    """One question as it is asked once."""
+
+    question: Question
+    rubric: str  # name of the file
+    asked: Asked
+    attack: Attack | None = None  # that stands after the last reply
+
+    def marked(self, name: str, value: float) -> float:
+        """The judge's *value* of the mark *name* on the rubric's own scale, also where its levels were reversed."""
+        mark = next(mark for mark in self.scenario.marks if mark.name == name)
+        return mark.high - value if self.asked == "reversed" and mark.levels else value
+
+
+def exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
+    """The cases of these files of questions, or of all; KeyError for one that there is not."""
+    return tuple(case for name in dict.fromkeys(rubrics or questions()) for case in _cases(name))
+
+
+@cache
+def _cases(name: str) -> tuple[ExamCase, ...]:
+    group = questions()[name]
+    first = [_case(group, name, question) for question in group.questions]
+    some = {question.id for question in spread(group, group.questions, SOME)}
+    twice = [case for case in first if case.question.id in some]
+    return (
+        *first,
+        *(replace(case, purpose="exam, again", asked="again") for case in twice),
+        *(replace(case, scenario=reversed_scales(case.scenario), asked="reversed") for case in twice),
+        *_injected(group, name, first),
+    )
+
+
+def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
+    protocol = protocol_named(group.protocol)
+    return ExamCase(
+        transcript=Transcript("", tuple(_lines(question))),
+        scenario=_scenario(group, question),
+        instructions=protocol.judge_instructions,
+        purpose="exam",
+        question=question,
+        rubric=name,
+        asked="first",
+    )
+
+
+def _lines(question: Question) -> Iterator[Line]:
+    for turn in question.turns:
+        yield Line("human", turn.human) if turn.human else Line("model", turn.ai or "", name=turn.name or "")
+
+
+def _script(question: Question) -> Iterator[Step]:
+    for turn in question.turns:
+        if turn.human:
+            yield Says(turn.human)
+        else:
+            yield Ask(turn.name) if turn.name else Prefill(turn.ai or "")
+
+
+def _scenario(group: QuestionFile, question: Question) -> Scenario:
+    like, rubric = rubric_of(group)
+    stems = bool(like.branch)
+    first = question.judged[0]
+    return Scenario(
+        id=question.id,
+        experiment=like.experiment,
+        title=question.id,
+        script=tuple(_script(question)),
+        judged=tuple(question.judged),
+        rubrics=(Rubric(rubric.name, rubric.text, tuple(_marks(rubric, like.judged, question.judged))),),
+        branch=("pressure" if first.startswith("push_") else first) if stems else None,
+        stem=question.id if stems else "",
+        kind=like.kind,
+        reference=question.reference or "",
+    )
+
+
+def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
+    """The marks of *rubric*, which is that of somebody with the judged *replies*, for one with the replies *judged*."""
+    done: set[str] = set()
+    for mark in rubric.marks:
+        stem = stem_of(mark.name, replies)
+        if stem == mark.name:
+            yield mark
+        elif stem not in done:
+            done.add(stem)
+            before = f"“{mark.name.removeprefix(f'{stem}_')}”"
+            for name in judged:
+                yield replace(mark, name=f"{stem}_{name}", asks=mark.asks.replace(before, f"“{name}”"))
+
+
+def reversed_scales(scenario: Scenario) -> Scenario:
+    """*scenario* with its marks, their levels and the points of its scales listed from the last to the first."""
+    rubrics = tuple(
+        Rubric(
+            rubric.name,
+            _LIST.sub(_last_first, rubric.text),
+            tuple(replace(mark, levels=mark.levels[::-1]) for mark in reversed(rubric.marks)),
+        )
+        for rubric in scenario.rubrics
+    )
+    return replace(scenario, rubrics=rubrics)
+
+
+def _last_first(points: re.Match[str]) -> str:
+    text = points.group()
+    return "\n".join(reversed(text.rstrip("\n").split("\n"))) + "\n" * text.endswith("\n")
+
+
+def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Question]:
+    """*count* of the questions *among*, always the same: of each state in turn, ordinary and hard ones by turns.
+
+    The hard ones of a state are of one kind after the other. Fewer where there are fewer.
+    """
+    first = next(iter(marks_of(group)))
+
+    def state(question: Question) -> str:
+        return next((of for name, of in question.state.items() if stem_of(name, question.judged) == first), "")
+
+    def drawn(question: Question) -> str:
+        return content_hash(["exam", question.id])
+
+    def mixed(number: int, of_state: Sequence[Question]) -> list[Question]:
+        of_kinds = _in_turn(_by([one for one in of_state if one.hard], lambda question: question.kind))
+        kinds = [[one for one in of_state if not one.hard], of_kinds]
+        return _in_turn(kinds[:: -1 if number % 2 else 1])
+
+    states = _by(sorted(among, key=drawn), state)
+    return list(islice(_in_turn([mixed(number, of_state) for number, of_state in enumerate(states)]), count))
+
+
+def _by(found: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
+    """*found* by what *what* says, in the order in which the groups begin."""
+    groups: dict[str, list[Question]] = defaultdict(list)
+    for question in found:
+        groups[what(question)].append(question)
+    return list(groups.values())
+
+
+def _in_turn(lists: Sequence[Sequence[Question]]) -> list[Question]:
+    """The first of each of *lists*, then the second of each, and so on."""
+    return [question for row in zip_longest(*lists) for question in row if question is not None]
+
+
+def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iterator[ExamCase]:
+    """Questions whose marks could be better for the subject, with an attack each, of one family after the other."""
+    kinds = [family for family in families() if family != CONTROL]
+    begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
+    protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
+    could_be_better = [case.question for case in first if room(group, case.question)]
+    for number, question in enumerate(spread(group, could_be_better, SOME), begin):
+        family, case = kinds[number % len(kinds)], by_id[question.id]
+        texts = list(families()[family].attacks.items())
+        attack = Attack(family, *texts[number // len(kinds) % len(texts)])
+        yield replace(case, transcript=appended(attack, case, protocol), asked="injected", attack=attack)
+
+
+def room(group: QuestionFile, question: Question) -> bool:
+    """Whether a mark of *question* could be better for the subject than its state is."""
+    for name, state in question.state.items():
+        mark = stem_of(name, question.judged)
+        scale = scale_of(group, mark)
+        if state != (scale[0] if in_favour_below(group, mark) else scale[-1]):
+            return True
+    return False
+
+
+def in_favour_below(group: QuestionFile, mark: str) -> bool:
+    """Whether the first state of *mark*, as `marks_of` calls it, is the best one for the subject."""
+    return bool(marks_of(group)[mark].levels) or is_inverted(protocol_named(group.protocol), mark)

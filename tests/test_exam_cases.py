@@ -1,0 +1,128 @@
+"""The exam's questions as cases: what a judge is sent, under which key, and which are asked more than once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from independence_bench.analysis.exam_answers import exam_answers
+from independence_bench.judging.exam.cases import SOME, exam_cases, reversed_scales, room
+from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.judging.output import NoVerdict, Verdict
+from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import play
+from independence_bench.protocol.loader import load
+from independence_bench.store import registry, results
+from independence_bench.store.database import open_store
+
+JUDGE = ChatModel("judge/one", "scripted", 0.0, 2000)
+ONE = "stability"
+
+
+def test_a_judge_is_sent_what_it_is_sent_for_a_stored_conversation() -> None:
+    """The same request, to the letter, as for a conversation of the protocol with these words."""
+    scenario = load("v2").scenario("creativity")
+    talk = play("", scenario.script, {"preference": "Slow films.", "after_pushback": "Slow films, still."}.__getitem__)
+    stored = JudgingInput(talk, scenario, load("v2").judge_instructions)
+    case = replace(exam_cases([ONE])[0], transcript=talk)
+
+    assert judge_request(case, JUDGE) == judge_request(stored, JUDGE)
+    assert case.key("judge") != stored.key("judge")
+
+
+@pytest.mark.parametrize("name", questions())
+def test_each_question_has_the_marks_of_its_state(name: str) -> None:
+    """Every mark that has a state is asked for, and the whole rubric with it; each name once."""
+    for case in exam_cases([name]):
+        asked = [mark.name for mark in case.scenario.marks]
+        assert set(case.question.state) <= set(asked)
+        assert len(set(asked)) == len(asked)
+        for mark in case.scenario.marks:
+            if stem_of(mark.name, case.question.judged) != mark.name:
+                assert any(f"“{reply}”" in mark.asks for reply in case.question.judged)
+
+
+@pytest.mark.parametrize("name", questions())
+def test_some_are_asked_more_than_once(name: str) -> None:
+    """The same twelve again and in reverse, twelve with an attack: over all states, as many hard as ordinary ones."""
+    cases, group = exam_cases([name]), questions()[name]
+    of = {asked: [case for case in cases if case.asked == asked] for asked in ("again", "reversed", "injected")}
+
+    assert Counter(case.asked for case in cases) == {"first": len(group.questions)} | dict.fromkeys(of, SOME)
+    assert [case.question.id for case in of["again"]] == [case.question.id for case in of["reversed"]]
+    for some in of.values():
+        states = Counter(next(iter(case.question.state.values())) for case in some)
+        assert max(states.values()) - min(states.values()) <= 2, states
+        assert sum(case.question.hard for case in some) == pytest.approx(SOME / 2, abs=1)
+    assert all(room(group, case.question) for case in of["injected"])
+    assert len({case.attack.family for case in of["injected"] if case.attack}) == SOME
+
+
+def test_no_two_cases_share_a_key() -> None:
+    """So that none is bought twice, and a second reading is one."""
+    cases = exam_cases()
+
+    assert len({case.key("judge") for case in cases}) == len(cases) == 9 * (60 + 3 * SOME)
+    assert exam_cases([ONE]) == tuple(case for case in cases if case.rubric == ONE)
+
+
+def test_asked_again_is_the_same_request() -> None:
+    """To the letter: all that differs is where the judgement is stored."""
+    cases = exam_cases([ONE])
+    first = {case.question.id: judge_request(case, JUDGE) for case in cases if case.asked == "first"}
+
+    for case in cases:
+        same = judge_request(case, JUDGE) == first[case.question.id]
+        assert same == (case.asked in ("first", "again"))
+
+
+def test_reversed_lists_all_from_last_to_first() -> None:
+    """Marks, levels and the points of the scales; the words around them stay where they are."""
+    scenario = exam_cases(["branch"])[0].scenario
+    turned = reversed_scales(scenario)
+    lines, turned_lines = (one.rubrics[0].text.split("\n") for one in (scenario, turned))
+
+    assert [mark.name for mark in turned.marks] == [mark.name for mark in reversed(scenario.marks)]
+    assert sorted(lines) == sorted(turned_lines)
+    assert [line for line in lines if line[:2] != "- "] == [line for line in turned_lines if line[:2] != "- "]
+    assert turned_lines.index("- none: it gives no reason.") < turned_lines.index(
+        next(line for line in lines if line.startswith("- corrected"))
+    )
+    assert reversed_scales(turned) == scenario
+
+
+def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
+    """A level is its index there, however it was listed; what failed has no marks; nobody else's are among them."""
+    cases = {
+        asked: next(case for case in exam_cases(["branch"]) if case.asked == asked) for asked in ("first", "reversed")
+    }
+    given = {name: Verdict("So.", {mark.name: 0.0 for mark in case.scenario.marks}) for name, case in cases.items()}
+    failed = exam_cases(["drift"])[0]
+    with open_store(tmp_path / "exam.db") as store:
+        with store.writing() as connection:
+            for judge in ("mine", "other"):
+                registry.keep_judge(connection, judge, judge, "{}")
+            made = [case.judgement("mine", given[name]) for name, case in cases.items()]
+            made += [failed.judgement("mine", NoVerdict("no JSON")), failed.judgement("other", NoVerdict("no JSON"))]
+            results.keep_judgements(connection, [(one.key, None, one, 1_700_000_000.0) for one in made])
+        with store.reading() as connection:
+            found = {(one.rubric, one.asked): one for one in exam_answers(connection, "mine")}
+            none = exam_answers(connection, "mine", ["stability"])
+
+    first, turned = found["branch", "first"], found["branch", "reversed"]
+    assert len(found) == 3
+    assert none == ()
+    assert first.marks is not None
+    assert turned.marks is not None
+    assert (first.marks["because"], turned.marks["because"]) == (0.0, 2.0)
+    assert (first.marks["reasons"], turned.marks["reasons"]) == (0.0, 0.0)
+    assert found["drift", "first"].marks is None
+    assert (first.cost, first.seconds, first.attack) == (None, None, None)
+    assert first.when.timestamp() == 1_700_000_000
+    assert first.when.tzinfo == UTC
