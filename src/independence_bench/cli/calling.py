@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.cli.options import (
     MILLION,
     Number,
@@ -185,12 +185,17 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
 
 
 def print_asked(options: RunOptions, store: Store, judges: Collection[str | None]) -> None:
-    """The rankings of what *options* asked for, by judges of those labels; by others where they rank somebody."""
+    """Print `asked_boards`."""
     keep_exclusions(store, options.roster)
+    if asked := asked_boards(options, store, judges):
+        print_boards(asked)
+
+
+def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
+    """The rankings of what *options* asked for, by judges of those labels; by others where they rank somebody."""
     played = set(options.configurations)
     found = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
-    if asked := [one for one in found if one.judge is None or one.judge in judges or one.ranked]:
-        print_boards(asked)
+    return [one for one in found if one.judge is None or one.judge in judges or one.ranked]
 
 
 def say_end(report: Report, store: Store, *before: str) -> None:

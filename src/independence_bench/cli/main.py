@@ -20,6 +20,7 @@ from independence_bench.models.redaction import KNOWN
 
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
+    "demo": ("demo", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
     "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
     "estimate-cost": ("estimate", "Say what a run would take, before anything is sent."),
     "rerun": ("run", "Play more runs of what is stored, and ask again what was invalid."),

@@ -47,6 +47,11 @@ def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> Non
     Changes nothing in the store. What a run plays and judges meanwhile appears by itself. All protocols of the store
     are shown, or the one that is named. Ends with Ctrl-C.
     """
+    serve_viewer(store, port, open_it, protocol_name)
+
+
+def serve_viewer(store: str, port: int, open_it: bool, protocol_name: str | None = None) -> None:
+    """Serve the viewer of *store* until Ctrl-C; *open_it*: in a browser, where there is a screen."""
     page = read_page()
     with open_results(store) as opened, listen(port) as listening:
         protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
