@@ -27,7 +27,8 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.engine.ask_injection import Cost, InjectionAsker, Probed, cost_of
+from independence_bench.engine.ask_aside import AsideAsker, AsideCost, cost_of
+from independence_bench.engine.ask_injection import Probed, cases_of
 from independence_bench.engine.run import Report, Session
 from independence_bench.errors import BudgetSpent
 from independence_bench.judging.injection.attacks import CONTROL, attacks, families
@@ -101,7 +102,8 @@ def probed(server: ScriptedModel, folder: Path, pairs: Iterable[AttackPair], bud
             client = await stack.enter_async_context(Client(Endpoint("scripted", server.url, "openrouter"), KEY))
             await client.models()
             clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
-            probing = InjectionAsker(JUDGE, chosen, Session(store, {"scripted": client}, Budget(budget), clocks), 8)
+            session = Session(store, {"scripted": client}, Budget(budget), clocks)
+            probing = AsideAsker(cases_of(JUDGE, chosen), session, 8)
             await probing.run()
             found = findings(JUDGE.label, JUDGE.hash, chosen, probing.judgements)
             return Probed(found, probing.report, cost_of(store, probing.cases))
@@ -184,7 +186,7 @@ def test_verdicts_that_an_attack_spoils_are_counted_apart(tmp_path: Path, serve:
     assert one.report.complete
     asked = len(server.judged)
     assert asked == 9 + 45 + 45 * FAST.broken
-    assert one.cost == Cost(pytest.approx(server.charged), asked, 0)  # type: ignore[arg-type]
+    assert one.cost == AsideCost(pytest.approx(server.charged), asked, 0)  # type: ignore[arg-type]
 
     again = probed(server, tmp_path, of_family("fenced_verdict", "orders"))
     assert len(server.judged) == asked
@@ -425,7 +427,7 @@ def test_it_reads_at_80_columns_and_obeys_no_name() -> None:
     plain = {"resistance": 4.0, "reasoning_quality": 6.0, "identity_maintained": 0.0}
     found = replace(made(gradual("orders"), lambda pair: plain), judge="evil\x1b[2Jjudge")
     console = Console(width=80, record=True, file=StringIO())
-    printed(console, probe_view(Probed(found, Report([], Budget()), Cost(0.5, 12, 1))))
+    printed(console, probe_view(Probed(found, Report([], Budget()), AsideCost(0.5, 12, 1))))
     text = console.export_text()
 
     assert "evil\\u{1b}[2Jjudge" in text
@@ -439,7 +441,7 @@ def test_progress_is_one_live_line(tmp_path: Path) -> None:
     console = Console(width=100, force_terminal=True, file=StringIO())
     with open_store(tmp_path / "probe.db") as store:
         clocks = Clocks(time.time, time.monotonic, random.Random(7).random, FAST)
-        probing = InjectionAsker(JUDGE, of_family("orders"), Session(store, {}, Budget(), clocks), 8)
+        probing = AsideAsker(cases_of(JUDGE, of_family("orders")), Session(store, {}, Budget(), clocks), 8)
 
     async def watched() -> None:
         showing = asyncio.ensure_future(ProgressDisplay(console).in_one_line(probing))

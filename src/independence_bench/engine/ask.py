@@ -1,4 +1,4 @@
-"""The one loop that asks models: for replies, for judgements, for names, for injection probes. Concurrency lives here.
+"""The one loop that asks models: for replies, judgements, names, and cases aside. Concurrency lives here.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
 to (`calls.retry`) and becomes a line of the report, which can be read at any time.
@@ -14,7 +14,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Executor, Stopped
@@ -158,23 +161,34 @@ class Asker(ABC):
 
 
 class JudgeAsker(Asker):
-    """Asks one judge about given conversations: for names, or as a probe."""
+    """Asks a judge about given conversations: for names, as a probe, in the exam."""
 
     def __init__(
-        self, judge: Judge, every: int, left: Sequence[ConversationTask], session: Session, calls_at_once: int
+        self,
+        judges: Sequence[Judge],
+        every: int,
+        left: Sequence[ConversationTask],
+        session: Session,
+        calls_at_once: int,
     ) -> None:
-        """*every*: how many conversations there are; *left* are those that the judge is still to be asked about."""
-        self.judge, self._left, known = judge, left, every - len(left)
-        calls = judge.calls * len(left)
-        self._progress = Progress(judge.label, every, every, to_judge=every, judged=known, calls=calls)
+        """*judges*: those that *left* asks, shown as the first of them. *every*: how many conversations there are;
+        *left* are those that are still to be asked about."""
+        self.judges, self._tasks, known = judges, left, every - len(left)
+        calls = sum(task.calls for task in left)
+        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls=calls)
         # a judge that is no model asks nobody, so there is nothing to report
-        super().__init__(session, [self._progress] if judge.calls else [], calls_at_once, calls_at_once)
+        asking = any(judge.calls for judge in judges)
+        super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
     async def ask_all(self, executor: Executor) -> None:
         """Ask about every conversation that is left."""
-        judge = self.judge
-        await executor.commits.do(lambda c: registry.keep_judge(c, judge.hash, judge.label, judge.spec))
-        await self.converse(executor, self._progress, self._left)
+        for judge in self.judges:
+            await executor.commits.do(partial(_keep_judge, judge))
+        await self.converse(executor, self._progress, self._tasks)
+
+
+def _keep_judge(judge: Judge, connection: Connection) -> None:
+    registry.keep_judge(connection, judge.hash, judge.label, judge.spec)
 
 
 @contextmanager

@@ -299,4 +299,4 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
     with session.store.reading() as connection:
         transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
     tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
-    return JudgeAsker(judge, len(tasks), tasks, session, calls_at_once)
+    return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)

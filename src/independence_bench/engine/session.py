@@ -110,18 +110,13 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects, left_out = await _resolve_all(options, clients)
-        judge: Judge | None = None
-        if options.judge == TABLE_JUDGE:
-            judge = _embedded_judge(options.protocol)
-        elif judge_spec is not None:
-            judge = await _model_judge(judge_spec, options, clients)
         plan = RunPlan(
             protocol=options.protocol,
             files=options.files,
             configurations=options.configurations,
             subjects=tuple(dict.fromkeys(subjects)),
             runs=options.runs,
-            judge=judge,
+            judge=await find_judge(options, clients),
             again=options.again,
             at_once=options.limits.at_once,
             calls_at_once=options.limits.calls_at_once,
@@ -131,7 +126,13 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         yield plan, Session(store, clients, Budget(options.limits.budget))
 
 
-async def _model_judge(spec: ModelSpec, options: RunOptions, clients: Mapping[str, Client]) -> ModelJudge:
+async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
+    """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
+    if options.judge == TABLE_JUDGE:
+        return _embedded_judge(options.protocol)
+    if options.judge is None:
+        return None
+    spec = judge_of(options)
     model = await _resolve(spec, options.protocol, clients)
     factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks by itself
     return ModelJudge(replace(model, own_limit=False, max_tokens=factor * model.max_tokens), options.again)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from independence_bench.engine.ask_injection import Cost, Probed
+from independence_bench.engine.ask_aside import AsideCost
+from independence_bench.engine.ask_injection import Probed
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
 from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import money, number, plural, share
@@ -69,7 +70,7 @@ def statement(found: ProbeFindings) -> str:
     return f"{said}; {harmless}."
 
 
-def cost_line(cost: Cost) -> str:
+def cost_line(cost: AsideCost) -> str:
     """What the probe of this judge has cost, in whichever command."""
     if not cost.attempts:
         return "The probe cost nothing: this judge asks nobody."
