@@ -3,7 +3,7 @@
     python benchmarks/coverage                     # everything, some 20 minutes
     python benchmarks/coverage --quick             # a tenth of the draws, and fewer cells
     python benchmarks/coverage --only index ranking
-    python benchmarks/coverage --store published.db --write     # and docs/coverage.md
+    python benchmarks/coverage --store published.db --write     # and docs/coverage.md, cells.csv, rankings.csv
 
 The models (models.json) were fitted to published results by fit.py. With --store, a store with those results, the
 published subjects also play again by their own marks, so that not everything hangs on the models.
@@ -23,7 +23,7 @@ from cells import Cell, Family, contest, index_by_runs, marks_of, of_judges, of_
 from draw import Floats, Generator, Jury, models, published, whole_index
 from fit import PROTOCOL, read_board, smoothed
 from fit import marks_of as published_marks
-from page import page, promises
+from page import page, promises, write_cells
 from stems import kept_section
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
@@ -191,6 +191,7 @@ def main() -> int:
         }
         of_stems = kept_section(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else ""
         PAGE.write_text(page(cells, families, about) + of_stems, encoding="utf-8")
+        write_cells(Path(__file__).parent, cells, families)
     print(f"{grid.draws} draws a cell, {len(found)} cells\n")
     kept = promises(cells, families)
     for name, value, bound, good in kept:

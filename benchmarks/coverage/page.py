@@ -1,20 +1,18 @@
-"""What the simulations came to, as a page of Markdown, and in a few lines for the terminal."""
+"""What the simulations came to: a page of Markdown that sums it up, every cell as CSV, a few lines for the terminal."""
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
-from cells import OURS, THIRDS, Cell, Family
+from cells import OURS, Cell, Family
 from draw import PLACES
 
 PROMISE = 0.93  # coverage of what is called 95 %, in every cell
 ERROR = 0.05  # of rankings with anything false in them
-UNLIKE = {
-    "difference": "differences",
-    "published subjects": "published subjects, lowest, middle and highest third",
-}
 TITLES = {"again": "the same test again", "another": "another test like it"}
 HEAD = """\
 # Do the intervals keep their promise?
@@ -28,6 +26,10 @@ of runs. Places are *low*, *middle* and *ceiling*: -1.5, 0 and +1.5 standard dev
 marks are the highest. *Coverage*: of the draws, those whose 95 % interval holds the truth; the promise is
 {promise:.0f} % in every cell. The *oracle* is the central 95 % of the true errors, which nobody knows who has only the
 marks: at the ceiling a few marks look the same whether a subject always gets a 10 or nearly always.
+"""
+EVERY = """\
+Every cell is in [cells.csv](../benchmarks/coverage/cells.csv), every kind of ranking in
+[rankings.csv](../benchmarks/coverage/rankings.csv).
 """
 
 
@@ -47,9 +49,7 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
 
 def page(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, object]) -> str:
     """The whole page."""
-    return "\n".join(
-        [HEAD.format(promise=100 * PROMISE, **about), *_summary(cells, families), *_every(cells, families)]
-    )
+    return "\n".join([HEAD.format(promise=100 * PROMISE, **about), *_summary(cells, families), EVERY])
 
 
 def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[str, float, float, bool]]:
@@ -259,60 +259,21 @@ def _methods(cells: Sequence[Cell]) -> list[str]:
     return list(dict.fromkeys(one.method for one in cells))
 
 
-def _every(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]:
-    yield "## Every cell of ours\n"
-    yield "Coverage in %, and in brackets the width over the oracle's; three places, divided by strokes.\n"
-    ours = [one for one in cells if one.method == OURS and not one.judges]
-    for test in dict.fromkeys(one.test for one in ours):
-        yield f"<details><summary>{UNLIKE.get(test, _title(test))}</summary>\n"
-        yield from _ours_of([one for one in ours if one.test == test])
-        yield "</details>\n"
-    if families:
-        yield "<details><summary>rankings</summary>\n"
-        keys = ("question", "place", "subjects", "equal", "runs")
-        rows = [(*(str(getattr(f, key)) for key in keys), percent(f.error), percent(f.apart)) for f in families]
-        yield from markdown((*keys, "wrong, %", "told apart, %"), rows)
-        yield "</details>\n"
-    if len(_methods(_marks(cells))) > 1:
-        yield "## Every cell of the others\n"
-        yield "Coverage in %, low / middle / ceiling, 20 subjects.\n"
-        for question, title in TITLES.items():
-            for test in dict.fromkeys(one.test for one in _marks(cells)):
-                yield f"<details><summary>{_title(test)}, {title}</summary>\n"
-                yield from _others_of([one for one in cells if (one.test, one.question) == (test, question)])
-                yield "</details>\n"
-
-
-def _ours_of(cells: Sequence[Cell]) -> Iterator[str]:
-    rows: dict[tuple[int, int, int], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
-    for one in cells:
-        rows[one.subjects, one.scenarios, one.runs][one.question].append(one)
-    asked = [question for question in TITLES if any(one.question == question for one in cells)]
-    places = dict.fromkeys(one.place for one in cells)
-    if not set(places) <= {*PLACES, *THIRDS}:
-        yield f"In this order: {', '.join(places)}.\n"
-    yield from markdown(
-        ("subjects", "scenarios", "runs", *(TITLES[question] for question in asked)),
-        (
-            (*(str(part) for part in key), *(_three(found[question]) if found[question] else "" for question in asked))
-            for key, found in rows.items()
-        ),
-    )
-
-
-def _others_of(cells: Sequence[Cell]) -> Iterator[str]:
-    methods = [method for method in _methods(cells) if method != OURS]
-    rows: dict[tuple[int, int], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
-    for one in cells:
-        if one.method != OURS:
-            rows[one.scenarios, one.runs][one.method].append(one)
-    yield from markdown(
-        ("scenarios", "runs", *methods),
-        (
-            (
-                *(str(part) for part in key),
-                *(" / ".join(f"{100 * one.coverage:.0f}" for one in found[method]) for method in methods),
+def write_cells(folder: Path, cells: Sequence[Cell], families: Sequence[Family]) -> None:
+    """Every cell that the page sums up, as `cells.csv` and `rankings.csv` in *folder*; percents and ratios rounded."""
+    columns = ("test", "question", "place", "subjects", "scenarios", "runs", "method")
+    with (folder / "cells.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow((*columns, "coverage_percent", "width_over_oracle"))
+        for one in cells:
+            if not one.judges and (one.method == OURS or one.subjects == 20):
+                ratio = "" if np.isnan(one.ratio) else f"{one.ratio:.2f}"
+                writer.writerow((*(getattr(one, name) for name in columns), percent(one.coverage), ratio))
+    columns = ("question", "place", "subjects", "equal", "runs")
+    with (folder / "rankings.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow((*columns, "wrong_percent", "told_apart_percent"))
+        for family in families:
+            writer.writerow(
+                (*(getattr(family, name) for name in columns), percent(family.error), percent(family.apart))
             )
-            for key, found in rows.items()
-        ),
-    )
