@@ -9,18 +9,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from independence_bench.simulate.characters import CHARACTERS, Character
+from independence_bench.simulate.examinees import EXAMINEES
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
 from independence_bench.simulate.personas import PERSONAS
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
 
-# the same judge, made to answer in JSON in each of the three ways
+# the same judge, made to answer in JSON in each of the three ways; and those who know the exam's answers
 JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
     "judge-plain": (),
     "judge-3": ("response_format", "structured_outputs"),
+    **dict.fromkeys(EXAMINEES, ("response_format", "structured_outputs")),
 }
 ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
 MIXED_WITH = ("rock", "alternator", "credulous")

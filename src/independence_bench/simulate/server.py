@@ -23,6 +23,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
 from independence_bench.simulate.chance import unit
 from independence_bench.simulate.characters import SENTENCES
+from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.latency import Latency
@@ -118,7 +119,7 @@ class Simulation:
         if provider is None:
             return _refused(404, "No allowed providers are available for the selected model.")
         made = completion(
-            asked, self._reply(asked), number, catalog.price_of(asked.model, self.settings.prices), provider
+            asked, self._reply(asked, times), number, catalog.price_of(asked.model, self.settings.prices), provider
         )
         name = self.settings.faults.of(asked, number, times, self.settings.seed)
         sent = spoiled(name, made)
@@ -128,7 +129,10 @@ class Simulation:
         charged = made.cost if fault.paid else 0.0
         return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
 
-    def _reply(self, asked: Asked) -> PlayedReply:
+    def _reply(self, asked: Asked, times: int) -> PlayedReply:
+        examinee = asked.model.removeprefix(f"{catalog.AUTHOR}/")
+        if examinee in EXAMINEES:
+            return PlayedReply(exam_verdict(examinee, asked, self.settings.seed, times), called=False)
         if catalog.is_judge(asked.model):
             return PlayedReply(verdict(asked, self.settings.seed, catalog.errors_of(asked.model)), called=False)
         character = catalog.character_of(asked.model)
