@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,18 +13,18 @@ from independence_bench.cli.options import command_line, configuration_options, 
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
+from independence_bench.cli.turns import look_up, take_turns
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.ask_names import NamesRead, name_asker, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Limits, Preview, RunOptions, judge_of, resolved
-from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
+from independence_bench.engine.session import Limits, Preview, RunOptions, resolved
+from independence_bench.errors import WrongUse
 from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
-from independence_bench.report.format import money, plural
+from independence_bench.report.format import plural
 from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.report.terminal import printed
@@ -109,52 +108,19 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
         return calling.print_outcome(one, store, calling.to_the_end(calling.carry_out(one, store, ask=False)))
-    asyncio.run(_look_up(options, judges, store))
+    asyncio.run(look_up(options, judges, store))
     labels: list[str | None] = []
-    complete = calling.to_the_end(_take_turns(options, judges, store, labels))
+
+    async def turn(name: str, limits: Limits) -> Report | None:
+        report = await calling.carry_out(replace(options, judge=name, limits=limits), store, ask=False)
+        labels.extend([report.judge] if report else [])
+        return report
+
+    complete = calling.to_the_end(take_turns(options.limits, judges, turn))
     if complete is None:
         return False
     calling.print_asked(options, store, labels)
     say("compare the judges: aib judges")
-    return complete
-
-
-async def _look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
-    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
-    for name in judges:
-        if name != TABLE_JUDGE:
-            one = replace(options, judge=name)
-            read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
-            with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
-                async with resolved(one, store):
-                    pass
-
-
-async def _take_turns(options: RunOptions, judges: Sequence[str], store: Store, labels: list[str | None]) -> bool:
-    """Each judge's turn, on what is left of the budget; whether all of them judged everything.
-
-    The label of each that was asked is added to *labels*.
-    """
-    complete, spent, limits = True, 0.0, options.limits
-    for number, name in enumerate(judges, start=1):
-        left = None if limits.budget is None else limits.budget - spent
-        of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
-        say(f"judge {number} of {len(judges)}: {name}{of_budget}")
-        if left is not None and left <= 0:
-            say("stopped: the budget is used up. The same command goes on from here.")
-            return False
-        report = None
-        try:
-            one = replace(options, judge=name, limits=replace(limits, budget=left))
-            report = await calling.carry_out(one, store, ask=False)
-        except (EndpointUnusable, SubjectError) as error:
-            say(f"not judged: {error}")
-        complete = complete and report is not None and report.complete
-        if report is not None:
-            labels.append(report.judge)
-            spent += report.budget.spent
-            if isinstance(report.stopped, Interrupted):
-                return False
     return complete
 
 

@@ -103,8 +103,10 @@ def begun_runs(connection: Connection, protocol: str, subject: str | None = None
 
 
 def judging_since(connection: Connection) -> dict[str, float]:
-    """Judge's hash -> when its first judgement was stored."""
+    """Judge's hash -> when its first judgement of a stored conversation was stored: no probe's, no exam's."""
+    played = select(transcripts.c.heard_hash)
     earliest = select(judgements.c.judge_hash, func.min(judgements.c.stored_at)).group_by(judgements.c.judge_hash)
+    earliest = earliest.where(judgements.c.heard_hash.in_(played))
     return {judge: float(first) for judge, first in connection.execute(earliest)}
 
 

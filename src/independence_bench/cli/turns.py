@@ -1,0 +1,58 @@
+"""Several judges asked one after the other, on one budget: for `aib judge -j A -j B` and `aib exam -j A -j B`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from independence_bench.cli.options import say
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import Limits, RunOptions, judge_of, resolved
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
+from independence_bench.models.client import read_key
+from independence_bench.models.local import NAME as TABLE_JUDGE
+from independence_bench.report.format import money
+from independence_bench.store.database import Store
+
+
+async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
+    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
+    for name in judges:
+        if name != TABLE_JUDGE:
+            one = replace(options, judge=name)
+            read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
+            with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
+                async with resolved(one, store):
+                    pass
+
+
+async def take_turns(
+    limits: Limits, judges: Sequence[str], turn: Callable[[str, Limits], Awaitable[Report | None]]
+) -> bool:
+    """Each judge's *turn*, on what is left of the budget; whether all of them were asked everything.
+
+    An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of them.
+    """
+    complete, spent = True, 0.0
+    for number, name in enumerate(judges, start=1):
+        left = None if limits.budget is None else limits.budget - spent
+        if len(judges) > 1:
+            of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
+            say(f"judge {number} of {len(judges)}: {name}{of_budget}")
+        if left is not None and left <= 0:
+            say("stopped: the budget is used up. The same command goes on from here.")
+            return False
+        report = None
+        try:
+            report = await turn(name, replace(limits, budget=left))
+        except (EndpointUnusable, SubjectError) as error:
+            if len(judges) == 1:
+                raise
+            say(f"not judged: {error}")
+        complete = complete and report is not None and report.complete
+        if report is not None:
+            spent += report.budget.spent
+            if isinstance(report.stopped, Interrupted):
+                return False
+    return complete
