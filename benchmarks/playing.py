@@ -68,7 +68,7 @@ def wanted(
     )
 
 
-def play(order: RunOptions, store: Path, watch: Callable[[Engine], Awaitable[None]] | None = None) -> Report:
+def play(order: RunOptions, store: Path | str, watch: Callable[[Engine], Awaitable[None]] | None = None) -> Report:
     """Carry out *order* into *store*; *watch* runs beside it. RuntimeError unless everything was completed."""
 
     async def unwatched(_engine: Engine) -> None:

@@ -42,8 +42,8 @@ def somebody() -> dict[str, Any]:
 class Server:
     """A running server. By its socket everybody is let in, on 127.0.0.1 a password is wanted."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, durable: bool = False) -> None:
+        self.folder, self._durable = folder, durable
         self.port = _free_port()
         self._as = somebody()
         self._process: subprocess.Popen[bytes] | None = None
@@ -62,8 +62,10 @@ class Server:
         """Start it and wait until it answers."""
         settings = {
             "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder,
-            "fsync": "off", "full_page_writes": "off", "max_connections": 60,
+            "max_connections": 60,
         }  # fmt: skip
+        if not self._durable:
+            settings |= {"fsync": "off", "full_page_writes": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [program("postgres"), "-D", str(self.folder / "data"), *options]
         with (self.folder / "log").open("ab") as log:
@@ -85,6 +87,12 @@ class Server:
             self._process.send_signal(signal.SIGINT)
             self._process.wait()
             self._process = None
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the server has used, with its connections that are closed."""
+        assert self._process is not None
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def say(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Carry out *statements* as the server's owner; the rows of the last one."""
@@ -111,13 +119,13 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A new server, gone at the end with all that was in it."""
+def running(durable: bool = False) -> Iterator[Server]:
+    """A new server, gone at the end with all that was in it; *durable*: its commits wait for the disk."""
     # a short path, for a socket's name has room for about a hundred characters
     folder = Path(tempfile.mkdtemp(prefix="aib-pg-"))
     folder.chmod(0o755)
     try:
-        server = Server(folder)
+        server = Server(folder, durable)
         try:
             server.start()
             yield server

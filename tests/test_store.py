@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -64,8 +65,8 @@ def owner(number: int) -> str:
 
 
 def claim(store: Store, who: str, now: float = NOW, call: CallInfo = CALL) -> bool:
-    """Claim a call in a transaction of its own; whether it is claimed."""
-    with store.writing() as connection:
+    """Claim a call in a transaction of its own, beside others; whether it is claimed."""
+    with store.sharing() as connection:
         return bool(attempts.claim(connection, [call], attempts.holders(connection, [call.key]), who, now))
 
 
@@ -164,6 +165,83 @@ def test_of_many_that_want_one_call_exactly_one_gets_it(either: str) -> None:
         thread.join()
 
     assert winners == dict.fromkeys(keys, 1)
+
+
+def test_of_many_that_take_over_a_dead_process_exactly_one_gets_each_call(either: str) -> None:
+    """They all see that it is free, and one of them has it."""
+    calls = [CallInfo(f"k{number}", "reply", "scripted", "acme/one", "{}") for number in range(25)]
+    with open_store(either) as first:
+        for call in calls:
+            claim(first, f"{HERE}|{dead_process()}||x" if call is calls[0] else ELSEWHERE, call=call)
+    winners: Counter[str] = Counter()
+    gate = threading.Barrier(8)
+
+    def race(number: int) -> None:
+        with open_store(either) as mine:
+            gate.wait()
+            for call in calls:
+                if claim(mine, owner(number), NOW + attempts.LEASE, call):
+                    winners[call.key] += 1
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert winners == {call.key: 1 for call in calls}
+
+
+def test_what_somebody_has_claimed_meanwhile_is_left_to_them(database: str) -> None:
+    """Two look, both see a call that is free, one claims it: the other one has the call neither then nor later."""
+    with open_store(database) as one, open_store(database) as other:
+        attempt(one, "answered", 0.5)
+        with one.sharing() as mine, other.sharing() as theirs:
+            seen = attempts.holders(theirs, [CALL.key])
+            assert attempts.claim(mine, [CALL], attempts.holders(mine, [CALL.key]), owner(1), NOW)
+            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), "its row is being changed"
+        with other.sharing() as theirs:
+            assert not attempts.claim(theirs, [CALL], seen, owner(2), NOW), "what was seen is over"
+
+
+def test_claims_of_different_calls_do_not_wait_for_each_other(database: str) -> None:
+    """Who holds the whole store still waits until both have ended."""
+    second = CallInfo("k2", "reply", "scripted", "acme/one", "{}")
+    with open_store(database) as one, open_store(database) as other, open_store(database, wait=0.1) as alone:
+        claim(one, owner(1), call=CallInfo("k0", "reply", "scripted", "acme/one", "{}"))
+        with one.sharing() as mine:
+            assert attempts.claim(mine, [CALL], {}, owner(1), NOW)
+            first = attempts.begin_attempts(mine, [(CALL.key, 100)], owner(1), NOW)
+            with other.sharing() as theirs:
+                assert attempts.claim(theirs, [second], {}, owner(2), NOW)
+                assert attempts.begin_attempts(theirs, [(second.key, 100)], owner(2), NOW) != first
+            with pytest.raises(StoreError, match="cannot be written"), alone.writing():
+                pass
+
+
+def test_two_commits_that_wait_for_each_other_are_both_carried_out(database: str) -> None:
+    """The server undoes one of them, and it is done again."""
+    met = threading.Barrier(2)
+    tries: Counter[str] = Counter()
+
+    def crossing(connection: Connection, names: tuple[str, str]) -> None:
+        tries[names[0]] += 1
+        for place, name in enumerate(names):
+            connection.execute(schema.meta.update().where(schema.meta.c.name == name).values(value=names[0]))
+            if place == 0 and tries[names[0]] == 1:
+                met.wait()
+
+    async def commit(names: tuple[str, str]) -> None:
+        with open_store(database) as store:
+            async with Commits(store) as commits:
+                await commits.do(partial(crossing, names=names))
+
+    with open_store(database) as store, store.writing() as connection:
+        connection.execute(schema.meta.insert(), [{"name": name, "value": ""} for name in ("a", "b")])
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda names: asyncio.run(commit(names)), [("a", "b"), ("b", "a")]))
+
+    assert sorted(tries.values()) == [1, 2]
 
 
 def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str) -> None:

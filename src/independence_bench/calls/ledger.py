@@ -133,18 +133,21 @@ class CallLedger:
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another
-        ours = {id(state) for state in states if state.ours and held[state.key].owner == self.owner}
-        # a call without a holder was never asked
-        known = [state for state in states if id(state) not in ours and state.key in held]
-        answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
+        kept = stored_attempts.hold(connection, {state.key for state in states if state.ours})
+        ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
         # two tasks can need the same call: one asks it, the other waits
         asking: dict[str, CallState[Any]] = {}
         for state in states:
-            if id(state) not in ours and answers.get(id(state)) is None:
+            if id(state) not in ours:
                 asking.setdefault(state.key, state)
-        got = stored_attempts.claim(
-            connection, [state.call.info for state in asking.values()], held, self.owner, now, self.watch
-        )
+        infos = [state.call.info for state in asking.values()]
+        got = stored_attempts.claim(connection, infos, held, self.owner, now, self.watch)
+        # a call without a holder was never asked. Looked up after it was claimed: before, another process could answer
+        known = [state for state in states if id(state) not in ours and state.key in held]
+        answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
+        answered = {state.key for state in known if answers[id(state)] is not None}
+        stored_attempts.release(connection, got & answered, self.owner)
+        got -= answered
         begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
         numbers = stored_attempts.begin_attempts(
             connection, [(state.key, state.limit) for state in begun], self.owner, now

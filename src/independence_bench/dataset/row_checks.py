@@ -6,9 +6,8 @@ A check refuses a row or returns it as the store has it. Whoever wrote the row m
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import count
 from typing import Any
 
 from sqlalchemy import Connection
@@ -23,7 +22,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
 from independence_bench.store import bulk, integrity, registry
-from independence_bench.store.attempts import ANSWERED, CUT_OFF, next_attempt
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE
 
 ELSEWHERE = "published-"  # protocols of this name describe what other programs sent; their requests are not ours
@@ -157,8 +156,8 @@ class Batch:
         return {row["key"]: row for row in self.stored.rows("replies", "key", keys)}
 
     @cached_property
-    def _ids(self) -> count[int]:
-        return count(next_attempt(self.stored.connection))
+    def _ids(self) -> Iterator[int]:
+        return iter(new_attempts(self.stored.connection, len(self.rows)))
 
     # ---------------------------------------------------------------- a check for each sheet
 

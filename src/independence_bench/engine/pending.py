@@ -38,6 +38,8 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         every = list(jobs(plan.protocol, plan.configurations, subject, runs, experiments=plan.experiments))
     else:
         every = list(_played(connection, plan, subject))
+    if plan.shard is not None:
+        every = list(plan.shard.part(every))
     scripts = {job.script_hash for job in every}
     stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
     if not plan.runs:

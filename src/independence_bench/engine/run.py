@@ -17,6 +17,7 @@ from independence_bench.judging.judge import Judge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
 
@@ -45,6 +46,7 @@ class RunPlan:
     calls_at_once: int = 8  # within one subject, at each endpoint
     experiments: tuple[str, ...] = ()  # only these; none named: all
     first: int = 1  # earlier runs are not touched
+    shard: Shard | None = None  # only this part of it; None: all
     left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
 
 

@@ -37,6 +37,7 @@ from independence_bench.models.spec import (
 )
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import Shard
 from independence_bench.store import attempts, usage
 from independence_bench.store.database import Store
 
@@ -70,6 +71,7 @@ class RunOptions:
     limits: Limits = Limits()
     experiments: tuple[str, ...] = ()  # only these; none named: all
     allow: Allow = known_only  # asked before a key is read
+    shard: Shard | None = None  # only this part of the plan; None: all of it
     unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
 
 
@@ -122,6 +124,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
             calls_at_once=options.limits.calls_at_once,
             experiments=options.experiments,
             left_out=tuple(left_out),
+            shard=options.shard,
         )
         yield plan, Session(store, clients, Budget(options.limits.budget))
 

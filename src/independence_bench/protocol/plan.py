@@ -133,6 +133,28 @@ def request(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Part *number* (1, 2, ...) of *of* parts of a plan, for as many workers that were given the same one."""
+
+    number: int
+    of: int
+
+    def part(self, every: Iterable[Job]) -> Iterator[Job]:
+        """Those of one subject's jobs that are this part's: each in its turn, the branches of a stem together.
+
+        The parts are as large as each other, to a stem or a conversation; what is left over falls to other parts for
+        other subjects.
+        """
+        turns: dict[tuple[int, Configuration, str], int] = {}
+        for job in every:
+            unit = (job.run, job.configuration, job.scenario.stem or job.scenario.id)
+            turn = turns.setdefault(unit, len(turns))
+            # the run too, or a part would have the same scenarios in every run, and some are longer
+            if (turn + job.run + int(job.subject.hash[:8], 16)) % self.of == self.number - 1:
+                yield job
+
+
 def jobs(
     protocol: Protocol,
     configurations: Sequence[Configuration],

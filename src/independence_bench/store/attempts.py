@@ -14,8 +14,8 @@ from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
-from independence_bench.store.rows import execute_in, fields_of, insert_rows, write_rows
-from independence_bench.store.schema import IMPORTED, attempts, calls
+from independence_bench.store.rows import execute_in, fields_of, insert_new, insert_rows, next_numbers, write_rows
+from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
@@ -83,6 +83,12 @@ def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
     return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
 
 
+def hold(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
+    """Like `holders`; until the commit nobody else changes those rows. Those that somebody changes are left out."""
+    # no wait: whoever works on one of them has claimed it
+    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys, hold=True)}
+
+
 def claim(
     connection: Connection,
     wanted: Sequence[CallInfo],
@@ -91,19 +97,22 @@ def claim(
     now: float,
     watch: LeaseWatch | None = None,
 ) -> set[str]:
-    """Take calls for *owner*, knowing from `holders` who has claimed them. Returns the keys that it got.
+    """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it got.
 
-    What a dead or silent process left in flight there is lost.
+    Nobody else changes those until the commit, so what is looked up of them from here on still holds then. What a dead
+    or silent process left in flight there is lost.
     """
-    new = {call.key: call for call in wanted if call.key not in held}
-    free = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     claimed = {"owner": owner, "lease_until": now + LEASE}
-    insert_rows(connection, calls, [call_row(call) | claimed for call in new.values()])
+    new = {call.key: call for call in wanted if call.key not in held}
+    got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
+    gone = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
+    # another process may have taken one since *held* was read
+    free = {key: holder for key, holder in hold(connection, gone).items() if holder.is_gone(now, watch)}
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
-    if taken_over := [key for key in free if held[key].owner is not None]:
+    if taken_over := [key for key, holder in free.items() if holder.owner is not None]:
         _lose(connection, attempts.c.call_key.in_(taken_over), now)
-    return new.keys() | free
+    return got | free.keys()
 
 
 def _lose(connection: Connection, which: ColumnElement[bool], now: float) -> None:
@@ -130,21 +139,20 @@ def release(connection: Connection, keys: Collection[str], owner: str) -> None:
     execute_in(connection, _RELEASE, keys, owner)
 
 
-def next_attempt(connection: Connection) -> int:
-    """The id that the next new attempt gets."""
-    return int(connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM attempts").scalar_one()) + 1
+def new_attempts(connection: Connection, count: int) -> Sequence[int]:
+    """The ids of *count* new attempts, larger than those of all attempts that were begun before at the same call."""
+    return next_numbers(connection, attempts, ATTEMPT_IDS, count)
 
 
 def begin_attempts(connection: Connection, begun: Sequence[tuple[str, int]], owner: str, now: float) -> list[int]:
     """Write down that calls are about to be sent, as (key, limit in tokens). Returns the attempts' ids."""
-    # writers take turns, so nobody else counts on from the same number
-    first = next_attempt(connection)
+    numbers = new_attempts(connection, len(begun))
     rows = [
         {"id": attempt, "call_key": key, "owner": owner, "started_at": now, "max_tokens": max_tokens}
-        for attempt, (key, max_tokens) in enumerate(begun, first)
+        for attempt, (key, max_tokens) in zip(numbers, begun, strict=True)
     ]
     insert_rows(connection, attempts, rows)
-    return list(range(first, first + len(rows)))
+    return list(numbers)
 
 
 def withdraw(connection: Connection, attempt: int) -> None:

@@ -18,6 +18,7 @@ class Backend(ABC):
     engine: Engine
     begin_reading: str  # SQL that begins a transaction which sees one moment
     begin_writing: str  # SQL that begins a transaction in which nobody else writes
+    begin_sharing: str  # SQL that begins one beside others like it, each of which claims the rows that it rests on
 
     def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
         """Raise StoreError where it is known that no store can be made."""
@@ -46,6 +47,10 @@ class Backend(ABC):
     def rescue(self) -> Path | None:
         """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
         return None
+
+    def is_deadlock(self, error: BaseException) -> bool:
+        """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
+        return False
 
     @abstractmethod
     def step(self, error: BaseException, said: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, inspect, select
 
 from independence_bench.escape import label_text
-from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, next_attempt
+from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, new_attempts
 from independence_bench.store.blobs import pack, unpack
 from independence_bench.store.rows import insert_once, insert_rows, write_rows
 from independence_bench.store.schema import (
@@ -113,14 +113,14 @@ def keep_attempts(
     wanted = select(attempts.c.call_key, attempts.c.finished_at, attempts.c.id)
     there = wanted.where(attempts.c.call_key.in_({item.call.key for item in made}))
     known = {(key, finished): attempt for key, finished, attempt in connection.execute(there)}
-    first = next_attempt(connection)
+    numbers = iter(new_attempts(connection, len(made)))
     rows: list[dict[str, object]] = []
     new = []
     for item in made:
         place = (item.call.key, item.finished_at)
         if place not in known:
             insert_once(connection, calls, call_row(item.call))
-            known[place] = first + len(rows)
+            known[place] = next(numbers)
             times = {"started_at": item.started_at, "finished_at": item.finished_at}
             row = {"id": known[place], "call_key": item.call.key, "owner": owner, "max_tokens": 0}
             rows.append(row | times | ended_row(item.ended, item.ended.raw))

@@ -30,6 +30,10 @@ WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
+class Deadlock(StoreError):
+    """Two transactions waited for each other, and this one was undone: it can be repeated."""
+
+
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
@@ -38,7 +42,7 @@ class Store:
         self.backend, self.engine, self.shown = backend, backend.engine, backend.shown
         self.session, self.typed = uuid.uuid4().hex[:12], typed
         self._version: int | None = None  # None: it is not known to be there
-        _say_begin(self.engine, backend.begin_reading, backend.begin_writing)
+        _say_begin(self.engine, backend)
 
     def __enter__(self) -> Store:
         return self
@@ -87,17 +91,38 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction: all of it is durable when the block ends, or none of it is."""
-        if not self.is_there():
-            with self._reporting("made", (SQLAlchemyError, sqlite3.Error, OSError)):
-                self.backend.make(make_tables)
-            self.is_there()  # it may be another process's, and of another version
+        """A transaction in which nobody else writes: all of it is durable when the block ends, or none of it is."""
+        self._make()
         with self._reporting("written"):
             with self.engine.begin() as connection:
                 if self._version != VERSION:
                     upgrade(connection, self.shown)
                 yield connection
             self._version = VERSION
+
+    @contextmanager
+    def sharing(self) -> Iterator[Connection]:
+        """Like `writing`, but beside others that share, where the database can do that.
+
+        What a block has looked up another one may have changed by the time it writes, unless it holds the rows.
+        Raises Deadlock where it was undone because two waited for each other's.
+        """
+        self._make()
+        if self._version != VERSION:
+            with self.writing():
+                pass
+        with (
+            self._reporting("written"),
+            self.engine.connect().execution_options(sharing=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _make(self) -> None:
+        if not self.is_there():
+            with self._reporting("made", (SQLAlchemyError, sqlite3.Error, OSError)):
+                self.backend.make(make_tables)
+            self.is_there()  # it may be another process's, and of another version
 
     @contextmanager
     def _reporting(self, verb: str, kinds: tuple[type[Exception], ...] = (SQLAlchemyError,)) -> Iterator[None]:
@@ -115,7 +140,8 @@ class Store:
             said = "the connection was lost"
         said = said.strip().partition("\n")[0] or type(cause).__name__
         step = self.backend.step(cause, said) or "see what the database says"
-        return StoreError(f"the store {self.shown} cannot be {verb}: {said}; {step}")
+        kind = Deadlock if self.backend.is_deadlock(cause) else StoreError
+        return kind(f"the store {self.shown} cannot be {verb}: {said}; {step}")
 
 
 def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = "") -> Store:
@@ -154,10 +180,12 @@ def _backend(address: str, wait: float) -> Backend:
 _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
 
 
-def _say_begin(engine: Engine, reading: str, writing: str) -> None:
+def _say_begin(engine: Engine, backend: Backend) -> None:
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(reading if connection.get_execution_options().get("reading") else writing)
+        how = connection.get_execution_options()
+        shared = backend.begin_sharing if how.get("sharing") else backend.begin_writing
+        connection.exec_driver_sql(backend.begin_reading if how.get("reading") else shared)
 
 
 def _nothing() -> Engine:

@@ -9,6 +9,7 @@ out together: many rows, few statements.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from independence_bench.store.database import Store
+from independence_bench.store.database import Deadlock, Store
 from independence_bench.store.rows import in_chunks
 
 I = TypeVar("I")  # noqa: E741 - item
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 GATHER = 0.01  # seconds that a write waits for company: nothing beside a model that answers in seconds
 LARGEST_BATCH = 500  # writes in one commit
+TURNS = 5  # that a commit is tried, where it and another process's waited for each other
 
 Operation = Callable[[Connection, list[Any]], Sequence[Any]]  # items -> as many results
 
@@ -84,28 +86,40 @@ class Commits:
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
+        try:
+            for turn in range(1, TURNS + 1):
+                try:
+                    self._commit_together(batch)
+                    return
+                except Deadlock:
+                    if turn == TURNS:
+                        raise
+                    time.sleep(turn * GATHER)
+        except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
+            for write in batch:
+                write.error = error
+
+    def _commit_together(self, batch: list[_Write]) -> None:
         carried_out = False
         groups: dict[Operation, list[_Write]] = {}
         for write in batch:
             groups.setdefault(write.operation, []).append(write)
         try:
-            try:
-                with self._store.writing() as connection:
-                    for operation, writes in groups.items():
-                        results = operation(connection, [write.item for write in writes])
-                        for write, result in zip(writes, results, strict=True):
-                            write.result = result
-                    carried_out = True
-            except Exception:  # whose fault it was shows when each is carried out alone
-                if carried_out:
-                    raise  # the commit failed, and whether it counts nobody knows: it is not done again
-                self._commit_singly(batch)
-        except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
-            for write in batch:
-                write.error = error
+            with self._store.sharing() as connection:
+                for operation, writes in groups.items():
+                    results = operation(connection, [write.item for write in writes])
+                    for write, result in zip(writes, results, strict=True):
+                        write.result = result
+                carried_out = True
+        except Deadlock:
+            raise
+        except Exception:  # whose fault it was shows when each is carried out alone
+            if carried_out:
+                raise  # the commit failed, and whether it counts nobody knows: it is not done again
+            self._commit_singly(batch)
 
     def _commit_singly(self, batch: list[_Write]) -> None:
-        with self._store.writing() as connection:
+        with self._store.sharing() as connection:
             for write in batch:
                 try:
                     with connection.begin_nested():

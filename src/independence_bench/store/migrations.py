@@ -1,9 +1,10 @@
 """The version of a store's tables, and the numbered steps from the tables of one version to those of the next.
 
-A step is SQL that SQLite and PostgreSQL both understand, and says how the tables were to be then: it is never edited,
-and does not look at `schema`, which has them as they are now. All missing steps are carried out in the transaction of
-the command that writes first, while nobody else can write: they are done together or not at all, and only once. A
-command that only reads leaves an older store as it is, so what reads a later table first asks whether it is there.
+A step is SQL that SQLite and PostgreSQL both understand (or PostgreSQL alone, where it says so), and says how the
+tables were to be then: it is never edited, and does not look at `schema`, which has them as they are now. All missing
+steps are carried out in the transaction of the command that writes first, while nobody else can write: they are done
+together or not at all, and only once. A command that only reads leaves an older store as it is, so what reads a later
+table first asks whether it is there.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from independence_bench.store.schema import meta, metadata
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step. *makes*: the tables that a store of the version before lacks."""
+    """One step. *makes*: the tables that a store of the version before lacks. *postgres*: SQL for PostgreSQL alone."""
 
     sql: tuple[str, ...]
     makes: tuple[str, ...] = ()
+    postgres: tuple[str, ...] = ()
 
 
 MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
@@ -51,6 +53,13 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
             "options TEXT NOT NULL, PRIMARY KEY (transcript), FOREIGN KEY(transcript) REFERENCES transcripts (id))",
         ),
         makes=("readings",),
+    ),
+    5: Migration(
+        (),
+        postgres=(
+            "CREATE SEQUENCE attempt_ids",
+            "SELECT setval('attempt_ids', coalesce(max(id), 0) + 1, false) FROM attempts",
+        ),
     ),
 }
 VERSION = max(MIGRATIONS)
@@ -91,7 +100,8 @@ def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] =
     """Carry out those *steps* that the store lacks; another process may have done so just now, or gone further."""
     found = _written(connection, shown)
     for version in range(found + 1, max(steps) + 1):
-        for statement in steps[version].sql:
+        only = steps[version].postgres if connection.dialect.name == "postgresql" else ()
+        for statement in (*steps[version].sql, *only):
             connection.exec_driver_sql(statement)
         connection.execute(update(meta).where(meta.c.name == "version").values(value=str(version)))
 

@@ -1,8 +1,9 @@
 """A store in a PostgreSQL database: its address, its transactions, and what may be wrong with a server.
 
-Writing transactions take one advisory lock, so they follow each other as they do in SQLite: what a transaction
-has looked up still holds when it writes. With group commit that costs one lock for many writes. Reading ones see
-one moment and wait for nobody. Knows nothing of what is in the tables.
+Transactions that write take one advisory lock. Most take it shared: they go on side by side, and what they have looked
+up still holds when they write because they claim those rows (`attempts.claim`). Those that need the whole store to hold
+still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait for nobody. Knows
+nothing of what is in the tables.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from independence_bench.store.backend import Backend, find_step
 
 DRIVER = "postgresql+psycopg"
 LOCK = 0x41494231  # "AIB1": the advisory lock of whoever writes
+REPEATABLE = ("40P01", "40001")  # SQLSTATE of transactions that were undone because of another one
 
 # for libpq, unless the address says otherwise: a server that has gone is noticed within a minute
 DEFAULTS = {
@@ -76,11 +78,13 @@ class PostgresDatabase(Backend):
         limit = round(wait * 1000)
         # one round trip for all of it. A writer that falls silent is cut off, or everybody would wait for it; commits
         # are durable even where the server is configured otherwise, for what was paid may not be lost
-        self.begin_writing = (
-            f"BEGIN; SET LOCAL lock_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}; "
+        begin = (
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {limit}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {limit}; "
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'; "
-            f"SELECT pg_advisory_xact_lock({LOCK})"
         )
+        self.begin_writing = f"{begin}SELECT pg_advisory_xact_lock({LOCK})"
+        self.begin_sharing = f"{begin}SELECT pg_advisory_xact_lock_shared({LOCK})"
         settings = {name: value for name, value in DEFAULTS.items() if name not in url.query}
         settings["autocommit"] = True  # we say BEGIN ourselves
         try:
@@ -110,6 +114,10 @@ class PostgresDatabase(Backend):
     def time(self, connection: Connection) -> float | None:
         """The server's clock: those of its clients may differ."""
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+
+    def is_deadlock(self, error: BaseException) -> bool:
+        """By what the server calls it."""
+        return getattr(error, "sqlstate", None) in REPEATABLE
 
     def step(self, error: BaseException, said: str) -> str | None:
         """By what the server calls the error, else by its words."""

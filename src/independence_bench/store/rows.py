@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, inspect, select
+from sqlalchemy import Sequence as Sequence_
 
 T = TypeVar("T")
 
@@ -32,6 +34,30 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
         write_rows(connection, sql, rows)
 
 
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> set[Any]:
+    """Insert those of *rows*, which have an owner, whose primary key is not there yet. Returns the keys of those."""
+    (key,) = table.primary_key.columns
+    given = [row[key.name] for row in rows]
+    if not rows or connection.dialect.name != "postgresql":  # nobody else writes
+        insert_rows(connection, table, rows)
+        return set(given)
+    # where two processes insert the same ones, in one order, the second waits for the first, and has none
+    insert_rows(connection, table, sorted(rows, key=itemgetter(key.name)), "ON CONFLICT DO NOTHING")
+    mine = f"SELECT {key.name} FROM {table.name} WHERE owner = ? AND {key.name} IN"  # noqa: S608 - names of columns
+    return {row[0] for row in execute_in(connection, mine, given, rows[0]["owner"])}
+
+
+def next_numbers(connection: Connection, table: Table, numbers: Sequence_, count: int) -> Sequence[int]:
+    """*count* new numbers for the primary key of *table*: of *numbers*, where the database has such, else the next."""
+    if connection.dialect.name == "postgresql":
+        drawn = f"SELECT nextval('{numbers.name}') FROM generate_series(1, {count})"  # noqa: S608 - our own name
+        return [int(row[0]) for row in connection.exec_driver_sql(drawn)]
+    (key,) = table.primary_key.columns
+    last = f"SELECT coalesce(max({key.name}), 0) FROM {table.name}"  # noqa: S608 - names of columns
+    first = int(connection.exec_driver_sql(last).scalar_one()) + 1  # nobody else writes
+    return range(first, first + count)
+
+
 def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert *row* unless its primary key is there already."""
     insert_rows(connection, table, [row], "ON CONFLICT DO NOTHING")
@@ -40,19 +66,26 @@ def insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) ->
 def insert_over(connection: Connection, table: Table, state: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert *rows*; where a primary key is there already, its row gives way only if it is in *state*."""
     (key,) = table.primary_key.columns
+    rows = sorted(rows, key=itemgetter(key.name))  # two processes that write the same ones do it in one order
     changed = ", ".join(f"{column.name} = excluded.{column.name}" for column in table.c if column is not key)
     given_way = f"ON CONFLICT ({key.name}) DO UPDATE SET {changed} WHERE {table.name}.state = '{state}'"
     insert_rows(connection, table, rows, given_way)
 
 
-def execute_in(connection: Connection, until_in: str, keys: Collection[str], *given: str) -> Iterable[Sequence[Any]]:
+def execute_in(
+    connection: Connection, until_in: str, keys: Collection[str], *given: str, hold: bool = False
+) -> Iterable[Sequence[Any]]:
     """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
 
-    Handed to the driver as it is, like above.
+    *hold*: until the commit nobody else changes the rows; those that somebody changes now are left out. Handed to the
+    driver as it is, like above.
     """
+    if not keys:
+        return ()
     sql = f"{until_in} ({', '.join('?' * len(keys))})"
     if connection.dialect.name == "postgresql":
-        sql = sql.replace("?", "%s")
+        # not FOR UPDATE: rows that refer to it may be inserted meanwhile
+        sql = sql.replace("?", "%s") + (" FOR NO KEY UPDATE SKIP LOCKED" if hold else "")
     return connection.exec_driver_sql(sql, (*given, *keys))
 
 

@@ -34,6 +34,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Sequence,
     String,
     Table,
     Text,
@@ -46,6 +47,7 @@ IMPORTED = "import|"  # how the owner of an attempt begins that somebody else ma
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
 metadata = MetaData()
+ATTEMPT_IDS = Sequence("attempt_ids", metadata=metadata)  # in PostgreSQL, where writers do not take turns
 
 
 class _Checked(TypeDecorator[Any]):

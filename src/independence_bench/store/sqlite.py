@@ -48,6 +48,7 @@ class SqliteFile(Backend):
 
     begin_reading = "BEGIN"
     begin_writing = "BEGIN IMMEDIATE"  # takes the write lock at once: two writers wait instead of one failing
+    begin_sharing = begin_writing
 
     def __init__(self, address: str, wait: float) -> None:
         self.shown = address
