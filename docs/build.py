@@ -4,7 +4,7 @@
     docs/cli.md               the help of every command
     docs/models.md            the subjects worth testing, from models.yaml
     docs/licences.md          what users get beside our own code
-    README.md                 the file tree, between two markers
+    docs/architecture.md      the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot.
@@ -120,9 +120,9 @@ def tree() -> str:
     return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
 
 
-def readme() -> tuple[Path, str]:
-    """README.md with its tree of today."""
-    path = ROOT / "README.md"
+def architecture() -> tuple[Path, str]:
+    """docs/architecture.md with its tree of today."""
+    path = ROOT / "docs" / "architecture.md"
     text = path.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -139,7 +139,7 @@ def main() -> int:
     check = "--check" in sys.argv[1:]
     stale = []
     of_parts = (ROOT / "docs" / "licences.md", licences.page(licences.parts()))
-    for path, text in (*schemas(), command_line(), models(), of_parts, readme(), page_types()):
+    for path, text in (*schemas(), command_line(), models(), of_parts, architecture(), page_types()):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())
