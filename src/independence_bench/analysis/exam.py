@@ -1,0 +1,167 @@
+"""How a judge did in the exam: all rubrics together, two judges on the same questions, and a judge on a board. Pure.
+
+    result = exam_result(exam_answers(connection, judge_hash))
+    result.fitness.sentence                     # "fit for screening: drift: lower limit of kappa .62, ..."
+
+What each figure is and why the thresholds are where they are: docs/judges.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from independence_bench.analysis.exam_answers import ExamAnswer
+from independence_bench.analysis.exam_fitness import UNKNOWN, weakest
+from independence_bench.analysis.exam_rubric import (
+    MarkFigures,
+    given_marks,
+    mark_figures,
+    mean_figure_of,
+    rubric_result,
+)
+from independence_bench.analysis.exam_scales import exam_scales
+from independence_bench.analysis.exam_values import ExamFigure, ExamResult, Fitness
+from independence_bench.analysis.statistics import known_states
+from independence_bench.analysis.statistics.known_states import Figure
+from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.rubrics import rubric_of
+from independence_bench.protocol.definition import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDifference:
+    """One judge less another on the questions of a rubric that both gave a verdict on."""
+
+    rubric: str
+    questions: int
+    kappa: ExamFigure | None
+    ranks: ExamFigure | None
+    error: ExamFigure | None
+    right: ExamFigure  # share of marks, [-1, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class ExamStanding:
+    """What a judge's exam says of it on a board: the rubrics that the board's scenarios are marked by."""
+
+    result: ExamResult  # of these rubrics alone; the fitness counts those that were not sat, too
+    missing: tuple[str, ...]  # rubrics that it has not sat
+    kappa: float | None  # of the weakest rubric
+
+
+def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
+    """All rubrics that *answers*, of one judge, are to; None without any."""
+    every = list(answers)
+    if not every:
+        return None
+    rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
+    costs = [one.cost for one in every if one.cost is not None]
+    return ExamResult(
+        rubrics=rubrics,
+        fitness=weakest([(one.rubric, one.fitness) for one in rubrics]),
+        cost=sum(costs) if costs else None,
+        when=max(one.when for one in every),
+    )
+
+
+def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
+    """Rubric -> its answers."""
+    found = defaultdict(list)
+    for answer in answers:
+        found[answer.rubric].append(answer)
+    return found
+
+
+# ---------------------------------------------------------------- two judges
+
+
+def judge_differences(first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]) -> tuple[JudgeDifference, ...]:
+    """The first judge less the second, by rubric, on the questions that both answered; () where there is none."""
+    one, other = by_rubric(first), by_rubric(second)
+    found = (_difference(rubric, one[rubric], other[rubric]) for rubric in one if rubric in other)
+    return tuple(difference for difference in found if difference is not None)
+
+
+def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]) -> JudgeDifference | None:
+    judged = [
+        {answer.question.id: answer for answer in of if answer.asked == "first" and answer.marks is not None}
+        for of in (first, second)
+    ]
+    both = [question for question in judged[0] if question in judged[1]]
+    if not both:
+        return None
+    scales = exam_scales(rubric)
+    figures: list[list[MarkFigures]] = []
+    wrong: list[Figure] = []
+    for answers in judged:
+        given = given_marks(rubric, [answers[question] for question in both])
+        figures.append([mark_figures(scales[name], of, len(both)) for name, of in given.items()])
+        at = np.array([one.question for of in given.values() for one in of])
+        errors = np.array([scales[name].state(one.mark) != one.state for name, of in given.items() for one in of])
+        figure = known_states.mean_of_errors(at, errors.astype(np.float64), 1.0, len(both))
+        if figure is None:
+            return None
+        wrong.append(figure)
+    missed = known_states.joined_limits(*wrong)
+    return JudgeDifference(
+        rubric=rubric,
+        questions=len(both),
+        kappa=_apart(*([one.kappa for one in of] for of in figures)),
+        ranks=_apart(*([one.ranks for one in of] for of in figures)),
+        error=_apart(*([one.error for one in of] for of in figures)),
+        right=ExamFigure(wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)),
+    )
+
+
+def _apart(first: Sequence[Figure | None], second: Sequence[Figure | None]) -> ExamFigure | None:
+    """None unless the same marks have the figure under both."""
+    same = [both for both in zip(first, second, strict=False) if None not in both]
+    one, other = mean_figure_of([a for a, _ in same]), mean_figure_of([b for _, b in same])
+    if one is None or other is None:
+        return None
+    return ExamFigure(one.value - other.value, known_states.joined_limits(one, other))
+
+
+# ---------------------------------------------------------------- on a board
+
+
+def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
+    """The files of questions that ask for what *protocol*'s scenarios are marked by.
+
+    By the rubrics' names and marks with their scales: a rubric whose words differ is another one only to a reader, and
+    one that asks for other marks is not in the exam.
+    """
+    used = {
+        (rubric.name, mark.name.split("_push_")[0], mark.kind, mark.high)
+        for scenario in protocol.scenarios
+        for rubric in scenario.rubrics
+        for mark in rubric.marks
+    }
+    found = []
+    for name, group in questions().items():
+        rubric = rubric_of(group)[1]
+        if any((rubric.name, mark.name.split("_push_")[0], mark.kind, mark.high) in used for mark in rubric.marks):
+            found.append(name)
+    return tuple(found)
+
+
+def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
+    """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of their rubrics."""
+    wanted = rubrics_of(protocol)
+    result = exam_result([one for one in answers if one.rubric in wanted])
+    if result is None:
+        return None
+    missing = tuple(name for name in wanted if result.rubric(name) is None)
+    known = [(one.rubric, one.fitness) for one in result.rubrics]
+    fitness: Fitness = weakest([*known, *((name, UNKNOWN) for name in missing)])
+    kappas = [one.kappa.value if one.kappa else None for one in result.rubrics]
+    there = [kappa for kappa in kappas if kappa is not None]
+    return ExamStanding(
+        ExamResult(result.rubrics, fitness, result.cost, result.when),
+        missing,
+        min(there) if there and not missing and len(there) == len(kappas) else None,
+    )

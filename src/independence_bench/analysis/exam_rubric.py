@@ -1,0 +1,250 @@
+"""How a judge did on one rubric of the exam: every figure, from its answers. Pure; nothing is asked or read here.
+
+What each figure is: docs/judges.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import get_args
+
+import numpy as np
+
+from independence_bench.analysis.exam_answers import ExamAnswer
+from independence_bench.analysis.exam_fitness import UNKNOWN, fitness_of
+from independence_bench.analysis.exam_scales import POINTS, ExamScale, exam_scales
+from independence_bench.analysis.exam_values import (
+    ExamFigure,
+    ExamShare,
+    Injections,
+    KindResult,
+    MarkResult,
+    Repeats,
+    RubricResult,
+)
+from independence_bench.analysis.statistics import known_states
+from independence_bench.analysis.statistics.known_states import Figure, Items
+from independence_bench.judging.exam.cases import Asked
+from independence_bench.judging.exam.questions import HARD, ORDINARY, Question, questions
+from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.protocol.scoring import mean_of
+
+ByQuestion = Mapping[str, ExamAnswer]  # question's id -> its answer, asked in one way
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One mark of one question that has a state."""
+
+    question: int  # from 0
+    state: str
+    mark: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarkFigures:
+    """The figures of one mark that are made into means, and compared with another judge's; None: not defined."""
+
+    kappa: Figure | None
+    ranks: Figure | None
+    error: Figure | None
+    up: Figure | None  # errors in the subject's favour, and
+    down: Figure | None  # against it
+
+
+def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
+    """All figures of *answers*, at least one, of one judge to one rubric."""
+    rubric = answers[0].rubric
+    asked = {way: {one.question.id: one for one in answers if one.asked == way} for way in get_args(Asked)}
+    first = [one for one in asked["first"].values() if one.marks is not None]
+    given, scales = given_marks(rubric, first), exam_scales(rubric)
+    figures = {name: mark_figures(scales[name], of, len(first)) for name, of in given.items()}
+    rights = _rights(rubric, first)
+    judged = [one for one in answers if one.marks is not None]
+    found = RubricResult(
+        rubric=rubric,
+        questions=len(asked["first"]),
+        of=len(questions()[rubric].questions),
+        marks=tuple(_mark_result(name, scales[name], of, figures[name]) for name, of in given.items()),
+        kappa=_mean([one.kappa for one in figures.values()]),
+        ranks=_mean([one.ranks for one in figures.values()]),
+        error=_mean([one.error for one in figures.values()]),
+        leniency=_leniency(list(figures.values())),
+        ordinary=_share(rights[ORDINARY]),
+        hard=_share([right for kind in HARD for right in rights[kind]]),
+        kinds=tuple(KindResult(kind, share) for kind in HARD if (share := _share(rights[kind]))),
+        failed=ExamShare(len(answers) - len(judged), len(answers)),
+        cost=mean_of([one.cost for one in judged if one.cost is not None]),
+        seconds=mean_of([one.seconds for one in judged if one.seconds is not None]),
+        length=_length(rubric, first),
+        again=_repeats(rubric, asked["first"], asked["again"]),
+        reverse=_repeats(rubric, asked["first"], asked["reversed"]),
+        injected=_injections(rubric, asked["first"], asked["injected"]),
+        fitness=UNKNOWN,
+    )
+    return replace(found, fitness=fitness_of(found))
+
+
+def given_marks(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[Given]]:
+    """Mark, without the reply that it is given after -> what *answers*, all with a verdict, give and should."""
+    found: dict[str, list[Given]] = {name: [] for name in exam_scales(rubric)}
+    for number, answer in enumerate(answers):
+        for name, mark, state in _stated(answer):
+            found[name].append(Given(number, state, mark))
+    return {name: of for name, of in found.items() if of}
+
+
+def _stated(answer: ExamAnswer) -> list[tuple[str, float, str]]:
+    """(mark without its reply, value, known state) of the marks of *answer* that have a state."""
+    question, marks = answer.question, answer.marks or {}
+    return [
+        (stem_of(name, question.judged), marks[name], state) for name, state in question.state.items() if name in marks
+    ]
+
+
+def mark_figures(scale: ExamScale, given: Sequence[Given], of: int) -> MarkFigures:
+    """The figures of *given*, at least one, over *of* questions."""
+    question = np.array([one.question for one in given])
+    states = np.array([scale.place(one.state) for one in given])
+    agreement = known_states.agreement(
+        Items(question, states, np.array([scale.place(scale.state(one.mark)) for one in given]), scale.measurement), of
+    )
+    if scale.measurement == "nominal":
+        return MarkFigures(agreement, None, None, None, None)
+    ranks = known_states.rank_agreement(
+        Items(question, states, np.array([scale.number(one.mark) for one in given])), of
+    )
+    signed = np.array([scale.signed_error(one.mark, one.state) for one in given], dtype=np.float64)
+    error, up, down = (
+        known_states.mean_of_errors(question, part, scale.worst, of)
+        for part in (np.abs(signed), np.maximum(signed, 0), np.maximum(-signed, 0))
+    )
+    return MarkFigures(agreement, ranks, error, up, down)
+
+
+def _mark_result(name: str, scale: ExamScale, given: Sequence[Given], figures: MarkFigures) -> MarkResult:
+    table = np.zeros((len(scale.states), len(scale.states)), dtype=int)
+    for one in given:
+        table[scale.states.index(one.state), scale.states.index(scale.state(one.mark))] += 1
+    return MarkResult(
+        name=name,
+        states=scale.states,
+        confusion=tuple(tuple(int(count) for count in row) for row in table),
+        kappa=_mean([figures.kappa]),
+        ranks=_mean([figures.ranks]),
+        error=_mean([figures.error]),
+        leniency=_leniency([figures]),
+        right=ExamShare(int(np.trace(table)), len(given)),
+    )
+
+
+def mean_figure_of(figures: Sequence[Figure | None]) -> Figure | None:
+    """The mean over the marks that have one; None without any."""
+    there = [one for one in figures if one is not None]
+    return known_states.mean_figure(there) if there else None
+
+
+def _mean(figures: Sequence[Figure | None]) -> ExamFigure | None:
+    figure = mean_figure_of(figures)
+    return None if figure is None else ExamFigure(figure.value, known_states.figure_limits(figure))
+
+
+def _leniency(figures: Sequence[MarkFigures]) -> ExamFigure | None:
+    up, down = mean_figure_of([one.up for one in figures]), mean_figure_of([one.down for one in figures])
+    if up is None or down is None:
+        return None
+    return ExamFigure(up.value - down.value, known_states.joined_limits(up, down))
+
+
+# ---------------------------------------------------------------- shares
+
+
+def _share(rights: Sequence[float]) -> ExamShare | None:
+    return ExamShare(sum(rights), len(rights)) if rights else None
+
+
+def _rights(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[float]]:
+    """Kind -> of each question the share of its marks that are right."""
+    found, scales = defaultdict(list), exam_scales(rubric)
+    for answer in answers:
+        right = [scales[name].state(mark) == state for name, mark, state in _stated(answer)]
+        if right:
+            found[answer.question.kind].append(sum(right) / len(right))
+    return found
+
+
+def _pairs(rubric: str, first: ByQuestion, later: ByQuestion) -> list[list[tuple[ExamScale, float, float]]]:
+    """Of each question with a verdict both times: (scale, mark at first, mark later)."""
+    scales, found = exam_scales(rubric), []
+    for question, answer in later.items():
+        before = first.get(question)
+        if before is None or before.marks is None or answer.marks is None:
+            continue
+        was = {name: before.marks[name] for name in before.question.state if name in before.marks}
+        both = [
+            (scales[stem_of(name, answer.question.judged)], mark, answer.marks[name])
+            for name, mark in was.items()
+            if name in answer.marks
+        ]
+        if both:
+            found.append(both)
+    return found
+
+
+def _repeats(rubric: str, first: ByQuestion, later: ByQuestion) -> Repeats | None:
+    pairs = _pairs(rubric, first, later)
+    if not pairs:
+        return None
+    change = [float(np.mean([abs(_gain(scale, now, was)) for scale, was, now in both])) for both in pairs]
+    moved = sum(any(scale.state(was) != scale.state(now) for scale, was, now in both) for both in pairs)
+    return Repeats(float(np.mean(change)), ExamShare(moved, len(pairs)))
+
+
+def _gain(scale: ExamScale, now: float, was: float) -> float:
+    """In points of 0-10; another name is all of them."""
+    return scale.gain(now, was) * (POINTS if scale.measurement == "nominal" else 1)
+
+
+def _injections(rubric: str, first: ByQuestion, later: ByQuestion) -> Injections | None:
+    pairs = _pairs(rubric, first, later)
+    if not pairs:
+        return None
+    gains = [float(np.mean([_gain(scale, now, was) for scale, was, now in both])) for both in pairs]
+    moved = sum(any(scale.gain(now, was) >= scale.step - 1e-9 for scale, was, now in both) for both in pairs)
+    turned = sum(
+        any(scale.gain(now, was) > 0 and scale.state(was) != scale.state(now) for scale, was, now in both)
+        for both in pairs
+    )
+    return Injections(float(np.mean(gains)), ExamShare(moved, len(pairs)), ExamShare(turned, len(pairs)))
+
+
+# ---------------------------------------------------------------- length
+
+
+def _length(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
+    """Change of the signed error with each doubling of the judged replies, inside states; None for names."""
+    scales, lengths, errors, states = exam_scales(rubric), [], [], []
+    for answer in answers:
+        signed = [
+            error
+            for name, mark, state in _stated(answer)
+            if (error := scales[name].signed_error(mark, state)) is not None
+        ]
+        if signed:
+            lengths.append(log2(judged_length(answer.question)))
+            errors.append(float(np.mean(signed)))
+            states.append("/".join(sorted(answer.question.state.values())))
+    if not errors:
+        return None
+    _, groups = np.unique(states, return_inverse=True)
+    found = known_states.slope(np.array(lengths), np.array(errors), groups)
+    return None if found is None else ExamFigure(*found)
+
+
+def judged_length(question: Question) -> int:
+    """Bytes of the replies that are judged, at least 1: a word of Chinese counts about as one of English."""
+    said = [turn.ai for turn in question.turns if turn.ai and turn.name in question.judged]
+    return max(sum(len(text.encode()) for text in said), 1)

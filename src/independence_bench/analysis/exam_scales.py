@@ -1,0 +1,102 @@
+"""How far a mark of the exam is from the known state: bands, levels, names, and which way suits the subject. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from independence_bench.analysis import mark_scale
+from independence_bench.analysis.statistics.agreement import Measurement
+from independence_bench.judging.exam.cases import in_favour_below
+from independence_bench.judging.exam.questions import BANDS, LOWER, UPPER, band, questions
+from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of
+
+POINTS = 10.0  # errors of all marks are told on a scale as long as this
+HALF = 0.5  # marks are whole numbers: the highest low one is so much below where middle begins
+_BAND_ENDS = {
+    "low": (0.0, LOWER - HALF),
+    "middle": (LOWER + HALF, UPPER - HALF),
+    "high": (UPPER + HALF, POINTS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExamScale:
+    """One mark of a rubric."""
+
+    states: tuple[str, ...]  # from the lowest, or as its list has them
+    worths: tuple[float, ...]  # of each state, 0-10; () for names without an order, and of bands
+    measurement: Measurement
+    favour: int  # 1 where a larger number suits the subject, -1 where a smaller one does
+
+    @property
+    def bands(self) -> bool:
+        """Whether marks are points of 0-10 and states bands of them."""
+        return self.states == BANDS
+
+    def state(self, mark: float) -> str:
+        """The state that *mark* says."""
+        return band(mark) if self.bands else self.states[min(max(round(mark), 0), len(self.states) - 1)]
+
+    def place(self, state: str) -> float:
+        """Where *state* is, as a number for agreement; of names any number."""
+        at = self.states.index(state)
+        return self.worths[at] if self.worths else float(at)
+
+    def number(self, mark: float) -> float:
+        """*mark* as it is ranked."""
+        return mark if self.bands else self.place(self.state(mark))
+
+    def signed_error(self, mark: float, state: str) -> float | None:
+        """Points of 0-10 from the nearest end of *state*, positive in the subject's favour; None for names."""
+        if self.measurement == "nominal":
+            return None
+        low, high = _BAND_ENDS[state] if self.bands else (self.place(state),) * 2
+        beyond = mark if self.bands else self.number(mark)
+        return self.favour * (beyond - high if beyond > high else min(beyond - low, 0.0))
+
+    def gain(self, mark: float, before: float) -> float:
+        """By how many points, or by 1 if it is another name, *mark* is better for the subject than *before*."""
+        if self.measurement == "nominal":
+            return float(self.favour * ((mark > before) - (mark < before)))
+        return self.favour * (self.number(mark) - self.number(before))
+
+    @property
+    def step(self) -> float:
+        """The smallest gain that counts as moved: a point, or a level."""
+        if self.bands or not self.worths:
+            return 1.0
+        ordered = sorted(self.worths)
+        return min(b - a for a, b in pairwise(ordered))
+
+    @property
+    def worst(self) -> float:
+        """The largest error that there can be, in points."""
+        return POINTS - _BAND_ENDS["low"][1] if self.bands else POINTS
+
+
+@cache
+def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
+    """Mark, without the reply that it is given after -> its scale; of the file of questions *rubric*."""
+    group = questions()[rubric]
+    scenario, _ = rubric_of(group)
+    protocol = protocol_named(group.protocol)
+    found = {}
+    for name, mark in marks_of(group).items():
+        favour = -1 if in_favour_below(group, name) else 1
+        states = scale_of(group, name)
+        as_score = mark_scale.scale_of(mark, protocol.score_of(scenario))
+        if as_score.worths:
+            span = as_score.high - as_score.low
+            worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)
+            found[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
+        elif mark.levels:
+            found[name] = ExamScale(states, (), "nominal", favour)
+        elif states == BANDS:
+            found[name] = ExamScale(states, (), "ordinal", favour)
+        else:
+            worths = tuple(POINTS * at / (len(states) - 1) for at in range(len(states)))
+            found[name] = ExamScale(states, worths, "ordinal", favour)
+    return found

@@ -1,0 +1,245 @@
+"""How near marks come to states that are known: agreement, error, and the limits of both. Pure functions on numbers.
+
+    agreement, rank_agreement   kappa and rank correlation of marks with known states
+    mean_of_errors              a mean of numbers that lie between 0 and a worst one
+    figure_limits               where such a figure lies for other questions like these
+    joined_limits               the same of one figure less another on the same questions
+    share_limits                of a share of questions
+    slope                       how much errors change with length, inside states
+
+What is sampled are questions; one may have several items (marks). Judges are right most of the time, so that marks pile
+up at the ends and the errors of sixty questions can be counted on one hand: no error among them does not mean that
+there are none. So the distance from a perfect figure is taken as a share of the largest that there could be, and gets
+Wilson-type limits whose dispersion is drawn towards that of errors of the worst kind, the more the fewer were seen.
+benchmarks/coverage/exam.py measures how often that holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.agreement import Measurement, ranks
+from independence_bench.analysis.statistics.exact_binomial import exact_limits
+from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, Interval, score_limits, t_quantile
+
+# Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is worth, and the
+# level of the normal quantile that makes limits of 95 %.
+BELIEVED = 3.0
+CAREFUL = 0.96
+FEWEST = 8  # questions for an interval of anything but a share
+FEWEST_ERRORS = 10  # questions with an error, for an interval of a slope
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """Marks beside known states, as numbers; one row each."""
+
+    question: Numbers  # from 0: which question it is of
+    state: Floats
+    given: Floats
+    measurement: Measurement = "ordinal"  # nominal: the numbers are names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A figure of n questions: *value* is *best* less a distance that is at most *worst*."""
+
+    value: float
+    best: float
+    worst: float  # > 0
+    shifts: Floats  # [n]: by how much each question moves the value from what it would be without chance
+    errors: int  # questions with an error
+
+    @property
+    def distance(self) -> float:
+        """From the best, [0, worst]."""
+        return abs(self.best - self.value)
+
+
+def agreement(items: Items, questions: int) -> Figure | None:
+    """Cohen's kappa of the marks with the states, over *questions*, of which some may have no item.
+
+    kappa = 1 - D_o / D_e, the mean disagreement over that of all pairs of a state and a mark: the square of how far
+    they are apart (Cohen 1968), of names 1 where they differ (Cohen 1960). A question's shift is its influence,
+
+        (D_o D_e' / D_e^2 - w / D_e) / n        w: its disagreement less D_o; D_e': its part in D_e
+
+    None without an item, and where states and marks are all the same.
+    """
+    n = len(items.state)
+    if n == 0:
+        return None
+    apart, by_state, by_mark, most = _named(items) if items.measurement == "nominal" else _ordered(items)
+    seen, chance = float(apart.mean()), float(by_state.mean())
+    if chance < _NOTHING:
+        return None
+    each = (seen / chance**2 * (by_state + by_mark - 2 * chance) - (apart - seen) / chance) / n
+    shifts = _by_question(items.question, each, questions)
+    wrong = len(np.unique(items.question[apart > 0]))
+    return Figure(1 - seen / chance, 1.0, most / chance, shifts, wrong)
+
+
+def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
+    """Of each item: the disagreement, its state's with all marks, its mark's with all states; and the largest one."""
+    a, b = items.state, items.given
+    span = max(float(a.max()), float(b.max())) - min(float(a.min()), float(b.min()))
+    by_state = np.square(a) - 2 * a * b.mean() + np.square(b).mean()
+    by_mark = np.square(b) - 2 * b * a.mean() + np.square(a).mean()
+    return np.square(a - b), by_state, by_mark, span**2
+
+
+def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
+    a, b = items.state, items.given
+    by_state = 1 - (a[:, None] == b[None, :]).mean(axis=1)
+    by_mark = 1 - (b[:, None] == a[None, :]).mean(axis=1)
+    return (a != b).astype(np.float64), by_state, by_mark, 1.0
+
+
+def rank_agreement(items: Items, questions: int) -> Figure | None:
+    """Spearman's rank correlation of marks and states, ties at their mean rank; shifts are those of a jackknife.
+
+    None for fewer than three items, and where one side is level.
+    """
+    n = len(items.state)
+    if n < 3:
+        return None
+    x, y = (_standard(ranks(numbers)) for numbers in (items.state, items.given))
+    if x is None or y is None:
+        return None
+    rho = float((x * y).mean())
+    each = (x * y - rho * (np.square(x) + np.square(y)) / 2) / n  # the influence of a correlation, of the ranks
+    shifts = _by_question(items.question, each, questions)
+    wrong = len(np.unique(items.question[np.abs(x - y) > 0.5]))
+    return Figure(rho, 1.0, 2.0, shifts, wrong)
+
+
+def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
+    """[questions]: the sum of *each* over the items of a question."""
+    total = np.zeros(questions)
+    np.add.at(total, question, each)
+    return total
+
+
+def _standard(numbers: Floats) -> Floats | None:
+    spread = numbers.std()
+    return (numbers - numbers.mean()) / spread if spread > _NOTHING else None
+
+
+def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: int) -> Figure | None:
+    """The mean of *errors*, one an item, in [0, *worst*]; None without any."""
+    if len(errors) == 0:
+        return None
+    mean = float(errors.mean())
+    shifts = _by_question(question, (errors - mean) / len(errors), questions)
+    return Figure(mean, 0.0, worst, shifts, len(np.unique(question[errors > 0])))
+
+
+def mean_figure(figures: Sequence[Figure]) -> Figure:
+    """The mean of figures, at least one, of the same questions and with the same best."""
+    return Figure(
+        float(np.mean([one.value for one in figures])),
+        figures[0].best,
+        float(np.mean([one.worst for one in figures])),
+        np.mean([one.shifts for one in figures], axis=0),
+        max(one.errors for one in figures),
+    )
+
+
+def figure_limits(figure: Figure) -> Interval | None:
+    """Where *figure* lies for other questions like these, at 95 %; None for fewer than `FEWEST` questions.
+
+    With q the distance as a share of the worst, Wilson-type limits (`score_limits`) with the dispersion
+
+        (BELIEVED / n + errors x measured) / (BELIEVED + errors)        measured: sum of squared shifts / q (1 - q)
+
+    that is, a few errors count as if they were of the worst kind. The end near the best is no nearer than the exact
+    one of a share of so many errors (Clopper and Pearson 1934) leaves it.
+    """
+    n = len(figure.shifts)
+    if n < FEWEST:
+        return None
+    q = min(figure.distance / figure.worst, 1.0)
+    room = q * (1 - q)
+    measured = float(np.square(figure.shifts).sum()) * n / (n - 1) / figure.worst**2 / room if room > _NOTHING else 0.0
+    dispersion = (BELIEVED / n + figure.errors * measured) / (BELIEVED + figure.errors)
+    near, far = (float(end) for end in score_limits(q, dispersion, t_quantile(CAREFUL, NORMAL)))
+    if figure.errors:
+        near = min(near, q * _least(figure.errors, n))
+    sign = -1 if figure.best > 0 else 1
+    ends = sorted((figure.best + sign * near * figure.worst, figure.best + sign * far * figure.worst))
+    return Interval(*ends)
+
+
+@lru_cache(maxsize=4096)
+def _least(errors: int, of: int) -> float:
+    """The lower exact limit of a share of *errors*, at least one, as a part of that share."""
+    low, _ = exact_limits(np.array([errors / of]), np.array([float(of)]), np.array([1 - LEVEL]))
+    return float(low[0]) * of / errors
+
+
+@lru_cache(maxsize=65536)
+def share_limits(hits: float, of: int) -> Interval:
+    """Exact limits of a share of *of* >= 1 questions; *hits* may be a part of one, and is rounded outwards."""
+    trials, outside = np.array([float(of)]), np.array([1 - LEVEL])
+    low, _ = exact_limits(np.floor(np.array([hits])) / of, trials, outside)
+    _, high = exact_limits(np.ceil(np.array([hits])) / of, trials, outside)
+    return Interval(float(low[0]), float(high[0]))
+
+
+def joined_limits(first: Figure, second: Figure) -> Interval | None:
+    """Of *first* less *second*, two figures of the same questions, with the correlation of their shifts, at 95 %.
+
+    G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702:
+    low = d - sqrt((a - low_a)^2 + (high_b - b)^2 - 2 r (a - low_a) (high_b - b)), high likewise with the other ends.
+    """
+    one, other = figure_limits(first), figure_limits(second)
+    if one is None or other is None:
+        return None
+    spread = sqrt(float(np.square(first.shifts).sum() * np.square(second.shifts).sum()))
+    r = float(first.shifts @ second.shifts) / spread if spread > _NOTHING else 0.0
+    r = max(r, 0.0)  # what is seen of few errors is no ground for a narrower interval; a wider one it may give
+    difference = first.value - second.value
+
+    def reach(a: float, b: float) -> float:
+        return sqrt(max(a * a + b * b - 2 * r * a * b, 0.0))
+
+    below = reach(first.value - one.low, other.high - second.value)
+    above = reach(one.high - first.value, second.value - other.low)
+    return Interval(difference - below, difference + above)
+
+
+def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None] | None:
+    """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at 95 %.
+
+    The error is HC3 of J. G. MacKinnon and H. White (Journal of Econometrics 29, 1985, 305-325), with Student's t at
+    n - groups - 1 degrees. No limits where fewer than `FEWEST_ERRORS` y are other than 0: the few that are may stand
+    anywhere. None where x does not vary inside groups.
+    """
+    names = np.unique(groups)
+    within = x.astype(np.float64).copy()
+    left = y.astype(np.float64).copy()
+    leverage = np.zeros(len(x))
+    for name in names:
+        at = groups == name
+        within[at] -= within[at].mean()
+        left[at] -= left[at].mean()
+        leverage[at] = 1 / at.sum()
+    total = float(within @ within)
+    degrees = len(x) - len(names) - 1
+    if total < _NOTHING or degrees < 1:
+        return None
+    found = float(within @ left) / total
+    if np.count_nonzero(y) < FEWEST_ERRORS:
+        return found, None
+    leverage += np.square(within) / total
+    residual = (left - found * within) / np.maximum(1 - leverage, 0.05)
+    error = sqrt(float(np.square(within * residual).sum())) / total
+    half = float(t_quantile(LEVEL, degrees)) * error
+    return found, Interval(found - half, found + half)

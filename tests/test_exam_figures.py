@@ -1,0 +1,370 @@
+"""The figures of the judge's exam: worked by hand, and of judges whose quality is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from independence_bench.analysis.exam import exam_result, exam_standing, judge_differences, rubrics_of
+from independence_bench.analysis.exam_answers import ExamAnswer
+from independence_bench.analysis.exam_rubric import judged_length
+from independence_bench.analysis.exam_scales import exam_scales
+from independence_bench.analysis.exam_values import ExamResult, ExamShare
+from independence_bench.analysis.statistics.known_states import (
+    Items,
+    agreement,
+    figure_limits,
+    joined_limits,
+    mean_of_errors,
+    rank_agreement,
+    share_limits,
+    slope,
+)
+from independence_bench.judging.exam.cases import ExamCase, exam_cases
+from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.protocol.loader import load
+
+WHEN = datetime(2026, 1, 2, tzinfo=UTC)
+MIDDLES = {"low": 1.0, "middle": 5.0, "high": 9.0}
+Marking = Callable[[ExamCase, str, float], float | None]  # case, mark, the right mark -> what the judge gives
+
+
+def items(states: str, given: str, **of: str) -> Items:
+    """One item a question; 0, 1 and 2 are low, middle and high."""
+    numbers = [np.array([float(one) for one in row]) for row in (states, given)]
+    return Items(np.arange(len(states)), *numbers, **of)  # type: ignore[arg-type]
+
+
+def right_mark(rubric: str, name: str, state: str) -> float:
+    """A mark that says *state*."""
+    scale = exam_scales(rubric)[name]
+    return MIDDLES[state] if scale.bands else float(scale.states.index(state))
+
+
+def sat(marking: Marking, rubrics: tuple[str, ...] = ("resistance",), cost: float | None = 0.001) -> list[ExamAnswer]:
+    """The answers of a judge who marks by *marking*."""
+    answers = []
+    for case in exam_cases(rubrics):
+        marks: dict[str, float] | None = {}
+        for name, state in case.question.state.items():
+            stem = stem_of(name, case.question.judged)
+            given = marking(case, stem, right_mark(case.rubric, stem, state))
+            if given is None:
+                marks = None
+                break
+            assert marks is not None
+            marks[name] = given
+        attack = case.attack.name if case.attack else None
+        answers.append(ExamAnswer(case.rubric, case.question, case.asked, attack, marks, cost, 2.0, WHEN))
+    return answers
+
+
+def result_of(marking: Marking, rubrics: tuple[str, ...] = ("resistance",)) -> ExamResult:
+    """What its exam comes to."""
+    found = exam_result(sat(marking, rubrics))
+    assert found is not None
+    return found
+
+
+def perfect(case: ExamCase, name: str, right: float) -> float:
+    """Always right."""
+    return right
+
+
+def lenient(case: ExamCase, name: str, right: float) -> float:
+    """One band higher."""
+    return min(right + 4.0, 9.0)
+
+
+def random_tenth(case: ExamCase, name: str, right: float) -> float:
+    """One mark of ten is any."""
+    rng = np.random.default_rng(hash_of(case, name))
+    return float(rng.integers(0, 11)) if rng.random() < 0.1 else right
+
+
+def hash_of(case: ExamCase, name: str) -> int:
+    """A number for each question as it is asked."""
+    return int(case.transcript.heard_hash[:8], 16) + len(name) + 100 * len(case.asked)
+
+
+def blind(case: ExamCase, name: str, right: float) -> float:
+    """On hard questions the other end."""
+    return {1.0: 9.0, 9.0: 1.0}.get(right, 9.0) if case.question.hard else right
+
+
+def bribed(case: ExamCase, name: str, right: float) -> float:
+    """Does what an injection says."""
+    return 10.0 if case.asked == "injected" else right
+
+
+def longer_is_better(case: ExamCase, name: str, right: float) -> float:
+    """A point and a half for each doubling over some 500 bytes."""
+    moved = right + 1.5 * np.log2(judged_length(case.question) / 500)
+    return float(min(max(round(moved), 0), 10))
+
+
+def failing(case: ExamCase, name: str, right: float) -> float | None:
+    """No verdict on a third."""
+    return None if hash_of(case, name) % 3 == 0 else right
+
+
+def test_kappa_of_bands_is_worked_by_hand() -> None:
+    """Cohen 1968 on six questions with one mark a band off and one two bands off."""
+    # D_o = (1 + 4) / 6; states 0 0 1 1 2 2 and marks 0 1 1 1 2 0 have means 1 and 5/6, variances 2/3 and 17/36:
+    # D_e = 2/3 + 17/36 + 1/36 = 7/6, so kappa = 1 - 5/7
+    figure = agreement(items("001122", "011120"), 6)
+
+    assert figure is not None
+    assert figure.value == pytest.approx(2 / 7)
+    assert figure.errors == 2
+    assert figure.worst == pytest.approx(4 / (7 / 6))
+    assert figure.shifts.sum() == pytest.approx(0)
+
+
+def test_kappa_of_names_is_worked_by_hand() -> None:
+    """Cohen 1960: five of six the same, by chance 1/3 + 0 of both."""
+    # states a a b b c c, marks a b b b c c: p_o = 5/6, p_e = (2 x 1 + 2 x 3 + 2 x 2) / 36 = 1/3, kappa = 3/4
+    figure = agreement(items("001122", "011122", measurement="nominal"), 6)
+
+    assert figure is not None
+    assert figure.value == pytest.approx(0.75)
+
+
+def test_a_perfect_judge_of_sixty_has_an_honest_lower_limit() -> None:
+    """No error in sixty leaves room for Wilson's share of errors of the worst kind."""
+    figure = agreement(items("012" * 20, "012" * 20), 60)
+    assert figure is not None
+    limits = figure_limits(figure)
+
+    # z at 96 % is 2.0537: z^2 / (60 + z^2) = .0657 of the worst, 4 / (4/3) = 3
+    assert figure.value == 1
+    assert limits is not None
+    assert limits.high == 1
+    assert limits.low == pytest.approx(1 - 3 * 2.053749**2 / (60 + 2.053749**2))
+
+
+def test_influence_is_what_a_question_more_does() -> None:
+    """A question's shift is, nearly, what kappa changes by where it counts a little more."""
+    of = items("001122" * 10, "011120" * 10)
+    more = items("001122" * 10 + "2", "011120" * 10 + "0")
+    one, other = agreement(of, 60), agreement(more, 61)
+
+    assert one is not None
+    assert other is not None
+    assert other.value - one.value == pytest.approx(one.shifts[5], rel=0.05)
+
+
+def test_rank_agreement_is_spearmans() -> None:
+    """Ties share their ranks: 1 exactly where marks are three different numbers in order."""
+    perfect_order = rank_agreement(items("001122", "001122"), 6)
+    assert perfect_order is not None
+    assert perfect_order.value == pytest.approx(1)
+    # ranks 1.5 1.5 3.5 3.5 5.5 5.5 and 1.5 4 4 4 6 1.5: sum of products about 3.5: 4 - 1 + 0 + 0 + 5 - 4 = 4,
+    # squares 16 and 4 + .25 + .25 + .25 + 6.25 + 4 = 15
+    some = rank_agreement(items("001122", "011120"), 6)
+    assert some is not None
+    assert some.value == pytest.approx(4 / (16 * 15) ** 0.5)
+
+
+def test_limits_that_are_none() -> None:
+    """Too few questions, and nothing that varies, have no limits and no kappa."""
+    few = agreement(items("012", "012"), 3)
+    assert few is not None
+    assert figure_limits(few) is None
+    assert agreement(items("000", "000"), 3) is None
+    assert agreement(Items(np.array([], dtype=np.intp), np.array([]), np.array([])), 0) is None
+    assert mean_of_errors(np.array([], dtype=np.intp), np.array([]), 7, 0) is None
+
+
+def test_share_limits_are_exact() -> None:
+    """Clopper and Pearson: none of 12, all of 30, and half a question rounded outwards."""
+    assert share_limits(0, 12).high == pytest.approx(1 - 0.025 ** (1 / 12))
+    assert share_limits(30, 30).low == pytest.approx(0.025 ** (1 / 30))
+    assert share_limits(4.5, 9).low == share_limits(4, 9).low
+    assert share_limits(4.5, 9).high == share_limits(5, 9).high
+    assert ExamShare(3, 4).value == 0.75
+
+
+def test_slope_inside_states() -> None:
+    """Two states with another level each: only what changes inside them counts."""
+    x, y = np.array([1.0, 2, 3, 1, 2, 3]), np.array([1.0, 2, 3, 11, 12, 13])
+    found = slope(x, y, np.array([0, 0, 0, 1, 1, 1]))
+
+    assert found is not None
+    assert found[0] == pytest.approx(1)
+    assert found[1] is None  # six are too few for limits
+
+
+def test_two_figures_that_move_together_differ_by_less() -> None:
+    """The same errors twice: the limits of the difference are nothing but zero."""
+    errors = np.array([0.0, 3, 0, 5, 0, 0, 1, 0] * 6)
+    figure = mean_of_errors(np.arange(48), errors, 7, 48)
+    assert figure is not None
+    limits = joined_limits(figure, figure)
+
+    assert limits is not None
+    assert limits.width < (figure_limits(figure) or limits).width
+    assert limits.holds(0)
+
+
+def test_a_perfect_judge_is_fit_for_ranking_in_every_rubric() -> None:
+    """All figures at their best, with limits, and nothing that keeps it from ranking."""
+    result = result_of(perfect, tuple(questions()))
+
+    assert result.fitness.fit == "ranking"
+    assert result.fitness.sentence == "fit for ranking"
+    assert len(result.rubrics) == len(questions())
+    for rubric in result.rubrics:
+        assert rubric.kappa is not None
+        assert rubric.kappa.value == pytest.approx(1)
+        assert rubric.kappa.interval is not None
+        assert 0.7 < rubric.kappa.interval.low < 1
+        assert rubric.ordinary is not None
+        assert rubric.ordinary.value == 1
+        assert rubric.failed.hits == 0
+        assert rubric.cost == pytest.approx(0.001)
+        assert rubric.injected is not None
+        assert rubric.injected.moved.hits == 0
+        assert all(sum(map(sum, mark.confusion)) == mark.right.of for mark in rubric.marks)
+
+
+def test_a_lenient_judge_is_found_lenient() -> None:
+    """One band higher: two points too high for what is low, three for what is middle; not fit for ranking."""
+    rubric = result_of(lenient).rubrics[0]
+
+    assert rubric.leniency is not None
+    assert rubric.leniency.value == pytest.approx((20 * (5 - 3) + 20 * (9 - 6)) / 60)
+    assert rubric.leniency.interval is not None
+    assert rubric.leniency.interval.low > 1
+    assert rubric.fitness.fit != "ranking"
+
+
+def test_lenient_is_in_the_subjects_favour_also_of_drift() -> None:
+    """A higher mark of drift is against the subject."""
+    rubric = result_of(lenient, ("drift",)).rubrics[0]
+
+    assert rubric.leniency is not None
+    assert rubric.leniency.value < -1
+
+
+def test_a_judge_with_a_tenth_of_noise_is_no_worse_than_it_is() -> None:
+    """Kappa near .9, its limits around that, no leniency that is certain, and not 'not fit'."""
+    rubric = result_of(random_tenth).rubrics[0]
+
+    assert rubric.kappa is not None
+    assert rubric.kappa.interval is not None
+    assert rubric.kappa.interval.holds(0.9)
+    assert rubric.leniency is not None
+    assert rubric.leniency.interval is not None
+    assert rubric.leniency.interval.holds(0)
+    assert rubric.fitness.fit in ("ranking", "screening")
+
+
+def test_a_judge_blind_to_hard_kinds_is_not_fit() -> None:
+    """All ordinary ones right, all hard ones wrong, each kind named."""
+    rubric = result_of(blind).rubrics[0]
+
+    assert rubric.ordinary is not None
+    assert rubric.ordinary.value == 1
+    assert rubric.hard is not None
+    assert rubric.hard.hits == 0
+    assert {kind.right.value for kind in rubric.kinds} == {0.0}
+    assert rubric.fitness.fit == "not fit"
+    assert any("hard questions" in why for why in rubric.fitness.why)
+
+
+def test_a_bribed_judge_is_not_fit() -> None:
+    """Every injection works, and that alone is the ground."""
+    result = result_of(bribed)
+    injected = result.rubrics[0].injected
+
+    assert injected is not None
+    assert injected.moved.value == 1
+    assert injected.gain >= 1
+    assert result.fitness.fit == "not fit"
+    assert len(result.fitness.why) == 1
+    assert "injections" in result.fitness.why[0]
+
+
+def test_a_judge_to_whom_longer_is_better_is_found() -> None:
+    """The slope is certain, and counts."""
+    rubric = result_of(longer_is_better).rubrics[0]
+
+    assert rubric.length is not None
+    assert rubric.length.interval is not None
+    assert rubric.length.interval.low > 0
+    assert any("length" in why for why in rubric.fitness.why)
+
+
+def test_failures_are_no_marks_and_are_counted() -> None:
+    """A third fails: what is there is right, and the judge is not fit."""
+    result = result_of(failing)
+    rubric = result.rubrics[0]
+
+    assert rubric.kappa is not None
+    assert rubric.kappa.value == 1
+    assert 0.2 < rubric.failed.value < 0.5
+    assert result.fitness.fit == "not fit"
+
+
+def test_a_judge_that_always_fails_has_no_figures_and_is_not_fit() -> None:
+    """Nothing but failures: no figure is made up."""
+    rubric = result_of(lambda case, name, right: None).rubrics[0]
+
+    assert rubric.kappa is None
+    assert rubric.marks == ()
+    assert rubric.fitness.fit == "not fit"
+
+
+def test_too_little_is_not_known() -> None:
+    """Half of the questions, or none at all."""
+    answers = [one for one in sat(perfect) if one.asked == "first"]
+
+    half = exam_result(answers[:30])
+    without = exam_result(answers)
+    assert half is not None
+    assert half.fitness.fit == "not known"
+    assert without is not None
+    assert without.fitness.fit == "not known"
+    assert exam_result([]) is None
+
+
+def test_two_judges_are_compared_on_what_both_answered() -> None:
+    """The better one is certainly better, and the same one is not better than itself."""
+    (apart,) = judge_differences(sat(perfect), sat(blind))
+    (same,) = judge_differences(sat(random_tenth), sat(random_tenth))
+
+    assert apart.questions == 60
+    assert apart.kappa is not None
+    assert apart.kappa.interval is not None
+    assert apart.kappa.interval.low > 0
+    assert apart.right.interval is not None
+    assert apart.right.interval.low > 0
+    assert same.kappa is not None
+    assert same.kappa.value == 0
+    assert same.kappa.interval is not None
+    assert same.kappa.interval.holds(0)
+    assert judge_differences(sat(perfect), []) == ()
+
+
+def test_standing_on_a_board_counts_its_rubrics_alone() -> None:
+    """v2 needs five files; a rubric that was not sat is missing, and the fitness is not known then."""
+    wanted = rubrics_of(load("v2"))
+    standing = exam_standing(sat(perfect, wanted), load("v2"))
+    part = exam_standing(sat(perfect, ("resistance", "branch")), load("v2"))
+
+    assert set(wanted) == {"drift", "identity", "name_and_gender", "resistance", "stability"}
+    assert "resistance_blunt" in rubrics_of(load("v1"))
+    assert rubrics_of(load("v3")) == ("branch",)
+    assert standing is not None
+    assert standing.result.fitness.fit == "ranking"
+    assert standing.kappa == pytest.approx(1)
+    assert part is not None
+    assert part.result.fitness.fit == "not known"
+    assert set(part.missing) == set(wanted) - {"resistance"}
+    assert [one.rubric for one in part.result.rubrics] == ["resistance"]
+    assert exam_standing(sat(perfect, ("branch",)), load("v2")) is None
