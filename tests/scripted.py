@@ -28,9 +28,9 @@ import pytest
 from aiohttp import web
 
 from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.api.permissions import FILE, remember
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks, Policy
-from independence_bench.cli.permissions import FILE, remember
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError

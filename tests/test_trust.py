@@ -18,7 +18,7 @@ import pytest
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
-from independence_bench.cli.permissions import recall, remember
+from independence_bench.api.permissions import recall, remember
 from independence_bench.errors import WrongUse
 from independence_bench.models.addresses import origin
 from independence_bench.models.env_file import take_env_file

@@ -13,17 +13,9 @@ from typing import Any, TypeVar
 import click
 
 from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.cli.options import (
-    MILLION,
-    Number,
-    confirmed,
-    err,
-    keep_exclusions,
-    models_file_option,
-    read_roster,
-    say,
-    together,
-)
+from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api.orders import lines_before
+from independence_bench.cli.options import MILLION, Number, confirmed, err, models_file_option, say, together
 from independence_bench.cli.pacing import spread_line
 from independence_bench.cli.permissions import trust_option
 from independence_bench.cli.progress import ProgressDisplay
@@ -123,22 +115,9 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
 
 def approved(preview: Preview, ask: bool, *more: str) -> bool:
     """Say what is about to be done, and with *ask* ask whether to; where calls are to be made, *more* is said too."""
-    plan, forecast, before = preview.plan, preview.forecast, preview.spent_before
-    if plan.runs:
-        who = plan.subjects[0].label if len(plan.subjects) == 1 else f"{len(plan.subjects)} subjects"
-        where = " + ".join(str(configuration) for configuration in plan.configurations)
-        only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
-        say(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}")
-    if forecast.calls:
-        dollars = forecast.dollars
-        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
-        tokens = forecast.prompt_tokens + forecast.completion_tokens
-        say(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
-    if before.attempts:
-        lost = f", {before.lost} of them lost in flight" if before.lost else ""
-        say(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
-    say(*(f"note: {label_text(remark)}" for remark in preview.remarks), *(more if forecast.calls else ()))
-    if not ask or not forecast.calls or confirmed("Go ahead?"):
+    asked_for = preview.forecast.calls
+    say(*lines_before(preview), *(more if asked_for else ()))
+    if not ask or not asked_for or confirmed("Go ahead?"):
         return True
     say("nothing was sent")
     return False

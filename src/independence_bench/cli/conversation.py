@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.cli.options import configuration_options, err, handling, out, say
+from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
+from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued

@@ -15,7 +15,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from independence_bench.cli.options import err, open_results, out, say, store_option
+from independence_bench.api.named import open_results
+from independence_bench.cli.options import err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published

@@ -21,18 +21,9 @@ from independence_bench.analysis.gate import (
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
+from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
-from independence_bench.cli.options import (
-    Number,
-    command_line,
-    configuration_options,
-    find_protocol,
-    open_results,
-    out,
-    say,
-    weighed,
-    weights_option,
-)
+from independence_bench.cli.options import Number, command_line, configuration_options, out, say, weights_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import check_known, spec_of
 from independence_bench.cli.selection import Selection, json_option, judge_option, selecting

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import click
 
+from independence_bench.api.orders import judge_options
+from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling
 from independence_bench.cli.options import command_line, configuration_options, err, out, say, weights_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
-from independence_bench.cli.turns import look_up, take_turns
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.ask_names import NamesRead, name_asker, names_of, naming_scenarios, unsure
 from independence_bench.engine.run import Report
@@ -28,7 +29,6 @@ from independence_bench.report.format import plural
 from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.report.terminal import printed
-from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 
@@ -81,19 +81,8 @@ def judge(
         raise WrongUse("--json and --yes belong to --probe-injection")
     else:
         with selection.stored() as (opened, protocol, files):
-            with opened.reading() as connection:
-                subjects = tuple(registry.stored_subjects(connection).values())
-            options = RunOptions(
-                protocol=protocol,
-                files=files,
-                roster=roster,
-                judge=None,
-                configurations=selection.configurations(protocol),
-                subjects=subjects,
-                again=True,
-                limits=limits,
-                allow=permissions(),
-            )
+            where = selection.configurations(protocol)
+            options = replace(judge_options(opened, protocol, files, roster, where, permissions()), limits=limits)
             complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
         raise SystemExit(1)
@@ -116,7 +105,7 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
         labels.extend([report.judge] if report else [])
         return report
 
-    complete = calling.to_the_end(take_turns(options.limits, judges, turn))
+    complete = calling.to_the_end(take_turns(options.limits, judges, turn, say))
     if complete is None:
         return False
     calling.print_asked(options, store, labels)

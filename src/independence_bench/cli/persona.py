@@ -10,20 +10,11 @@ import click
 
 from independence_bench.analysis.held import HeldStems, held
 from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of
 from independence_bench.cli import calling
-from independence_bench.cli.options import (
-    Number,
-    command_line,
-    keep_exclusions,
-    models_file_option,
-    out,
-    read_roster,
-    say,
-    split,
-    store_option,
-)
+from independence_bench.cli.options import Number, command_line, models_file_option, out, say, split, store_option
 from independence_bench.cli.permissions import permissions, trust_option
-from independence_bench.cli.run import EFFORTS, NO_EFFORT, specs_of
 from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse

@@ -13,7 +13,8 @@ from independence_bench.analysis.compare_versions import VersionComparison, comp
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
-from independence_bench.cli.options import configuration_options, find_protocol, out, say, weighed
+from independence_bench.api.named import find_protocol, weighed
+from independence_bench.cli.options import configuration_options, out, say
 from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text

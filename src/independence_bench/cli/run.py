@@ -5,30 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.api.named import stored_subjects, weighed
+from independence_bench.api.orders import EFFORTS, run_options
 from independence_bench.cli import calling, pacing
 from independence_bench.cli.options import (
     Number,
     command_line,
     configuration_options,
-    configurations,
     err,
-    experiments_of,
     models_file_option,
     out,
-    read_roster,
     runs_option,
     say,
     split,
     store_option,
-    stored_subjects,
     together,
-    weighed,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions, trust_option
@@ -36,19 +32,15 @@ from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.schedule import Spread
-from independence_bench.engine.session import EMBEDDED, Limits, Preview, RunOptions
-from independence_bench.errors import SubjectError, WrongUse
+from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.errors import SubjectError
 from independence_bench.escape import label_text
-from independence_bench.models.spec import AUTO, PYTHON, ChatModel, ModelSpec, Reasoning, Roster, shipped_subjects
+from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
-
-NO_EFFORT = "none"  # the published labels' word for off
-EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 
 # what is to be played and judged, for `aib run` and `aib estimate-cost`
 plan_options = together(
@@ -148,65 +140,22 @@ def read_options(
     *,
     models: tuple[str, ...],
     listed: str | None,
-    every: bool,
-    models_file: Path | None,
-    local_url: str | None,
-    local_model: tuple[str, ...],
-    protocol_name: str,
     experiments: str | None,
     variants: str | None,
     modes: str | None,
-    runs: int | None,
-    reasoning_effort: str | None,
-    judge: str | None,
-    no_judge: bool,
-    again: bool,
-    **settings: Any,
+    protocol_name: str,
+    **typed: Any,
 ) -> RunOptions:
-    """What `plan_options` were given; *settings* are those of every subject. Raises WrongUse, and what files raise."""
-    protocol, files = load_with_files(protocol_name)
-    roster = read_roster(models_file, local_url)
-    if local_model and not local_url:
-        raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    typed = [*split(",".join(models)), *split(listed), *(f"local:{name}" for name in local_model)]
-    settings["reasoning"] = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    changes = {name: value for name, value in settings.items() if value is not None}
-    return RunOptions(
-        protocol=protocol,
-        files=files,
-        roster=roster,
-        judge=None if no_judge else judge or protocol.judge.model,
-        configurations=configurations(protocol, variants, modes),
-        specs=tuple(replace(spec, **changes) for spec in _specs(typed, every, roster)),
-        runs=runs or protocol.runs,
-        again=again,
-        experiments=experiments_of(protocol, experiments),
+    """What `plan_options` were given. Raises WrongUse, and what files raise."""
+    return run_options(
+        split(",".join([*models, listed or ""])),
+        protocol=protocol_name,
+        experiments=split(experiments),
+        variants=split(variants),
+        modes=split(modes),
         allow=permissions(),
-        unnamed=not typed and not roster.specs,
+        **typed,
     )
-
-
-def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]:
-    """The subjects that were named; without a name those of models.yaml, or with --all else those of our list."""
-    if typed and every:
-        raise WrongUse("--all means every subject: leave out the models, or --all")
-    if typed:
-        return [spec for name in typed for spec in specs_of(name, roster)]
-    listed = roster.specs or (shipped_subjects() if every else ())
-    specs = [spec for spec in listed if spec.active]
-    if not specs:
-        raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
-    return specs
-
-
-def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
-    """The subject or subjects that *typed* means. Raises SubjectError."""
-    if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
-        return (EMBEDDED,)
-    specs = roster.find(typed, shipped_subjects())
-    if specs[0].endpoint == "embedded":
-        raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
-    return specs
 
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:

@@ -11,16 +11,13 @@ from typing import Any
 import click
 
 from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.api.named import configurations, find_protocol, open_results, weighed
 from independence_bench.cli.options import (
     command_line,
-    configurations,
-    find_protocol,
-    open_results,
     split,
     store_option,
     stored_protocol_option,
     together,
-    weighed,
     weights_option,
 )
 from independence_bench.errors import WrongUse
@@ -67,7 +64,7 @@ class Selection:
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
-        return configurations(protocol, self.variants, self.modes)
+        return configurations(protocol, split(self.variants), split(self.modes))
 
     def boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""

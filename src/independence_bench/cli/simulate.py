@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from independence_bench.cli.options import Number, handling
+from independence_bench.cli.options import Number
+from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.latency import Latency

@@ -7,15 +7,8 @@ import time
 import click
 
 from independence_bench.analysis.costs import read_costs
-from independence_bench.cli.options import (
-    confirmed,
-    find_protocol,
-    open_results,
-    out,
-    say,
-    store_option,
-    stored_subjects,
-)
+from independence_bench.api.named import find_protocol, open_results, stored_subjects
+from independence_bench.cli.options import confirmed, out, say, store_option
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead

@@ -18,17 +18,17 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.dataset.arrow import batches, library, schema_of
 from independence_bench.dataset.card import card
-from independence_bench.dataset.schema import KINDS, PARTS, SHEETS, VERSION, VERSION_FILE, ExportColumn, Sheet, to_sheet
+from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, ExportColumn, Sheet, to_sheet
 from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse
 from independence_bench.store import bulk, registry
 from independence_bench.store.database import Store
-from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
-ROWS_A_GROUP = 1000  # of a Parquet file
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
 def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str) -> tuple[dict[str, int], int]:
     rows = {}
     with store.reading() as connection:
-        source = _Source(connection, raw)
+        source = ExportSource(connection, raw)
         for sheet in SHEETS:
             found = scores(store, connection) if sheet.name == "scores" else source.rows(sheet)
             rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
@@ -75,7 +75,7 @@ def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, lice
     return rows, in_flight
 
 
-class _Source:
+class ExportSource:
     """Rows of a store in the form of an export."""
 
     def __init__(self, connection: Connection, raw: bool) -> None:
@@ -86,6 +86,11 @@ class _Source:
             table: {row["hash"]: row[label] for row in bulk.dump(connection, table)}
             for table, label in label_of.items()
         }
+
+    def number_attempts(self) -> None:
+        """Look at all attempts, so that rows which name one can be read; reading the sheet `attempts` does it too."""
+        for _ in self.rows(next(sheet for sheet in SHEETS if sheet.name == "attempts")):
+            pass
 
     def rows(self, sheet: Sheet) -> Iterator[dict[str, Any]]:
         """Every row of *sheet*, in a fixed order."""
@@ -112,15 +117,20 @@ class _Source:
 
 def scores(store: Store, connection: Connection) -> Iterator[dict[str, Any]]:
     """A row for each subject on each board of each protocol; none for a protocol that this version cannot read."""
-    stored = registry.stored_protocols(connection)
-    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
-        try:
-            protocol = parse(files, where=name)
-        except ProtocolError:
-            continue
+    for protocol in readable_protocols(connection):
         for board in boards(store, protocol):
             for row in board.rows:
                 yield _score(board, row)
+
+
+def readable_protocols(connection: Connection) -> Iterator[Protocol]:
+    """The stored protocols by name and hash, without those that this version cannot read."""
+    stored = registry.stored_protocols(connection)
+    for _, name, files in sorted(stored, key=lambda protocol: (protocol[1], protocol[0])):
+        try:
+            yield parse(files, where=name)
+        except ProtocolError:
+            continue
 
 
 def _score(board: Board, row: Row) -> dict[str, Any]:
@@ -167,37 +177,15 @@ def write_jsonl(path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[M
 
 
 def _parquet_writer() -> Writer:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        raise WrongUse(
-            "Parquet needs pyarrow: pip install 'ai-independence-bench[export]'; or --format jsonl"
-        ) from None
+    library("; or --format jsonl")
+    from pyarrow import parquet
 
     def write(path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
-        schema = arrow.schema(
-            [arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base) for c in columns]
-        )
         count = 0
-        with closing(parquet.ParquetWriter(path, schema, compression="zstd")) as writer:
-            for group in in_chunks(rows, ROWS_A_GROUP):
-                count += len(group)
-                plain = [{c.name: _arrow_value(c, row[c.name]) for c in columns} for row in group]
-                writer.write_table(arrow.Table.from_pylist(plain, schema=schema))
+        with closing(parquet.ParquetWriter(path, schema_of(columns), compression="zstd")) as writer:
+            for batch in batches(columns, rows):
+                count += len(batch)
+                writer.write_batch(batch)
         return count
 
     return write
-
-
-def _arrow_value(column: ExportColumn, value: Any) -> Any:
-    return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
-
-
-def _arrow_type(arrow: Any, kind: str) -> Any:
-    base = kind.removesuffix(" or null")
-    if base in PARTS:
-        return arrow.list_(arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()]))
-    if base in ("keys", "texts"):
-        return arrow.list_(arrow.string())
-    return getattr(arrow, KINDS[base].arrow)()

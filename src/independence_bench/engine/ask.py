@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from independence_bench.calls.leases import open_executor
 from independence_bench.calls.limits import CallSlots
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.run import Progress, Report, Session, Trouble
+from independence_bench.engine.signals import handling
 from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
 from independence_bench.judging.judge import Judge
 from independence_bench.store import registry, results
@@ -204,7 +204,10 @@ def _rare_collection() -> Iterator[None]:
 
 @contextmanager
 def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) calls *stop*, which is to set `report.stopped`; the second cancels the task."""
+    """The first Ctrl-C (or SIGTERM) calls *stop*, which is to set `report.stopped`; the second cancels the task.
+
+    Only the main thread hears of them.
+    """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def interrupted() -> None:
@@ -216,10 +219,5 @@ def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterato
     def on_signal(_number: int, _frame: object) -> None:
         loop.call_soon_threadsafe(interrupted)
 
-    # not the loop's own handlers: those do not exist on Windows
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling(on_signal, "SIGINT", "SIGTERM"):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

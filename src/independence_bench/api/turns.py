@@ -1,4 +1,4 @@
-"""Several judges asked one after the other, on one budget: for `aib judge -j A -j B` and `aib exam -j A -j B`."""
+"""Several judges asked one after the other, on one budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from independence_bench.cli.options import say
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, judge_of, resolved
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
@@ -28,11 +27,15 @@ async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> N
 
 
 async def take_turns(
-    limits: Limits, judges: Sequence[str], turn: Callable[[str, Limits], Awaitable[Report | None]]
+    limits: Limits,
+    judges: Sequence[str],
+    turn: Callable[[str, Limits], Awaitable[Report | None]],
+    say: Callable[[str], object],
 ) -> bool:
     """Each judge's *turn*, on what is left of the budget; whether all of them were asked everything.
 
     An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of them.
+    What a user should know of it is given to *say*, a line each.
     """
     complete, spent = True, 0.0
     for number, name in enumerate(judges, start=1):

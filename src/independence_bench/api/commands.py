@@ -1,0 +1,249 @@
+"""`aib run` and `aib judge` as functions: the same plan, the same store, the same rules, and a value in the end.
+
+    ended = run(["qwen/qwen3-8b"], runs=2, judge="embedded", budget=0.5)
+    ended.complete, ended.cost
+
+They read models.yaml of the working folder as the commands do, but no `.env`: keys come from the environment. They can
+be called where an event loop runs already, as in a notebook; the work has a thread and a loop of its own then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from os import environ
+from pathlib import Path
+from typing import Any, TypeVar
+
+from independence_bench.api.named import configurations, find_protocol, keep_exclusions, read_roster
+from independence_bench.api.orders import judge_options, lines_before, run_options
+from independence_bench.api.permissions import FILE, Permissions
+from independence_bench.api.turns import look_up, take_turns
+from independence_bench.engine.ask import Asker
+from independence_bench.engine.run import Report, Trouble
+from independence_bench.engine.schedule import run as carry_out
+from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.engine.signals import handling
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
+from independence_bench.models.local.weights import data_folder
+from independence_bench.models.redaction import KNOWN
+from independence_bench.store.database import Store, default_store, open_store
+
+A = TypeVar("A")
+Tell = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run, or a round of judging, came to. What was bought is in the store, whatever stands here."""
+
+    complete: bool  # everything that was asked for is stored and judged
+    cost: float  # dollars that the endpoints said it took, rejected attempts included
+    subjects: tuple[str, ...]  # labels of those that were played or judged
+    judges: tuple[str, ...]  # labels of those that were asked
+    troubles: tuple[tuple[str, Trouble], ...]  # (subject's label, what could not be completed and why)
+    lost: int  # calls that an earlier process left in flight: at most that was paid for twice
+    stopped: str | None  # why it ended early: Ctrl-C, or the budget
+
+
+def run(
+    models: str | Sequence[str],
+    *,
+    store: str | Path | None = None,
+    protocol: str | Path = "v2",
+    exp: Sequence[str] = (),
+    variants: Sequence[str] = (),
+    modes: Sequence[str] = (),
+    runs: int | None = None,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    reasoning_effort: str | None = None,
+    provider: str | None = None,
+    judge: str | None = None,
+    no_judge: bool = False,
+    again: bool = False,
+    models_file: str | Path | None = None,
+    local_url: str | None = None,
+    parallel: int = 4,
+    parallel_tasks: int = 8,
+    budget: float | None = None,
+    price: tuple[float, float] | None = None,
+    trust: Sequence[str] = (),
+    tell: Tell | None = None,
+) -> RunOutcome:
+    """Play a protocol against *models* and have every conversation judged, as `aib run` does.
+
+    What is stored already is not asked again. Each argument is the option of that name: *budget* in dollars, *price*
+    in dollars per million tokens, sent and received. *tell* is given each line that the command says before it begins.
+    Nothing is asked: whoever calls this with models wants them played. Ctrl-C once waits for what is in flight, twice
+    leaves it.
+
+    Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable where a key is
+    missing or nothing answers, StoreError where the store cannot be written.
+    """
+    options = run_options(
+        [models] if isinstance(models, str) else models,
+        every=False,
+        models_file=None if models_file is None else Path(models_file),
+        local_url=local_url,
+        local_model=(),
+        protocol=str(protocol),
+        experiments=exp,
+        variants=variants,
+        modes=modes,
+        runs=runs,
+        reasoning_effort=reasoning_effort,
+        judge=judge,
+        no_judge=no_judge,
+        again=again,
+        allow=_permissions(trust),
+        temperature=temperature,
+        max_tokens=max_tokens,
+        provider=provider,
+    )
+    options = replace(options, limits=_limits(parallel, parallel_tasks, budget, price))
+    work = _Work(tell)
+    with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
+        ended = _outcome([work.done(work.report_on(options, opened))])
+        keep_exclusions(opened, options.roster)
+    return ended
+
+
+def judge(
+    judges: str | Sequence[str] = (),
+    *,
+    store: str | Path | None = None,
+    protocol: str | Path | None = None,
+    variants: Sequence[str] = (),
+    modes: Sequence[str] = (),
+    models_file: str | Path | None = None,
+    local_url: str | None = None,
+    parallel: int = 4,
+    parallel_tasks: int = 8,
+    budget: float | None = None,
+    price: tuple[float, float] | None = None,
+    trust: Sequence[str] = (),
+    tell: Tell | None = None,
+) -> RunOutcome:
+    """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
+
+    Without any, the protocol's own; without a *protocol*, the one played last. Judgements stand beside each other:
+    nothing but a failure is replaced. A judge that there is not is an error before anybody is asked; of several, one
+    whose endpoint fails later is a trouble of its own.
+    Arguments and errors are those of `run`.
+    """
+    named = [judges] if isinstance(judges, str) else list(dict.fromkeys(judges))
+    roster = read_roster(None if models_file is None else Path(models_file), local_url)
+    with open_store(str(store or default_store()), create=False, typed="independence_bench.judge") as opened:
+        found, files = find_protocol(None if protocol is None else str(protocol), opened)
+        where = configurations(found, variants, modes)
+        options = judge_options(opened, found, files, roster, where, _permissions(trust))
+        asked, work, limits = (
+            named or [found.judge.model],
+            _Work(tell),
+            _limits(parallel, parallel_tasks, budget, price),
+        )
+        if len(asked) > 1:
+            work.done(look_up(options, asked, opened))
+        reports, failed = list[Report](), list[tuple[str, Trouble]]()
+
+        async def turn(name: str, limits: Limits) -> Report | None:
+            try:
+                reports.append(await work.report_on(replace(options, judge=name, limits=limits), opened))
+            except (EndpointUnusable, SubjectError) as error:
+                failed.append((name, Trouble("judging", str(error))))
+                raise
+            return reports[-1]
+
+        complete = work.done(take_turns(limits, asked, turn, tell or _nobody))
+        keep_exclusions(opened, roster)
+    ended = _outcome(reports)
+    return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
+
+
+def _nobody(_line: str) -> None:
+    """Told nothing."""
+
+
+def _permissions(trust: Sequence[str]) -> Permissions:
+    KNOWN.learn_proxies(environ)
+    return Permissions(data_folder(environ) / FILE, trust)
+
+
+def _limits(at_once: int, calls: int, budget: float | None, price: tuple[float, float] | None) -> Limits:
+    return Limits(at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6))
+
+
+def _outcome(reports: Sequence[Report]) -> RunOutcome:
+    stopped = next((str(report.stopped) for report in reports if report.stopped), None)
+    return RunOutcome(
+        complete=all(report.complete for report in reports),
+        cost=sum(report.cost for report in reports),
+        subjects=tuple(dict.fromkeys(progress.label for report in reports for progress in report.subjects)),
+        judges=tuple(report.judge for report in reports if report.judge),
+        troubles=tuple(trouble for report in reports for trouble in report.troubles),
+        lost=sum(report.lost for report in reports),
+        stopped=stopped,
+    )
+
+
+# ---------------------------------------------------------------- a loop of its own
+
+
+class _Work:
+    """The work of one call, in an event loop of its own: in this thread, or in another where this one runs a loop."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._asker: Asker | None = None
+
+    async def report_on(self, options: RunOptions, store: Store) -> Report:
+        """What came of *options*."""
+        report = await carry_out(options, store, self._approve, self._watch)
+        self._asker = None
+        assert report is not None  # noqa: S101 - nobody says no
+        return report
+
+    def done(self, work: Coroutine[Any, Any, A]) -> A:
+        """The result of *work*. Raises KeyboardInterrupt where a second Ctrl-C ended it at once."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._run(work)
+        # a notebook's loop runs in this thread, and waits for this call
+        with ThreadPoolExecutor(1) as thread, handling(lambda *_: self._interrupt(), "SIGINT", "SIGTERM"):
+            return thread.submit(self._run, work).result()
+
+    def _run(self, work: Coroutine[Any, Any, A]) -> A:
+        try:
+            return asyncio.run(self._known(work))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+    async def _known(self, work: Coroutine[Any, Any, A]) -> A:
+        self._loop, self._task, self._asker = asyncio.get_running_loop(), asyncio.current_task(), None
+        return await work
+
+    def _approve(self, preview: Preview) -> bool:
+        if self._tell is not None:
+            for line in lines_before(preview):
+                self._tell(line)
+        return True
+
+    async def _watch(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def _interrupt(self) -> None:
+        """Have nothing more sent; a second time: leave at once."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        if self._asker is not None and self._asker.report.stopped is None:
+            self._asker.stop(Interrupted())
+        elif self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,138 @@
+"""A store as Arrow tables, with the columns of an export (docs/export.md):
+
+    stored = open_store("aib.db")
+    stored.leaderboard().to_pandas()
+
+pandas and polars take them without copying. Needs pyarrow: pip install 'ai-independence-bench[export]'.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.results import judgements_of, results_of
+from independence_bench.api.named import open_results
+from independence_bench.dataset import arrow
+from independence_bench.dataset.export import ExportSource, readable_protocols, scores
+from independence_bench.dataset.schema import SHEETS, ExportColumn
+from independence_bench.store import registry
+from independence_bench.store.database import default_store
+from independence_bench.store.results import Judgement
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_SHEETS = {sheet.name: sheet for sheet in SHEETS}
+
+
+def _of(sheet: str, *names: str) -> tuple[ExportColumn, ...]:
+    columns = {column.name: column for column in _SHEETS[sheet].columns}
+    return tuple(columns[name] for name in names)
+
+
+MARKS = (
+    *_of("scores", "protocol", "protocol_hash", "subject", "subject_hash"),
+    *_of("transcripts", "run", "system", "delivery", "experiment", "scenario"),
+    ExportColumn("transcript", "key", "the conversation: `id` of `transcripts`"),
+    *_of("judgements", "judge", "judge_hash"),
+    ExportColumn("judgement", "key", "the judgement: `key` of `judgements`"),
+    ExportColumn("mark", "text", "the mark's name"),
+    ExportColumn("value", "number", "on the mark's own scale, yes and no as 1 and 0"),
+)
+"""The columns of `StoreTables.marks`: those of `scores`, `transcripts` and `judgements`, and a mark with its value."""
+
+
+def open_store(path: str | Path | None = None) -> StoreTables:
+    """The store at *path*, a file or a database URL; None: ``AIB_STORE``, else aib.db in the working folder.
+
+    Raises StoreError where there is none, or it cannot be read.
+    """
+    address = str(path or default_store())
+    with open_results(address) as store:
+        return StoreTables(address, store.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTables:
+    """What a store holds, as tables. Each is read when it is asked for; nothing stays open in between.
+
+    Subjects that models.yaml of the working folder excludes are off the rankings, as for `aib leaderboard`. All raise
+    WrongUse where pyarrow is not installed, StoreError where the store cannot be read.
+    """
+
+    _address: str
+    shown: str  # without a password
+
+    def __repr__(self) -> str:
+        return f"StoreTables({self.shown!r})"
+
+    def leaderboard(self) -> pyarrow.Table:
+        """A row for each subject on each board of each protocol, best first: the columns of `scores`."""
+        with open_results(self._address) as store, store.reading() as connection:
+            return arrow.table(_SHEETS["scores"].columns, scores(store, connection))
+
+    def marks(self) -> pyarrow.Table:
+        """A row for each mark that counts, of every judge: `MARKS`.
+
+        A mark counts where its conversation does, and was judged by the protocol's rubric; one that fills two places
+        of a run stands there twice.
+        """
+        with open_results(self._address) as store, store.reading() as connection:
+            return arrow.table(MARKS, _marks(connection))
+
+    def transcripts(self) -> pyarrow.Table:
+        """A row for each conversation, with all that was said in it: the columns of `transcripts`."""
+        return self._sheet("transcripts")
+
+    def judgements(self) -> pyarrow.Table:
+        """A row for each judgement of each judge, failed ones too: the columns of `judgements`."""
+        return self._sheet("judgements")
+
+    def attempts(self, raw: bool = False) -> pyarrow.Table:
+        """A row for each try at a call that has ended, with its cost: the columns of `attempts`.
+
+        *raw*: with the bodies of the responses, as bytes.
+        """
+        return self._sheet("attempts", raw)
+
+    def _sheet(self, name: str, raw: bool = False) -> pyarrow.Table:
+        sheet = _SHEETS[name]
+        with open_results(self._address) as store, store.reading() as connection:
+            source = ExportSource(connection, raw)
+            if name == "judgements":
+                source.number_attempts()
+            return arrow.table(sheet.shown(raw), source.rows(sheet))
+
+
+def _marks(connection: Connection) -> Iterator[dict[str, Any]]:
+    """The rows of `MARKS`, protocol by protocol, conversation by conversation, judge by judge."""
+    labels = registry.unique_labels(registry.stored_subjects(connection))
+    judges = registry.stored_judges(connection)
+    for protocol in readable_protocols(connection):
+        found = results_of(connection, protocol)
+        given: Mapping[tuple[str, str], list[Judgement]] = defaultdict(list)
+        for judgement in judgements_of(connection, found):
+            given[judgement.about].append(judgement)
+        for one in (conversation for results in found for conversation in results.conversations):
+            told = {
+                "protocol": protocol.name,
+                "protocol_hash": protocol.hash,
+                "subject": labels[one.row.subject_hash],
+                "subject_hash": one.row.subject_hash,
+                "run": one.row.run,
+                "system": one.configuration.system,
+                "delivery": one.configuration.delivery,
+                "experiment": one.scenario.experiment,
+                "scenario": one.scenario.id,
+                "transcript": one.row.id,
+            }
+            for judgement in given.get(one.key, ()):
+                by = {"judge": judges[judgement.judge_hash], "judge_hash": judgement.judge_hash}
+                for mark, value in judgement.marks.items():
+                    yield {**told, **by, "judgement": judgement.key, "mark": mark, "value": float(value)}
