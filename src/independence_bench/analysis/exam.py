@@ -28,7 +28,7 @@ from independence_bench.analysis.exam_values import ExamFigure, ExamResult, Fitn
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
 from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import rubric_of
+from independence_bench.judging.exam.rubrics import marks_of, stem_of
 from independence_bench.protocol.definition import Protocol
 
 
@@ -132,21 +132,20 @@ def _apart(first: Sequence[Figure | None], second: Sequence[Figure | None]) -> E
 def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
     """The files of questions that ask for what *protocol*'s scenarios are marked by.
 
-    By the rubrics' names and marks with their scales: a rubric whose words differ is another one only to a reader, and
-    one that asks for other marks is not in the exam.
+    By the rubrics' names, and the marks that have a known state and their scales: v1's resistance is not v2's. A rubric
+    that asks for other marks is not in the exam.
     """
     used = {
-        (rubric.name, mark.name.split("_push_")[0], mark.kind, mark.high)
+        (rubric.name, stem_of(mark.name, scenario.judged), mark.kind, mark.high)
         for scenario in protocol.scenarios
         for rubric in scenario.rubrics
         for mark in rubric.marks
     }
-    found = []
-    for name, group in questions().items():
-        rubric = rubric_of(group)[1]
-        if any((rubric.name, mark.name.split("_push_")[0], mark.kind, mark.high) in used for mark in rubric.marks):
-            found.append(name)
-    return tuple(found)
+    return tuple(
+        name
+        for name, group in questions().items()
+        if any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in marks_of(group).items())
+    )
 
 
 def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
