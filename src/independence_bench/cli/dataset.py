@@ -21,6 +21,7 @@ from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published
 from independence_bench.escape import label_text
+from independence_bench.integrations.inspect.log_import import import_logs, is_log
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
@@ -35,12 +36,13 @@ FEW = 3  # of each kind, unless all are asked for
 def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     """Read results from somewhere else into the store.
 
-    PATH is a folder that `aib export` wrote, or a folder or tar in the published layout. Reading the same again changes
-    nothing; what is damaged or of another kind is counted and listed, and the rest is imported.
+    PATH is a folder that `aib export` wrote, a log (LOG.eval) of our tasks in Inspect AI or a folder of such logs, or a
+    folder or tar in the published layout. Reading the same again changes nothing; what is damaged or of another kind is
+    counted and listed, and the rest is imported.
     """
     with open_store(store) as opened, _telling(err()) as tell:
-        if is_export(path):
-            came = import_export(path, opened)
+        if is_export(path) or is_log(path):
+            came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
             shown, show = _export_as_json(came), partial(_print_export, came=came)
         else:
             outcome = import_published(opened, path, tell)

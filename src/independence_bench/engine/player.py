@@ -7,7 +7,7 @@ goes first. How calls are made side by side, and where a failure stops, is `engi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -24,6 +24,7 @@ from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
 from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
@@ -156,24 +157,6 @@ class _Player:
 
     def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
         """The call for the reply that *talk* awaits: *asked* is what to send."""
-        wording, options = self.plan.protocol.tool_role, talk.options
-
-        def read(completion: Completion) -> Accepted[Reply] | Rejected:
-            said = delivery.said(completion, job.configuration.delivery, wording)
-            if isinstance(said, delivery.Unusable):
-                return Rejected(said.reason, said.cut_off)
-            if said.cut_off and options and read_choice(said.words.text, options) is None:
-                return Rejected("cut off before it named an option", said.cut_off)
-            reply = Reply(
-                text=said.words.text,
-                notes=said.words.notes,
-                reasoning=completion.reasoning,
-                cut_off=said.cut_off,
-                plain_text=said.plain_text,
-                reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
-            )
-            return Accepted(reply, said.cut_off)
-
         return Call(
             info=attempts.CallInfo(
                 asked.key(job.run), "reply", self.subject.endpoint, self.subject.model, asked.record
@@ -181,7 +164,7 @@ class _Player:
             request=asked,
             table=results.REPLIES,
             final=lambda reply: reply.reason is None or not self.plan.again,
-            read=read,
+            read=reply_reader(self.plan.protocol, job.configuration, talk.options),
             none=lambda reason: Reply("", reason=reason),
             priority=talk.asks_left + (self.plan.judge is not None),
         )
@@ -205,3 +188,27 @@ class _Player:
         else:
             why = judge_trouble(judgement.reason, self.judge_calls)
             calls.progress.ended("unjudged", Trouble(job.title, why))
+
+
+def reply_reader(
+    protocol: Protocol, configuration: Configuration, options: tuple[str, str] | None
+) -> Callable[[Completion], Accepted[Reply] | Rejected]:
+    """What makes a reply of a completion, or says why it is none; *options*: the labels of which it is to name one."""
+
+    def read(completion: Completion) -> Accepted[Reply] | Rejected:
+        said = delivery.said(completion, configuration.delivery, protocol.tool_role)
+        if isinstance(said, delivery.Unusable):
+            return Rejected(said.reason, said.cut_off)
+        if said.cut_off and options and read_choice(said.words.text, options) is None:
+            return Rejected("cut off before it named an option", said.cut_off)
+        reply = Reply(
+            text=said.words.text,
+            notes=said.words.notes,
+            reasoning=completion.reasoning,
+            cut_off=said.cut_off,
+            plain_text=said.plain_text,
+            reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
+        )
+        return Accepted(reply, said.cut_off)
+
+    return read

@@ -1,0 +1,244 @@
+"""`aib import LOG.eval`: logs of our tasks, or of `aib export --form inspect`, back into a store.
+
+A log is a zip of JSON that anybody may have written. No more is unpacked than the store's bounds allow, and what it
+says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs no Inspect; only where a log
+is packed by zstandard, as Inspect packs it, the package of that name.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from independence_bench.dataset.import_own import Imported, import_export
+from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE
+from independence_bench.errors import WrongUse
+from independence_bench.hashing import text_hash
+from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.store.blobs import LARGEST_TEXT, Allowance, TooLarge
+from independence_bench.store.database import Store
+
+SUFFIX = ".eval"
+MOST_MEMBERS = 200_000
+INSTALL = "pip install 'ai-independence-bench[inspect]'"
+_STORED, _DEFLATED, _ZSTANDARD = 0, 8, 93  # how a member of a zip is packed
+_HEADER = 30  # bytes before a member's name
+
+
+class _Unreadable(ValueError):
+    """A log, or a part of one, that is not what Inspect writes."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether *path* is a log of Inspect, or a folder with some."""
+    return (path.suffix == SUFFIX and path.is_file()) or bool(_logs(path))
+
+
+def _logs(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+
+
+def import_logs(path: Path, store: Store) -> Imported:
+    """Read the log *path*, or all logs of that folder, into *store*, in one commit.
+
+    Raises WrongUse where none of them is a log of our tasks, and StoreError.
+    """
+    refused: list[str] = []
+    allowance = Allowance()
+    with TemporaryDirectory(prefix="aib-") as made:
+        writer = _Rows(Path(made))
+        logs = _logs(path) or [path]
+        try:
+            for log in logs:
+                try:
+                    _read_log(log, writer, allowance, refused)
+                except (_Unreadable, zipfile.BadZipFile, OSError, TooLarge) as error:
+                    refused.append(f"{log.name}: {_say(error)}")
+        finally:
+            writer.close()
+        if not writer.written:
+            why = refused[0] if refused else f"{path.name}: it holds no conversation"
+            raise WrongUse(f"{why}; name a log of a task independence_bench/..., or of `aib export --form inspect`")
+        came = import_export(Path(made), store)
+    for finding in reversed(refused):
+        came.findings.insert(0, finding)
+        came.found += 1
+    return came
+
+
+class _Rows:
+    """The files of an export, written row by row, equal rows once."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}', encoding="utf-8")
+        self._files: dict[str, IO[str]] = {
+            sheet.name: (folder / f"{sheet.name}.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
+            for sheet in SHEETS
+            if sheet.imported
+        }
+        self._known: set[str] = set()
+        self.written = 0  # conversations
+
+    def add(self, sheet: str, row: Any) -> None:
+        """Write *row*, unless it stands there already."""
+        line = json.dumps(row, ensure_ascii=False)
+        if (key := text_hash(f"{sheet} {line}")) not in self._known:
+            self._known.add(key)
+            self._files[sheet].write(line + "\n")
+            self.written += sheet == "transcripts"
+
+    def add_all(self, rows: Any) -> None:
+        """Write all rows of known sheets in *rows*, whatever that is."""
+        for sheet in self._files:
+            of = rows.get(sheet) if isinstance(rows, dict) else None
+            for row in of if isinstance(of, list) else []:
+                self.add(sheet, row)
+
+    def close(self) -> None:
+        """All of it is written."""
+        for file in self._files.values():
+            file.close()
+
+
+def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str]) -> None:
+    """Write what the log at *path* holds of this benchmark. Raises what a damaged file raises, and _Unreadable."""
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        size = path.stat().st_size
+        members = {info.filename: info for info in archive.infolist()}  # written again: the last one counts
+        if len(members) > MOST_MEMBERS:
+            raise _Unreadable(f"it has more than {MOST_MEMBERS:,} parts")
+        begin = members.get("header.json") or members.get("_journal/start.json")
+        if begin is None:
+            raise _Unreadable("it is no log of Inspect")
+        header = _json(_unpacked(file, begin, size, allowance))
+        eval_ = _part(header, "eval")
+        about = _part(_part(eval_, "metadata"), KEY)
+        files, name, hash_ = _part(about, "files"), about.get("protocol"), about.get("protocol_hash")
+        if not files:
+            raise _Unreadable("it is a log of another task")
+        played = _seconds(eval_.get("created"))
+        listed = [{"path": path, "text": text} for path, text in sorted(files.items())]
+        writer.add("protocols", {"hash": hash_, "name": name, "files": listed, "played_at": played})
+        for sample in _samples(path, file, members, size, allowance, refused):
+            _add_sample(sample, writer)
+
+
+def _samples(
+    path: Path,
+    file: IO[bytes],
+    members: Mapping[str, zipfile.ZipInfo],
+    size: int,
+    allowance: Allowance,
+    refused: list[str],
+) -> Iterator[Mapping[str, Any]]:
+    for name, info in members.items():
+        if not (name.startswith("samples/") and name.endswith(".json")):
+            continue
+        try:
+            sample = _json(_unpacked(file, info, size, allowance))
+        except _Unreadable as error:
+            refused.append(f"{path.name}, {name[:80]}: {_say(error)}")
+            continue
+        yield sample
+
+
+def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
+    """Its rows; and that its run was begun, whatever became of it."""
+    kept, about = _part(_part(sample, "store"), KEY), _part(sample, "metadata")
+    attachments = _part(sample, "attachments")
+    kept = _resolved(kept, attachments)
+    for subject in kept.get("subjects", []) if isinstance(kept.get("subjects"), list) else []:
+        for row in kept.get("transcripts", []) if isinstance(kept.get("transcripts"), list) else []:
+            place = {name: row.get(name) if isinstance(row, dict) else None for name in ("run", "system", "delivery")}
+            hash_ = subject.get("hash") if isinstance(subject, dict) else None
+            writer.add("begun", {"protocol_hash": about.get("protocol_hash"), "subject_hash": hash_, **place})
+    writer.add_all(kept)
+    for score in _part(sample, "scores").values():
+        inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
+        writer.add_all(_resolved(_part(inside, "rows"), attachments))
+
+
+def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance) -> bytes:
+    """One member, by our own bounds: what a zip says of its sizes is a claim."""
+    if info.compress_size > size or info.flag_bits & 1:
+        raise _Unreadable("it is damaged, or locked by a password")
+    file.seek(info.header_offset)
+    head = file.read(_HEADER)
+    if len(head) < _HEADER or not head.startswith(b"PK\x03\x04"):
+        raise _Unreadable("it is damaged")
+    named, extra = struct.unpack("<HH", head[26:])
+    file.seek(named + extra, 1)
+    data = _inflated(file.read(info.compress_size), info.compress_type)
+    if len(data) > LARGEST_TEXT:
+        raise TooLarge(LARGEST_TEXT)
+    allowance.take(len(data))
+    return data
+
+
+def _inflated(packed: bytes, how: int) -> bytes:
+    """*packed* as it was, or a little more than the most that it may be."""
+    if how == _STORED:
+        return packed
+    if how == _DEFLATED:
+        try:
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, LARGEST_TEXT + 1)
+        except zlib.error:
+            raise _Unreadable("it is damaged") from None
+    if how != _ZSTANDARD:
+        raise _Unreadable("it is packed in a way that Inspect does not use")
+    try:
+        import zstandard
+    except ImportError:
+        raise WrongUse(f"this log is packed by zstandard, which is not installed: {INSTALL}") from None
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed, read_across_frames=True) as stream:
+            return bytes(stream.read(LARGEST_TEXT + 1))
+    except zstandard.ZstdError:
+        raise _Unreadable("it is damaged") from None
+
+
+def _json(data: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _Unreadable("it is no JSON") from None
+    if not isinstance(value, dict):
+        raise _Unreadable("it is no JSON object")
+    return value
+
+
+def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = of.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _resolved(value: Any, attachments: Mapping[str, Any], deep: int = 0) -> Any:
+    """*value* with the texts that Inspect keeps once for a sample in their places."""
+    mark = "attachment://"
+    if isinstance(value, str):
+        return attachments.get(value.removeprefix(mark), value) if value.startswith(mark) else value
+    if deep > 8:  # deeper than any row
+        return value
+    if isinstance(value, list):
+        return [_resolved(one, attachments, deep + 1) for one in value]
+    if isinstance(value, dict):
+        return {name: _resolved(one, attachments, deep + 1) for name, one in value.items()}
+    return value
+
+
+def _seconds(created: Any) -> float:
+    try:
+        return datetime.fromisoformat(created).timestamp()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return 0.0
+
+
+def _say(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__

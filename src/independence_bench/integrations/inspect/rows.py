@@ -1,0 +1,152 @@
+"""What a sample of Inspect holds of this benchmark: rows of an export, which are checked like those of any export.
+
+    sample.store[KEY]              subjects, calls, attempts, replies, transcripts, readings
+    score.metadata[KEY]            judges, calls, attempts, judgements
+
+Knows nothing of Inspect. The columns are those of docs/export.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from independence_bench.models.messages import AttemptFacts
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.store.results import Judgement, Played, Reply
+
+KEY = "independence_bench"
+Rows = dict[str, list[dict[str, Any]]]  # sheet -> its rows
+
+
+@dataclass(frozen=True, slots=True)
+class TriedOnce:
+    """One attempt at a call that has ended. Times in seconds since 1970."""
+
+    started_at: float
+    finished_at: float
+    max_tokens: int
+    outcome: str
+    message: str | None
+    status: int | None
+    facts: AttemptFacts
+
+
+def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce]) -> Rows:
+    """A call of *model* and all attempts at it."""
+    call = {"key": key, "kind": kind, "endpoint": model.endpoint, "model": model.model}
+    attempts = []
+    for number, one in enumerate(tried, 1):
+        usage = one.facts.usage
+        attempts.append(
+            {
+                "call_key": key,
+                "number": number,
+                "started_at": one.started_at,
+                "finished_at": one.finished_at,
+                "origin": None,
+                "outcome": one.outcome,
+                "message": one.message,
+                "status": one.status,
+                "finish_reason": one.facts.finish_reason,
+                "max_tokens": one.max_tokens,
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "reasoning_tokens": usage.reasoning_tokens,
+                "cached_tokens": usage.cached_tokens,
+                "cost": usage.cost,
+                "seconds": one.facts.seconds,
+                "served_model": one.facts.served_model,
+                "served_provider": one.facts.served_provider,
+            }
+        )
+    return {"calls": [call], "attempts": attempts}
+
+
+def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
+    """What a subject answered, in that *attempt* (1, 2, ...)."""
+    row = {
+        "key": key,
+        "attempt": attempt,
+        "state": "valid" if reply.reason is None else "invalid",
+        "reason": reply.reason,
+        "text": reply.text,
+        "notes": reply.notes,
+        "reasoning": reply.reasoning,
+        "cut_off": reply.cut_off,
+        "plain_text": reply.plain_text,
+        "reasoned": reply.reasoned,
+        "stored_at": now,
+    }
+    return {"replies": [row]}
+
+
+def played_rows(played: Played, now: float) -> Rows:
+    """A conversation, and which options were read in it."""
+    job, talk, said = played.job, played.transcript, [reply for _, reply in played.said]
+    row = {
+        "id": job.transcript_id,
+        "run": job.run,
+        "system": job.configuration.system,
+        "delivery": job.configuration.delivery,
+        "experiment": job.scenario.experiment,
+        "scenario": job.scenario.id,
+        "state": "complete" if played.reason is None else "invalid",
+        "reason": played.reason,
+        "system_prompt": talk.system,
+        "lines": [line.record() for line in talk.lines],
+        "replies": len(said),
+        "cut_off": sum(reply.cut_off for reply in said),
+        "plain_text": sum(reply.plain_text for reply in said),
+        "reasoned": sum(reply.reasoned for reply in said),
+        "reply_keys": [key for key, _ in played.said],
+        "heard_hash": talk.heard_hash,
+        "script_hash": job.script_hash,
+        "subject_hash": job.subject.hash,
+        "protocol_hash": played.protocol_hash,
+        "finished_at": now,
+    }
+    readings = []
+    if (reading := played.reading) is not None:
+        options = [{"reply": name, "label": label} for name, label in reading.options]
+        readings.append({"transcript": job.transcript_id, "rule": reading.rule, "options": options})
+    return {"transcripts": [row], "readings": readings}
+
+
+def judgement_rows(judgement: Judgement, attempt: int, now: float) -> Rows:
+    """What a judge made of a conversation, in that *attempt* (1, 2, ...)."""
+    row = {
+        "key": judgement.key,
+        "state": "valid" if judgement.reason is None else "failed",
+        "reason": judgement.reason,
+        "marks": [{"mark": mark, "value": float(value)} for mark, value in sorted(judgement.marks.items())],
+        "reasoning": judgement.reasoning,
+        "heard_hash": judgement.heard_hash,
+        "rubric_hash": judgement.rubric_hash,
+        "judge_hash": judgement.judge_hash,
+        "attempt": attempt,
+        "stored_at": now,
+    }
+    return {"judgements": [row]}
+
+
+def who_rows(sheet: str, model: ChatModel) -> Rows:
+    """A subject or a judge; *sheet* is the name of the sheet."""
+    return {sheet: [{"hash": model.hash, "label": model.label, "spec": model.spec}]}
+
+
+def joined(parts: Iterable[Mapping[str, Sequence[Mapping[str, Any]]]]) -> Rows:
+    """All of *parts* together, each row once, in their order."""
+    together: Rows = {}
+    for part in parts:
+        for sheet, rows in part.items():
+            there = together.setdefault(sheet, [])
+            there += [dict(row) for row in rows if row not in there]
+    return together
+
+
+def talk_of(row: Mapping[str, Any]) -> Transcript:
+    """The words of a row of transcripts."""
+    return Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
