@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import click
 
+from independence_bench.analysis.calibration import NotExamined, calibrations
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
@@ -24,6 +25,7 @@ from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json, json_text
 from independence_bench.report.board_view import board_view, differences_view
+from independence_bench.report.calibration_view import calibration_values, calibration_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.terminal import printed
@@ -37,12 +39,19 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 @click.command(name="leaderboard")
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
+@click.option("--calibrated", is_flag=True, help="What was given, corrected for the judge's errors in its exam.")
 @selecting(judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
+def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --rules published also lists every row for which our own rules say something else, and why.
+
+    --calibrated shows the shares of levels, the means and, where that holds, the index as given beside what they are
+    without the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
     """
+    if calibrated:
+        _calibrated(selection, as_json)
+        return
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
         found = selection.boards(opened, protocol)
@@ -59,6 +68,28 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
         say(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
+
+
+def _calibrated(selection: Selection, as_json: bool) -> None:
+    """The boards of judges that sat the exam; of others a line. Raises NotExamined where none did."""
+    if selection.jury is not None or selection.rules != OWN.name:
+        raise WrongUse("--calibrated corrects what one judge gave, by our own rules: leave --jury and --rules out")
+    with selection.opened() as (opened, protocol):
+        found, refused = [], []
+        for board in selection.boards(opened, protocol):
+            try:
+                found += calibrations(opened, protocol, [board])
+            except NotExamined as error:
+                refused.append(error)
+        where = opened.shown
+    if not found:
+        raise next(iter(refused), WrongUse(f"nothing of {protocol.name} is stored in {where}"))
+    for said in dict.fromkeys(map(str, refused)):
+        say(label_text(said))
+    if as_json:
+        click.echo(json_text({"calibrated": [calibration_values(one) for one in found]}))
+    else:
+        printed(out(), *(calibration_view(one) for one in found))
 
 
 def print_boards(found: list[Board], detailed: bool = False) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.intervals import Limits
 
-MIXES = (0.0, 0.2, 0.5, 0.8)  # shares of hard cases, [0, 1], that limits hold for
+MIXES = (0.0, 0.3, 0.6, 0.9)  # shares of hard cases, [0, 1], that limits hold for, and what is between them
 DRAWS = 1000
 REACH = 0.975  # of what is drawn that limits hold: at 0.95 they held less often than that, by measurement
 SEED = 1978  # draws are the same each time, so that a number can be made again
