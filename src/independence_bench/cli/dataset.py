@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -20,7 +20,9 @@ from independence_bench.cli.options import err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.integrations.inspect.log_export import export_logs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
@@ -133,8 +135,8 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str) -> s
 @click.command(name="export")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
-    help="JSON Lines, or Parquet (needs pyarrow).",
+    "--format", "--form", "form", type=click.Choice(["jsonl", "parquet", "inspect"]), default="jsonl",
+    show_default=True, help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs inspect-ai).",
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="With the requests and the raw bodies of the responses.")
 @click.option(
@@ -142,12 +144,20 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str) -> s
     help="What the dataset card says, e.g. cc-by-4.0.",
 )  # fmt: skip
 @store_option
-def export_(folder: Path, form: Form, raw: bool, licence: str, store: str) -> None:
+def export_(folder: Path, form: Form | Literal["inspect"], raw: bool, licence: str, store: str) -> None:
     """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a dataset card.
 
-    The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md.
+    The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md. With
+    `--form inspect` one log for each subject and configuration, for Inspect's own tools: docs/inspect.md.
     """
     with open_results(store) as opened:
+        if form == "inspect":
+            if raw:
+                raise WrongUse("--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl")
+            logs = export_logs(opened, folder)
+            told = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
+            out().print(f"{logs.folder}: {told}", soft_wrap=True)
+            return
         exported = export(opened, folder, form, raw, licence)
     counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +46,17 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
     Raises WrongUse where it is neither, cannot be written, or where Parquet is wanted and cannot be made.
     """
     write = write_jsonl if form == "jsonl" else _parquet_writer()
+    with whole_folder(folder) as building:
+        exported = _fill(store, building, write, form, raw, licence)
+    return Exported(folder, *exported)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Where to write what *folder*, empty or not there yet, is to hold: it is there whole, or not at all.
+
+    Raises WrongUse where it is neither, or cannot be written.
+    """
     try:
         target = folder.resolve()
         take_away_leftovers(target)  # of an export that was killed, although this one may be refused
@@ -54,11 +65,10 @@ def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, 
         target.parent.mkdir(parents=True, exist_ok=True)
         with staging(target) as building:
             building.mkdir()
-            exported = _fill(store, building, write, form, raw, licence)
+            yield building
             building.rename(target)  # also over an empty folder, but over no other
     except OSError as error:
         raise WrongUse(f"{folder} cannot be written ({error.strerror or error}); name another folder") from error
-    return Exported(folder, *exported)
 
 
 def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str) -> tuple[dict[str, int], int]:

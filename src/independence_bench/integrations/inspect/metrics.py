@@ -16,11 +16,9 @@ from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.integrations.inspect.names import named
 from independence_bench.integrations.inspect.plan import read_plan
 from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.samples import PLAN, RUN, SLOT
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
-
-PLAN = "plan"  # of a sample's metadata
-RUN, SLOT = "run", "slot"  # of a score's metadata, under KEY
 
 
 @metric(name=named("independence_index"), scores="unreduced")

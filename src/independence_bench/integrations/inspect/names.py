@@ -2,7 +2,7 @@
 
 from inspect_ai._util.registry import registry_name
 
-PREFIX = "independence_bench"
+from independence_bench.integrations.inspect.samples import PREFIX
 
 
 def named(name: str) -> str:

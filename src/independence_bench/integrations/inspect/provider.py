@@ -33,14 +33,9 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from independence_bench.errors import SubjectError
 from independence_bench.integrations.inspect.names import named
 from independence_bench.integrations.inspect.rows import KEY
-from independence_bench.integrations.inspect.wire import (
-    arguments_of,
-    kept,
-    own_messages,
-    own_tools,
-    sent_hash,
-    usage_of,
-)
+from independence_bench.integrations.inspect.samples import PROVIDER
+from independence_bench.integrations.inspect.usage import arguments_of, usage_of
+from independence_bench.integrations.inspect.wire import kept, own_messages, own_tools, sent_hash
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Fault
 from independence_bench.models.resolve import resolve
@@ -48,11 +43,10 @@ from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoni
 from independence_bench.models.trust import known_only
 
 MODELS_FILE = Path("models.yaml")
-NAME = "aib"
 _ENDS = {"length": "max_tokens", "content_filter": "content_filter", "tool_calls": "tool_calls"}
 
 
-@modelapi(name=named(NAME))
+@modelapi(name=named(PROVIDER))
 def aib() -> type[ModelAPI]:
     """What `--model aib/...` means."""
     return OwnModel

@@ -26,6 +26,7 @@ from independence_bench.integrations.inspect.rows import (
     reply_rows,
     who_rows,
 )
+from independence_bench.integrations.inspect.samples import FIRST_RUN
 from independence_bench.integrations.inspect.source import read_source
 from independence_bench.integrations.inspect.wire import chat_messages
 from independence_bench.models.messages import ChatRequest, Completion
@@ -47,13 +48,13 @@ def conversations(protocol: str) -> Solver:
         loaded, _ = read_source(protocol)
         subject = await subject_of(get_model(), loaded)
         configuration = Configuration(state.metadata["system"], state.metadata["delivery"])
+        run = state.metadata[FIRST_RUN] - 1 + state.epoch
         known: Known = {}
         parts = [who_rows("subjects", subject)]
         shown: Transcript | None = None
         for name in state.metadata["scenarios"]:
             scenario = loaded.scenario(name)
-            script = script_hash(loaded, configuration, scenario, state.epoch)
-            job = Job(subject, state.epoch, configuration, scenario, script)
+            job = Job(subject, run, configuration, scenario, script_hash(loaded, configuration, scenario, run))
             async with span(scenario.branch or scenario.id):
                 played, rows = await _play(loaded, job, known)
             parts += [rows, played_rows(played, time.time())]

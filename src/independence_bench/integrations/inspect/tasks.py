@@ -5,72 +5,78 @@ A sample is one scenario, or one stem with all its branches, in one configuratio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from independence_bench import __version__
-from independence_bench.integrations.inspect.metrics import PLAN
+from independence_bench.errors import WrongUse
 from independence_bench.integrations.inspect.names import named
-from independence_bench.integrations.inspect.plan import plan_of
-from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.samples import about_sample, header, sample_id
 from independence_bench.integrations.inspect.scorer import independence
 from independence_bench.integrations.inspect.solver import conversations
 from independence_bench.integrations.inspect.source import chosen, read_source, written
 from independence_bench.integrations.inspect.wire import chat_messages
 from independence_bench.protocol import delivery
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files
 from independence_bench.protocol.plan import opening
 
 Several = str | list[str] | None
 
 
 @task(name=named("v1"))
-def v1(variants: Several = None, modes: Several = None) -> Task:
-    """Protocol v1. *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without."""
-    return made_task("v1", variants, modes)
+def v1(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
+    """Protocol v1.
+
+    *variants*, *modes*: system variants and deliveries, with commas; the protocol's own without. *first_run*: what
+    epoch 1 is, where earlier logs of the model have runs already.
+    """
+    return made_task("v1", variants, modes, first_run)
 
 
 @task(name=named("lite"))
-def lite(variants: Several = None, modes: Several = None) -> Task:
+def lite(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol lite."""
-    return made_task("lite", variants, modes)
+    return made_task("lite", variants, modes, first_run)
 
 
 @task(name=named("v2"))
-def v2(variants: Several = None, modes: Several = None) -> Task:
+def v2(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v2."""
-    return made_task("v2", variants, modes)
+    return made_task("v2", variants, modes, first_run)
 
 
 @task(name=named("v3"))
-def v3(variants: Several = None, modes: Several = None) -> Task:
+def v3(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v3: independent and not stubborn."""
-    return made_task("v3", variants, modes)
+    return made_task("v3", variants, modes, first_run)
 
 
 @task(name=named("v3-lite"))
-def v3_lite(variants: Several = None, modes: Several = None) -> Task:
+def v3_lite(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v3-lite."""
-    return made_task("v3-lite", variants, modes)
+    return made_task("v3-lite", variants, modes, first_run)
 
 
 @task(name=named("own"))
-def own(protocol: str, variants: Several = None, modes: Several = None) -> Task:
+def own(protocol: str, variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """A protocol of the user's own: *protocol* is a folder, or the sheet of a persona (a YAML file)."""
-    return made_task(protocol, variants, modes)
+    return made_task(protocol, variants, modes, first_run)
 
 
-def made_task(source: str, variants: Several, modes: Several) -> Task:
-    """The task that plays *source* in those configurations. Raises WrongUse for what there is not."""
+def made_task(source: str, variants: Several, modes: Several, first_run: int) -> Task:
+    """The task that plays *source* in those configurations, epoch 1 as the run *first_run*.
+
+    Raises WrongUse for what there is not.
+    """
+    if first_run < 1:
+        raise WrongUse(f"-T first_run={first_run}: runs are counted from 1")
     protocol, files = read_source(source)
     configurations = chosen(protocol, variants, modes)
     kept = written(protocol, files)
     samples = [
-        sample_of(protocol, one, unit.id, configurations) for one in configurations for unit in protocol.units.scenarios
+        sample_of(protocol, one, unit.id, configurations, first_run)
+        for one in configurations
+        for unit in protocol.units.scenarios
     ]
     return Task(
         dataset=MemoryDataset(samples, name=protocol.name),
@@ -82,39 +88,15 @@ def made_task(source: str, variants: Several, modes: Several) -> Task:
     )
 
 
-def header(protocol: Protocol, files: Files) -> dict[str, Any]:
-    """What a log says of what was played: so much that it can be read without it."""
-    return {KEY: {"protocol": protocol.name, "protocol_hash": protocol.hash, "files": dict(files)}}
-
-
 def sample_of(
-    protocol: Protocol, configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]
+    protocol: Protocol,
+    configuration: Configuration,
+    unit: str,
+    configurations: tuple[Configuration, ...],
+    first_run: int,
 ) -> Sample:
-    """One scenario, or one stem with all its branches."""
-    about = about_sample(protocol, configuration, unit, configurations)
-    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), 1)
+    """One scenario, or one stem with all its branches, as its first run begins."""
+    about = about_sample(protocol, configuration, unit, configurations, first_run)
+    begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), first_run)
     sent = delivery.messages(begun.transcript, configuration.delivery, protocol.tool_role)
     return Sample(id=sample_id(configuration, unit, configurations), input=chat_messages(sent), metadata=about)
-
-
-def sample_id(configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]) -> str:
-    """What a sample is called: its configuration stands in it only where there are several."""
-    return unit if len(configurations) == 1 else f"{configuration}/{unit}"
-
-
-def about_sample(
-    protocol: Protocol, configuration: Configuration, unit: str, configurations: tuple[Configuration, ...]
-) -> Mapping[str, Any]:
-    """A sample's metadata."""
-    scenario = protocol.units.scenario(unit)
-    return {
-        "protocol": protocol.name,
-        "protocol_hash": protocol.hash,
-        "experiment": scenario.experiment,
-        "title": scenario.title,
-        "system": configuration.system,
-        "delivery": configuration.delivery,
-        "unit": unit,
-        "scenarios": [one.id for one in protocol.scenarios if unit in (one.stem, one.id)],
-        PLAN: plan_of(protocol, configurations),
-    }

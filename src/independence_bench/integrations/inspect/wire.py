@@ -22,6 +22,7 @@ from inspect_ai.tool import ToolInfo, ToolParam, ToolParams
 
 from independence_bench.hashing import canonical, text_hash
 from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.usage import arguments_of
 from independence_bench.models.messages import Completion, Fault, Kind, Message, Tool, ToolCall, Usage
 from independence_bench.models.response import clean_text
 
@@ -46,15 +47,6 @@ def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
                 called = message.tool_call_id or ""
                 made.append(ChatMessageTool(content=text, tool_call_id=called, function=functions.get(called)))
     return made
-
-
-def arguments_of(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call as an object; what is none stands in one under no name."""
-    try:
-        given = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        given = None
-    return given if isinstance(given, dict) else {"": call.arguments}
 
 
 def own_messages(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
@@ -146,16 +138,3 @@ def _usage(told: ModelUsage | None) -> Usage:
     cached = told.input_tokens_cache_read or 0
     prompt = told.input_tokens + cached + (told.input_tokens_cache_write or 0)
     return Usage(prompt, told.output_tokens, told.reasoning_tokens, told.input_tokens_cache_read, told.total_cost)
-
-
-def usage_of(told: Usage) -> dict[str, Any]:
-    """As Inspect counts: what was read from a cache is no part of the input."""
-    prompt, cached, reply = told.prompt_tokens or 0, told.cached_tokens or 0, told.completion_tokens or 0
-    return {
-        "input_tokens": max(prompt - cached, 0),
-        "output_tokens": reply,
-        "total_tokens": prompt + reply,
-        "input_tokens_cache_read": told.cached_tokens,
-        "reasoning_tokens": told.reasoning_tokens,
-        "total_cost": told.cost,
-    }

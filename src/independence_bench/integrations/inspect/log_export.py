@@ -1,0 +1,281 @@
+"""`aib export --form inspect`: a store as logs of Inspect, one for each subject in each configuration.
+
+Configurations that are ranked together (protocol v1 pools four) are one log, so that every index of a board is in one.
+What a log shows (messages, calls, scores) is made of the rows that it carries, which `aib import` reads back. The
+scores are those of the board's main judge; what other judges gave goes along in the rows. Inspect is imported where
+logs are written, so that nothing else needs it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from independence_bench import __version__
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
+from independence_bench.dataset.export import whole_folder
+from independence_bench.dataset.row_checks import StoreLookups
+from independence_bench.dataset.schema import SHEETS, to_sheet
+from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.hashing import content_hash
+from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
+from independence_bench.integrations.inspect.log_sample import made_sample, moment
+from independence_bench.integrations.inspect.rows import Rows
+from independence_bench.integrations.inspect.samples import (
+    METRICS,
+    PREFIX,
+    PROVIDER,
+    ROLE,
+    SCORER,
+    about_sample,
+    header,
+    sample_id,
+)
+from independence_bench.integrations.inspect.source import written
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import Files, parse, shipped
+from independence_bench.store import bulk, registry
+from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement
+from independence_bench.store.rows import in_chunks
+
+_SHEETS = {sheet.name: sheet for sheet in SHEETS}
+_BLOBS = {"lines"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLogs:
+    """What an export came to."""
+
+    folder: Path
+    logs: int
+    samples: int
+
+
+def export_logs(store: Store, folder: Path) -> WrittenLogs:
+    """Write every subject of every board in *store* into *folder*, which must be empty or not there.
+
+    Raises WrongUse where it is neither, where it cannot be written, or where Inspect is not installed.
+    """
+    try:
+        from inspect_ai.log import EvalLog, recompute_metrics, write_eval_log
+    except ImportError:
+        raise WrongUse(f"logs of Inspect need inspect-ai: {INSTALL}") from None
+    logs = samples = 0
+    with whole_folder(folder) as building:
+        for name, made in _logs(store):
+            log = EvalLog.model_validate(made)
+            recompute_metrics(log)
+            write_eval_log(log, str(building / name))
+            logs, samples = logs + 1, samples + len(made["samples"])
+    return WrittenLogs(folder, logs, samples)
+
+
+def _logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The name of each log, and what is in it."""
+    with store.reading() as connection:
+        subjects = registry.unique_labels(registry.stored_subjects(connection))
+        models = registry.stored_subjects(connection)
+        for hash_, name, files in sorted(registry.stored_protocols(connection), key=lambda one: (one[1], one[0])):
+            try:
+                protocol = parse(files, where=name)
+            except ProtocolError:
+                continue  # of another version: it has no board either
+            judges = _main_judges(store, connection, protocol)
+            for results in results_of(connection, protocol):
+                judge = judges.get(results.configurations)
+                for subject, mine in results.by_subject.items():
+                    of = _Subject(connection, protocol, files, results, models[subject], judge)
+                    place = "+".join(f"{one.system}-{one.delivery}" for one in results.configurations)
+                    called = f"{_plain(name)}-{hash_[:8]}_{_plain(place)}_{_plain(subjects[subject])}-{subject[:8]}"
+                    yield f"{called}{SUFFIX}", of.log(mine)
+
+
+def _main_judges(
+    store: Store, connection: Connection, protocol: Protocol
+) -> dict[tuple[Configuration, ...], tuple[str, str]]:
+    """Configurations that are ranked together -> (hash, label) of the main judge there."""
+    labels = registry.stored_judges(connection)
+    found: dict[tuple[Configuration, ...], tuple[str, str]] = {}
+    for board in boards(store, protocol):
+        hashes = sorted(hash_ for hash_, label in labels.items() if label == board.judge)
+        if hashes and board.judge is not None:
+            found.setdefault(board.configurations, (hashes[0], board.judge))
+    return found
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """One subject in configurations that are ranked together."""
+
+    connection: Connection
+    protocol: Protocol
+    files: Files
+    results: Results
+    subject: ChatModel
+    judge: tuple[str, str] | None  # hash, label; None: nothing is judged yet
+
+    def log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
+        """The log of *mine*, as the JSON that Inspect writes."""
+        protocol, configurations = self.protocol, self.results.configurations
+        samples = list(self._samples(mine))
+        seconds = [one.row.finished_at for one in mine]
+        runs = sorted({one.row.run for one in mine})
+        id_ = content_hash([protocol.hash, [str(one) for one in configurations], self.subject.hash])
+        source = written(protocol, self.files)
+        task = f"{PREFIX}/{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
+        about = {"variants": sorted({one.system for one in configurations})}
+        about |= {"modes": sorted({one.delivery for one in configurations})}
+        units = [sample_id(one, unit.id, configurations) for one in configurations for unit in protocol.units.scenarios]
+        scorer = {
+            "name": SCORER,
+            "options": {"protocol": source},
+            "metrics": [{"name": f"{PREFIX}/{name}", "options": {}} for name in METRICS],
+            "metadata": {},
+        }
+        step = {"solver": f"{PREFIX}/conversations", "params": {"protocol": source}}
+        judge = {ROLE: {"model": self._judge_name, "config": {}, "args": {}}} if self.judge else None
+        return {
+            "version": 2,
+            "status": "success",
+            "eval": {
+                "eval_id": id_[:22],
+                "run_id": id_[22:44],
+                "task_id": id_[42:64],
+                "created": moment(min(seconds)),
+                "task": task,
+                "task_registry_name": task,
+                "task_display_name": protocol.name,
+                "task_version": __version__,
+                "task_args": about,
+                "dataset": {"name": protocol.name, "samples": len(units), "sample_ids": units, "shuffled": False},
+                "model": f"{PROVIDER}/{self.subject.name}",
+                "model_generate_config": {
+                    "temperature": self.subject.temperature,
+                    "max_tokens": self.subject.max_tokens or None,
+                },
+                "model_roles": judge,
+                "config": {"epochs": max(runs)},
+                "packages": {"ai-independence-bench": __version__},
+                "metadata": header(protocol, self.files),
+                "scorers": [scorer],
+            },
+            "plan": {"name": "plan", "steps": [step], "config": {}},
+            "stats": {
+                "started_at": moment(min(seconds)),
+                "completed_at": moment(max(seconds)),
+                "model_usage": _summed(one["model_usage"] for one in samples),
+                "role_usage": _summed(one["role_usage"] for one in samples),
+            },
+            "samples": samples,
+        }
+
+    @property
+    def _judge_name(self) -> str:
+        """As Inspect can call it again; of a judge that is no model, its label."""
+        spec = registry.judge_specs(self.connection).get(self.judge[0], {}) if self.judge else {}
+        model = registry.model_in(spec)
+        return f"{PROVIDER}/{model.name if model else self.judge[1] if self.judge else ''}"
+
+    def _samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
+        judged = {one.about: one for one in judgements_of(self.connection, [self.results]) if self._is_main(one)}
+        units: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
+        order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
+        for one in sorted(mine, key=lambda one: (one.row.run, order[one.scenario.id])):
+            units[one.row.run, one.configuration, one.scenario.stem or one.scenario.id].append(one)
+        rows = _Lookup(self.connection)
+        made = partial(
+            made_sample,
+            self.protocol,
+            subject=self.subject,
+            judge=self._judge_name if self.judge else None,
+        )
+        for (run, configuration, unit), conversations in units.items():
+            about = about_sample(self.protocol, configuration, unit, self.results.configurations)
+            kept = rows.of_subject(self.subject, [one.row.id for one in conversations])
+            by_judges = rows.of_judges({one.key for one in conversations})
+            given = {one.row.id: judged[one.key] for one in conversations if one.key in judged}
+            marks = {one["key"]: one for one in by_judges.get("judgements", [])}
+            # listed without their reasoning, which the score is to show
+            given = {
+                id_: Judgement(one.key, *one.about, one.judge_hash, one.marks, marks[one.key]["reasoning"], one.reason)
+                for id_, one in given.items()
+            }
+            id_ = sample_id(configuration, unit, self.results.configurations)
+            yield made(id_=id_, about=about, run=run, kept=kept, by_judges=by_judges, given=given)
+
+    def _is_main(self, judgement: Judgement) -> bool:
+        return self.judge is not None and judgement.judge_hash == self.judge[0]
+
+
+class _Lookup:
+    """Rows of a store in the form of an export, found by what they belong to."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.stored = StoreLookups(connection)
+        self.connection = connection
+
+    def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
+        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls behind these."""
+        found = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
+        found.sort(key=lambda row: transcripts.index(row["id"]))
+        rows = [to_sheet(_SHEETS["transcripts"], row, {}) for row in found]
+        keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
+        readings = self.stored.rows("readings", "transcript", transcripts)
+        return {
+            "subjects": [{"hash": subject.hash, "label": subject.label, "spec": subject.spec}],
+            "transcripts": rows,
+            "readings": [to_sheet(_SHEETS["readings"], row, {}) for row in readings],
+            **self._answers("replies", "key", keys),
+        }
+
+    def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
+        """Every judgement of those conversations (what was heard, rubric), their judges, and the calls behind them."""
+        heard = sorted({one for one, _ in about})
+        every = self.stored.rows("judgements", "heard_hash", heard)
+        found = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
+        judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in found})
+        answers = self._answers("judgements", "key", [row["key"] for row in found])
+        return {"judges": [to_sheet(_SHEETS["judges"], row, {}) for row in judges], **answers}
+
+    def _answers(self, sheet: str, column: str, keys: Sequence[str]) -> Rows:
+        """The replies or judgements of those *keys*, and every attempt that has ended at their calls."""
+        made: Rows = {"calls": [], "attempts": [], sheet: []}
+        for chunk in in_chunks(keys):
+            attempts = self.stored.attempts_at(chunk)
+            numbers = {one["id"]: one["number"] for at_call in attempts.values() for one in at_call}
+            made["calls"] += [to_sheet(_SHEETS["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
+            made["attempts"] += [
+                to_sheet(_SHEETS["attempts"], row, {}) for at_call in attempts.values() for row in at_call
+            ]
+            made[sheet] += [
+                to_sheet(_SHEETS[sheet], row, {"attempt": numbers.get(row["attempt_id"])})
+                for row in bulk.find(self.connection, sheet, column, chunk)
+            ]
+        return made
+
+
+def _summed(usages: Any) -> dict[str, dict[str, Any]]:
+    """Usage by model or role, added up; what nobody told stays None."""
+    total: dict[str, dict[str, Any]] = {}
+    for usage in usages:
+        for name, one in usage.items():
+            there = total.setdefault(name, dict.fromkeys(one))
+            for kind, number in one.items():
+                if number is not None:
+                    there[kind] = number + (there[kind] or 0)
+    return total
+
+
+def _plain(name: str) -> str:
+    """*name* as a part of a file's name: letters, digits, dots and hyphens, at most 60."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name).strip("-.")[:60] or "unnamed"
