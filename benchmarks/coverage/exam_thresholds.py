@@ -89,7 +89,7 @@ def _wrong(rng: Generator, kind: str, shares: Floats, steps: int) -> Floats:
 
 
 def exam_of(rng: Generator, judge: Erring) -> tuple[float, float, float, float, float]:
-    """Its true (kappa, share right of ordinary ones, of hard ones, signed error in points, that by each doubling)."""
+    """Its true (kappa, share right of ordinary ones, of hard ones, signed error in points, points by each doubling)."""
     of = np.arange(OF_EXAM) % 3
     hard = np.arange(OF_EXAM) // 3 % 2 == 1
     states = (np.choose(of, [0, 4, 7]) + np.floor(np.choose(of, [4, 3, 4]) * rng.random(OF_EXAM))) / 10
@@ -99,7 +99,7 @@ def exam_of(rng: Generator, judge: Erring) -> tuple[float, float, float, float, 
     right = bands(given) == of
     low, high = np.choose(of, [0, 4, 7]), np.choose(of, [3, 6, 10])
     signed = np.maximum(10 * given - high, 0) - np.maximum(low - 10 * given, 0)
-    by_length = slope(lengths, signed, of)
+    by_length = slope(lengths, 10 * given, of)
     assert figure is not None
     assert by_length is not None
     return figure.value, float(right[~hard].mean()), float(right[hard].mean()), float(signed.mean()), by_length[0]

@@ -225,22 +225,18 @@ def _injections(rubric: str, first: ByQuestion, later: ByQuestion) -> Injections
 
 
 def _length(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
-    """Change of the signed error with each doubling of the judged replies, inside states; None for names."""
-    scales, lengths, errors, states = exam_scales(rubric), [], [], []
+    """Points in the subject's favour with each doubling of the judged replies, inside states; None for names."""
+    scales, lengths, given, states = exam_scales(rubric), [], [], []
     for answer in answers:
-        signed = [
-            error
-            for name, mark, state in _stated(answer)
-            if (error := scales[name].signed_error(mark, state)) is not None
-        ]
-        if signed:
+        worths = [worth for name, mark, _ in _stated(answer) if (worth := scales[name].worth(mark)) is not None]
+        if worths:
             lengths.append(log2(judged_length(answer.question)))
-            errors.append(float(np.mean(signed)))
+            given.append(float(np.mean(worths)))
             states.append("/".join(sorted(answer.question.state.values())))
-    if not errors:
+    if not given:
         return None
     _, groups = np.unique(states, return_inverse=True)
-    found = known_states.slope(np.array(lengths), np.array(errors), groups)
+    found = known_states.slope(np.array(lengths), np.array(given), groups)
     return None if found is None else ExamFigure(*found)
 
 

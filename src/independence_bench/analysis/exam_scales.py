@@ -57,6 +57,10 @@ class ExamScale:
         beyond = mark if self.bands else self.number(mark)
         return self.favour * (beyond - high if beyond > high else min(beyond - low, 0.0))
 
+    def worth(self, mark: float) -> float | None:
+        """*mark* in points of 0-10, a larger one in the subject's favour; None for names."""
+        return None if self.measurement == "nominal" else self.favour * self.number(mark)
+
     def gain(self, mark: float, before: float) -> float:
         """By how many points, or by 1 if it is another name, *mark* is better for the subject than *before*."""
         if self.measurement == "nominal":

@@ -111,7 +111,7 @@ class RubricResult:
     failed: ExamShare  # of all answers, asked a first time or again
     cost: float | None  # dollars a verdict; None where no price is known
     seconds: float | None  # a verdict
-    length: ExamFigure | None  # change of the signed error with each doubling of the judged replies, points
+    length: ExamFigure | None  # points in the subject's favour for each doubling of the judged replies, inside states
     again: Repeats | None
     reverse: Repeats | None
     injected: Injections | None

@@ -24,7 +24,7 @@ from math import sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics import Floats, Numbers
-from independence_bench.analysis.statistics.agreement import Measurement, ranks
+from independence_bench.analysis.statistics.agreement import LEAST_RANKED, Measurement, ranks
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, Interval, score_limits, t_quantile
 
@@ -32,8 +32,10 @@ from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, Inte
 # level of the normal quantile that makes limits of 95 %.
 BELIEVED = 3.0
 CAREFUL = 0.96
+CAREFUL_SLOPE = 0.97
+RANK_ERROR = 0.25  # of all ranks, that a mark is away from its state's: inside a third nobody can be told apart
 FEWEST = 8  # questions for an interval of anything but a share
-FEWEST_ERRORS = 10  # questions with an error, for an interval of a slope
+FEWEST_OTHER = 12  # questions that got another number than most of their state, for an interval of a slope
 _NOTHING = 1e-12
 
 
@@ -103,21 +105,34 @@ def _named(items: Items) -> tuple[Floats, Floats, Floats, float]:
 
 
 def rank_agreement(items: Items, questions: int) -> Figure | None:
-    """Spearman's rank correlation of marks and states, ties at their mean rank; shifts are those of a jackknife.
+    """Spearman's rank correlation of marks and states, ties at their mean rank; shifts are its influence.
 
-    None for fewer than three items, and where one side is level.
+    A question moves the ranks of all that stand above it, too: C. Croux and C. Dehon (Statistical Methods and
+    Applications 19, 2010, 497-515), here with ties. None for fewer than three items, and where one side is level.
     """
     n = len(items.state)
-    if n < 3:
+    if n < LEAST_RANKED:
         return None
-    x, y = (_standard(ranks(numbers)) for numbers in (items.state, items.given))
-    if x is None or y is None:
+    a, b = (ranks(numbers) / n - (n + 1) / (2 * n) for numbers in (items.state, items.given))
+    of_a, of_b, both = float(a @ a) / n, float(b @ b) / n, float(a @ b) / n
+    if min(of_a, of_b) < _NOTHING:
         return None
-    rho = float((x * y).mean())
-    each = (x * y - rho * (np.square(x) + np.square(y)) / 2) / n  # the influence of a correlation, of the ranks
-    shifts = _by_question(items.question, each, questions)
-    wrong = len(np.unique(items.question[np.abs(x - y) > 0.5]))
-    return Figure(rho, 1.0, 2.0, shifts, wrong)
+    spread = sqrt(of_a * of_b)
+    rho = both / spread
+    moves_both = a * b + _above(items.state, b) + _above(items.given, a) - 3 * both
+    moves_a = np.square(a) + 2 * _above(items.state, a) - 3 * of_a
+    moves_b = np.square(b) + 2 * _above(items.given, b) - 3 * of_b
+    each = (moves_both / spread - rho / 2 * (moves_a / of_a + moves_b / of_b)) / n
+    wrong = len(np.unique(items.question[np.abs(a - b) > RANK_ERROR]))
+    return Figure(rho, 1.0, 2.0, _by_question(items.question, each, questions), wrong)
+
+
+def _above(numbers: Floats, of: Floats) -> Floats:
+    """For each i the mean of *of* over the j with a larger number, ties by half; less half of all."""
+    _, place = np.unique(numbers, return_inverse=True)
+    total = np.bincount(place, of)
+    above = total.sum() - np.cumsum(total) + total / 2
+    return (above[place] - of.sum() / 2) / len(of)
 
 
 def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
@@ -125,11 +140,6 @@ def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
     total = np.zeros(questions)
     np.add.at(total, question, each)
     return total
-
-
-def _standard(numbers: Floats) -> Floats | None:
-    spread = numbers.std()
-    return (numbers - numbers.mean()) / spread if spread > _NOTHING else None
 
 
 def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: int) -> Figure | None:
@@ -219,15 +229,17 @@ def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None
     """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at 95 %.
 
     The error is HC3 of J. G. MacKinnon and H. White (Journal of Econometrics 29, 1985, 305-325), with Student's t at
-    n - groups - 1 degrees. No limits where fewer than `FEWEST_ERRORS` y are other than 0: the few that are may stand
-    anywhere. None where x does not vary inside groups.
+    `CAREFUL_SLOPE` and n - groups - 1 degrees. No limits where fewer than `FEWEST_OTHER` y are other than most of their
+    group: the few that are may stand anywhere. None where x does not vary inside groups.
     """
     names = np.unique(groups)
     within = x.astype(np.float64).copy()
     left = y.astype(np.float64).copy()
     leverage = np.zeros(len(x))
+    other = 0
     for name in names:
         at = groups == name
+        other += int(at.sum() - np.unique(y[at], return_counts=True)[1].max())
         within[at] -= within[at].mean()
         left[at] -= left[at].mean()
         leverage[at] = 1 / at.sum()
@@ -236,10 +248,10 @@ def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None
     if total < _NOTHING or degrees < 1:
         return None
     found = float(within @ left) / total
-    if np.count_nonzero(y) < FEWEST_ERRORS:
+    if other < FEWEST_OTHER:
         return found, None
     leverage += np.square(within) / total
     residual = (left - found * within) / np.maximum(1 - leverage, 0.05)
     error = sqrt(float(np.square(within * residual).sum())) / total
-    half = float(t_quantile(LEVEL, degrees)) * error
+    half = float(t_quantile(CAREFUL_SLOPE, degrees)) * error
     return found, Interval(found - half, found + half)
