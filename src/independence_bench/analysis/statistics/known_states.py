@@ -5,7 +5,7 @@
     figure_limits               where such a figure lies for other questions like these
     joined_limits               the same of one figure less another on the same questions
     share_limits                of a share of questions
-    slope                       how much errors change with length, inside states
+    slope                       how much marks change with length, inside states
 
 What is sampled are questions; one may have several items (marks). Judges are right most of the time, so that marks pile
 up at the ends and the errors of sixty questions can be counted on one hand: no error among them does not mean that
@@ -132,7 +132,8 @@ def _above(numbers: Floats, of: Floats) -> Floats:
     _, place = np.unique(numbers, return_inverse=True)
     total = np.bincount(place, of)
     above = total.sum() - np.cumsum(total) + total / 2
-    return (above[place] - of.sum() / 2) / len(of)
+    found: Floats = (above[place] - of.sum() / 2) / len(of)
+    return found
 
 
 def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
