@@ -7,6 +7,7 @@ real pip, from a folder.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import importlib.util
 import json
@@ -19,9 +20,9 @@ import sys
 import time
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,7 +31,8 @@ import pytest
 
 from independence_bench.errors import EmbeddedError
 from independence_bench.models.local import weights
-from independence_bench.models.local.server import identity, serve
+from independence_bench.models.local.balance import balanced
+from independence_bench.models.local.server import identity, serve, serve_all
 
 INSTALLED = weights.find()
 needs_model = pytest.mark.skipif(
@@ -592,3 +594,61 @@ def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, t
 
     monkeypatch.delenv("AIB_DATA")
     assert "aib" in weights.data_folder().parts
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def test_connections_are_shared_out_between_servers() -> None:
+    """Two connections at once reach two servers; one that has ended leaves its place to the next."""
+
+    async def ask(port: int) -> tuple[asyncio.StreamWriter, str]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"who?\n")
+        return writer, (await reader.readline()).decode().strip()
+
+    async def both() -> list[str]:
+        async with asyncio.timeout(30), _named("one") as one, _named("two") as two, balanced([one, two]) as port:
+            first, a = await ask(port)
+            second, b = await ask(port)
+            first.close()
+            await first.wait_closed()
+            third, c = await ask(port)
+            for writer in (second, third):
+                writer.close()
+            return [a, b, c]
+
+    first, second, third = asyncio.run(both())
+    assert {first, second} == {"one", "two"}
+    assert third in (first, second)
+
+
+@asynccontextmanager
+async def _named(name: str) -> AsyncIterator[tuple[str, int]]:
+    """A server that says its name to whoever asks."""
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.readline():
+            writer.write(f"{name}\n".encode())
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(say, "127.0.0.1", 0)
+    try:
+        yield "127.0.0.1", server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+def test_two_processes_give_the_replies_of_one() -> None:
+    """Which process draws a reply changes nothing in it, and both are gone at the end."""
+    assert INSTALLED is not None
+
+    async def replies(processes: int) -> list[str]:
+        async with serve_all(INSTALLED, processes) as base:
+            ask = functools.partial(reply, base, PLAIN, max_tokens=20)
+            made = await asyncio.gather(*(asyncio.to_thread(ask, seed=seed) for seed in range(4)))
+        assert not listens(base)
+        return [one["choices"][0]["message"]["content"] for one in made]
+
+    assert asyncio.run(replies(2)) == asyncio.run(replies(1))

@@ -54,6 +54,11 @@ def reply_key(request: str, run: int) -> str:
     return content_hash([text_hash(request), run])
 
 
+def drawing_seed(key: str, tries: int) -> int:
+    """The seed, in [0, 2^31), of the reply called *key*, after so many broken ones: always the same."""
+    return int(content_hash(["seed", key, tries])[:8], 16) >> 1
+
+
 def transcript_id(script: str, subject: str, run: int) -> str:
     """The id of a transcript: the hashes of its script and of its subject, and the run."""
     return content_hash([script, subject, run])

@@ -26,6 +26,7 @@ from independence_bench.calls.ledger import CallLedger, CallState, NextStep, Sto
 from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
+from independence_bench.hashing import drawing_seed
 from independence_bench.models.client import Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
 from independence_bench.models.spec import ChatModel
@@ -195,7 +196,9 @@ class Executor:
                 sent = True
                 tally.in_flight += 1
                 try:
-                    outcome = await client.complete(call.request, limit)
+                    outcome = await client.complete(
+                        call.request, limit, drawing_seed(call.info.key, state.tries.broken)
+                    )
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others were served was the queue, not the endpoint

@@ -170,9 +170,9 @@ async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[s
         clients = {}
         for name, endpoint in endpoints.items():
             if name == "embedded":
-                slots = endpoint.at_once or 1
-                url = await stack.enter_async_context(server.serve(weights.require(), slots=slots))
-                endpoint = replace(endpoint, url=url)
+                processes = endpoint.at_once or server.processes_here()
+                url = await stack.enter_async_context(server.serve_all(weights.require(), processes))
+                endpoint = replace(endpoint, url=url, at_once=processes)
             made = (
                 FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
             )

@@ -89,14 +89,19 @@ class Client:
     async def __aexit__(self, *_raised: object) -> None:
         await self._session.close()
 
-    async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
-        """Send *request* once. Whatever happens comes back as a value, with its time and its raw body."""
+    async def complete(self, request: ChatRequest, max_tokens: int, seed: int = 0) -> Completion | Fault:
+        """Send *request* once. Whatever happens comes back as a value, with its time and its raw body.
+
+        The embedded model draws its reply by *seed*; no other endpoint is told it.
+        """
         structure = await self._structure(request) if request.schema else Structure.SCHEMA
         providers: Mapping[str, str] = {}
         if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
             with suppress(EndpointUnusable):
                 providers = await self.providers(request.model.model)
         body = request.body(self.endpoint.dialect, max_tokens, structure)
+        if self.endpoint.ours:
+            body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
         outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
         if isinstance(outcome, Completion):
             return _check_pin(request, outcome, providers)

@@ -180,8 +180,8 @@ class FunctionClient(Client):
         function = self._function(spec.model)
         return ChatModel(spec.model, PYTHON, OWN_TEMPERATURE, 0, identity=function.version, stateful=function.stateful)
 
-    async def complete(self, request: ChatRequest, max_tokens: int) -> Completion | Fault:
-        """Call the function once. Whatever happens comes back as a value, with its time."""
+    async def complete(self, request: ChatRequest, max_tokens: int, seed: int = 0) -> Completion | Fault:
+        """Call the function once; it is told no *seed*. Whatever happens comes back as a value, with its time."""
         model = request.model
         function = self._function(model.model)
         if (function.version, function.stateful) != (model.identity, model.stateful):

@@ -63,7 +63,7 @@ BUILT_IN: Mapping[str, Endpoint] = {
         Endpoint("openrouter", "https://openrouter.ai/api/v1", "openrouter", "OPENROUTER_API_KEY"),
         Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
         Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
-        Endpoint("embedded", "", "local", at_once=1, free=True, ours=True),
+        Endpoint("embedded", "", "local", free=True, ours=True),
         Endpoint(PYTHON, "", "local", free=True, ours=True),
     )
 }

@@ -12,19 +12,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
+from urllib.parse import urlsplit
 
 from independence_bench.errors import EmbeddedError
 from independence_bench.models.local import host
+from independence_bench.models.local.balance import HOST, balanced
 from independence_bench.models.local.weights import SMOLLM2
 
 START_UP_SECONDS = 120.0  # it takes half a second; a cold disk or a busy machine may take many
+MOST = 4  # processes; each takes 200 MB beside the weights
 _DYING_SECONDS = 0.5
 _QUOTED_LINES = 3
 
@@ -36,6 +40,24 @@ def identity() -> str:
     """
     shown = f"{host.chat_template()}\n{host.TEMPERATURE} {host.REPEAT_PENALTY} {host.REPLY_TOKENS}"
     return f"{SMOLLM2.model} gguf:{SMOLLM2.sha256[:16]} shown:{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
+
+
+def processes_here() -> int:
+    """How many processes generate at once here: one for each core that this process may use, at most `MOST`."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST)
+
+
+@asynccontextmanager
+async def serve_all(weights: Path, processes: int) -> AsyncIterator[str]:
+    """As `serve`, by so many *processes* (1 or more) behind one address; the weights are in memory once."""
+    async with AsyncExitStack() as stack:
+        urls = [await stack.enter_async_context(serve(weights)) for _ in range(processes)]
+        if len(urls) == 1:
+            yield urls[0]
+            return
+        addresses = [(str(url.hostname), url.port or 0) for url in map(urlsplit, urls)]
+        yield f"http://{HOST}:{await stack.enter_async_context(balanced(addresses))}/v1"
 
 
 @asynccontextmanager
