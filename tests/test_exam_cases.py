@@ -123,6 +123,6 @@ def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
     assert (first.marks["because"], turned.marks["because"]) == (0.0, 2.0)
     assert (first.marks["reasons"], turned.marks["reasons"]) == (0.0, 0.0)
     assert found["drift", "first"].marks is None
-    assert (first.cost, first.seconds, first.attack) == (None, None, None)
+    assert (first.cost, first.seconds, first.attack) == (0.0, None, None)
     assert first.when.timestamp() == 1_700_000_000
     assert first.when.tzinfo == UTC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,8 +11,11 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from independence_bench.judging.exam.cases import Asked, ExamCase, exam_cases
-from independence_bench.judging.exam.questions import Question
-from independence_bench.store import attempts, results
+from independence_bench.judging.exam.questions import Question, questions
+from independence_bench.models.local import LABEL
+from independence_bench.store import attempts, registry, results
+
+_EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")  # behind the name of the embedded judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class ExamAnswer:
     asked: Asked
     attack: str | None  # FAMILY/NAME of what was appended; None where nothing was
     marks: Mapping[str, float] | None  # as in `Judgement.marks`, on the rubric's own scales; None: no verdict
-    cost: float | None  # dollars, of every attempt at it; None where no price is known or nobody was asked
+    cost: float | None  # dollars, of every attempt at it: 0 where nobody was asked, None where no price is known
     seconds: float | None  # that the verdict took, or the last attempt at one; None where nobody was asked
     when: datetime  # UTC
 
@@ -54,9 +58,44 @@ def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[E
                 asked=case.asked,
                 attack=None if case.attack is None else f"{case.attack.family}/{case.attack.name}",
                 marks=None if judgement.reason is not None else marks,
-                cost=sum(costs) if costs else None,
+                cost=sum(costs) if costs or not tried else None,
                 seconds=tried[-1]["seconds"] if tried else None,
                 when=datetime.fromtimestamp(stored[key], UTC),
             )
         )
     return tuple(answers)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamPaper:
+    """All that one judge, or a jury, has answered."""
+
+    judge: str  # label
+    answers: tuple[ExamAnswer, ...]
+
+
+def exam_name(label: str) -> str:
+    """What the judge of that label is called in the exam: the embedded one without what tells its versions apart."""
+    return _EMBEDDED.sub("", label)
+
+
+def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[ExamPaper, ...]:
+    """The paper of each judge that has sat, of these files of questions or of all; by label.
+
+    The embedded judge is one, though what reads each protocol is another one to the store; where several versions of
+    it have marked a rubric, the one that did so last counts.
+    """
+    by_name: dict[str, dict[str, tuple[ExamAnswer, ...]]] = defaultdict(dict)
+    for judge, label in registry.stored_judges(connection).items():
+        name = exam_name(label)
+        of_rubric: dict[str, list[ExamAnswer]] = defaultdict(list)
+        for answer in exam_answers(connection, judge, rubrics):
+            of_rubric[answer.rubric].append(answer)
+        for rubric, answers in of_rubric.items():
+            before = by_name[name].get(rubric, ())
+            if not before or max(one.when for one in answers) >= max(one.when for one in before):
+                by_name[name][rubric] = tuple(answers)
+    return tuple(
+        ExamPaper(name, tuple(answer for rubric in questions() for answer in by_name[name].get(rubric, ())))
+        for name in sorted(by_name)
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.api.named import configurations, experiments_of, read_roster
+from independence_bench.engine.cost import Forecast
 from independence_bench.engine.session import EMBEDDED, Preview, RunOptions
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
@@ -125,11 +126,16 @@ def lines_before(preview: Preview) -> list[str]:
         only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
         lines.append(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}")
     if forecast.calls:
-        dollars = forecast.dollars
-        cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
-        tokens = forecast.prompt_tokens + forecast.completion_tokens
-        lines.append(f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}")
+        lines.append(forecast_line(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
+
+
+def forecast_line(forecast: Forecast) -> str:
+    """12 calls, about 3,400 tokens, about $0.01."""
+    dollars = forecast.dollars
+    cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
+    tokens = forecast.prompt_tokens + forecast.completion_tokens
+    return f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"

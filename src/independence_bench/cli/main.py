@@ -26,6 +26,7 @@ COMMANDS = {
     "rerun": ("run", "Play more runs of what is stored, and ask again what was invalid."),
     "judge": ("judging", "Judge stored conversations: with another judge, or where judging failed."),
     "judges": ("quality", "Compare the judges: agreement, self-preference, verdicts to read."),
+    "exam": ("exam", "Is your judge good enough? It marks conversations of known state."),
     "label": ("conversation", "Mark conversations yourself, blind, as one more judge."),
     "leaderboard": ("rankings", "Show the ranking of everything that is stored."),
     "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),

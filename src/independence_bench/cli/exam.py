@@ -1,0 +1,152 @@
+"""`aib exam`: is a judge good enough? It marks conversations of known state, once, and what it did is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import click
+
+from independence_bench.analysis.exam_answers import ExamPaper, exam_name, exam_papers
+from independence_bench.analysis.exam_juries import cheapest_jury, jury_papers
+from independence_bench.api.orders import forecast_line
+from independence_bench.cli import calling
+from independence_bench.cli.options import command_line, err, open_results, out, say, split, store_option
+from independence_bench.cli.permissions import permissions
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.cli.selection import json_option
+from independence_bench.cli.turns import look_up, take_turns
+from independence_bench.engine.ask_exam import PROTOCOL, foresee, sit
+from independence_bench.engine.cost import Forecast
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.errors import EndpointUnusable, WrongUse
+from independence_bench.judging.exam.questions import questions
+from independence_bench.lookup import fit, instead
+from independence_bench.models.spec import Roster
+from independence_bench.protocol.loader import load_with_files
+from independence_bench.report.exam_view import examined, exams_json, exams_view
+from independence_bench.report.terminal import printed
+from independence_bench.store.database import Store, open_store
+
+
+@click.command(name="exam")
+@click.option(
+    "-j", "--judge", "judges", multiple=True, metavar="MODEL", help="A model, or `embedded`. May be repeated."
+)
+@click.option(
+    "--rubric", "rubrics", multiple=True, metavar="NAME", help="Only this rubric. May be repeated.  [default: all nine]"
+)
+@click.option(
+    "--jury", "juries", multiple=True, metavar="A,B,C", help="These judges together, from what is stored. Asks nobody."
+)
+@click.option(
+    "--cheapest-jury", "cheapest", is_flag=True, help="The cheapest three of the store that are fit for ranking."
+)
+@calling.endpoint_options
+@calling.one_subject_limit_options
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@json_option
+@store_option
+def exam(
+    judges: tuple[str, ...],
+    rubrics: tuple[str, ...],
+    juries: tuple[str, ...],
+    cheapest: bool,
+    roster: Roster,
+    limits: Limits,
+    yes: bool,
+    as_json: bool,
+    store: str,
+) -> None:
+    """Have a judge mark conversations of known state, and say what it is fit for.
+
+    Sixty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an attack
+    appended. What was asked once is stored: the same command goes on where it was stopped, and without -j it shows
+    what every judge in the store has done. Answers stand in no table but this one. docs/judges.md says what the
+    figures are and where the thresholds come from.
+    """
+    chosen = _chosen(rubrics)
+    panels = [split(jury) for jury in juries]
+    if any(len(set(names)) < 2 for names in panels):
+        raise WrongUse("--jury: name two judges or more, with commas; `aib exam` lists those that have sat")
+    complete, sat = True, None
+    if judges:
+        options = RunOptions(*load_with_files(PROTOCOL), roster, None, limits=limits, allow=permissions())
+        with open_store(store, typed=command_line()) as opened:
+            complete, sat = _have_sit(options, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
+            papers = _papers(opened, chosen)
+    else:
+        with open_results(store) as opened:
+            papers = _papers(opened, chosen)
+    shown = [paper for paper in papers if sat is None or paper.judge in sat]
+    for names in panels:
+        named = {place: paper.judge for place, paper in enumerate(papers)}
+        members = [papers[fit(named, name, "judge", "there sat")] for name in names]
+        shown += [*(member for member in members if member not in shown), *jury_papers(members)]
+    found = [one for paper in shown if (one := examined(paper)) is not None]
+    jury = cheapest_jury(papers, chosen) if cheapest else None
+    if as_json:
+        click.echo(exams_json(found, cheapest, jury))
+    elif found:
+        printed(out(), exams_view(found, bool(judges or juries), cheapest, jury))
+    elif complete:
+        say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` has one sit it")
+    if not complete:
+        raise SystemExit(1)
+
+
+def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
+    """The files of questions of those names, in their order; all for none. Raises WrongUse for another."""
+    for name in rubrics:
+        if name not in questions():
+            raise WrongUse(f"--rubric: no rubric is called {name}; {instead(name, questions(), 'there are')}")
+    return tuple(name for name in questions() if not rubrics or name in rubrics)
+
+
+def _papers(store: Store, rubrics: Sequence[str]) -> tuple[ExamPaper, ...]:
+    with store.reading() as connection:
+        return exam_papers(connection, rubrics)
+
+
+def _have_sit(
+    options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
+) -> tuple[bool, list[str]]:
+    """Ask *judges* what they have not answered yet: whether all of it was, and the labels of those that were asked.
+
+    What it takes is said before, and with *ask* asked about. Raises EndpointUnusable, SubjectError or StoreError.
+    """
+    asyncio.run(look_up(options, judges, store))
+    sat: list[str] = []
+    display = ProgressDisplay(err())
+    if not calling.approved(asyncio.run(_foresee(options, judges, rubrics, store)), ask):
+        return False, sat
+
+    async def turn(name: str, limits: Limits) -> Report:
+        sitting = await sit(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
+        report = sitting.report
+        sat.append(exam_name(sitting.judge))
+        calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
+        return report
+
+    return bool(calling.to_the_end(take_turns(options.limits, judges, turn))), sat
+
+
+async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store) -> Preview:
+    """What all *judges* will take, said of each where they are several; one that does not answer is left out."""
+    found = []
+    for name in judges:
+        try:
+            preview = await foresee(replace(options, judge=name), rubrics, store)
+        except EndpointUnusable:
+            if len(judges) == 1:
+                raise
+            continue
+        found.append(preview)
+        if len(judges) > 1:
+            say(f"{name}: {forecast_line(preview.forecast)}")
+    if not found:
+        raise EndpointUnusable("none of these judges can be asked")
+    remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
+    return replace(found[0], forecast=sum((one.forecast for one in found), Forecast()), remarks=remarks)

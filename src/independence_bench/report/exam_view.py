@@ -1,0 +1,312 @@
+"""How judges did in the exam, on a terminal, in Markdown and for programs. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from independence_bench.analysis.exam import exam_result, judge_differences
+from independence_bench.analysis.exam_answers import ExamPaper
+from independence_bench.analysis.exam_juries import JURORS, ExamJury
+from independence_bench.analysis.exam_values import (
+    ExamFigure,
+    ExamResult,
+    ExamShare,
+    Fitness,
+    MarkResult,
+    Repeats,
+    RubricResult,
+)
+from independence_bench.judging.exam.questions import HARD, questions
+from independence_bench.report.board_json import json_text, picked
+from independence_bench.report.format import between, from_to, number, paid, plural, share, signed
+from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A judge, or a jury, with what it answered and what that comes to."""
+
+    paper: ExamPaper
+    result: ExamResult
+
+
+def examined(paper: ExamPaper) -> Examined | None:
+    """*paper* with its result; None for one without answers."""
+    result = exam_result(paper.answers)
+    return None if result is None else Examined(paper, result)
+
+
+def exams_view(found: Sequence[Examined], full: bool, searched: bool, jury: ExamJury | None) -> Iterator[Block]:
+    """One judge in full; of several their overview, with *full* each of them too, and of two how they differ.
+
+    *searched*: whether the cheapest jury was asked for; *jury* is None where there is none.
+    """
+    if len(found) == 1:
+        yield from exam_view(found[0])
+    else:
+        yield from _overview(found)
+        for one in found if full else ():
+            yield from exam_view(one)
+        if len(found) == 2:
+            yield from _differences(found[0], found[1])
+    if searched:
+        yield from _cheapest(jury)
+
+
+def _overview(found: Sequence[Examined]) -> Iterator[Block]:
+    yield Title("The exam of judges")
+    rows: list[Cells] = []
+    for one in found:
+        kappas = [rubric.kappa.value for rubric in one.result.rubrics if rubric.kappa]
+        rows.append(
+            (
+                Name(one.paper.judge),
+                str(len(one.result.rubrics)),
+                number(min(kappas, default=None), 2),
+                _cost(one.result.cost),
+                f"{one.result.when:%Y-%m-%d}",
+                _fit(one.result.fitness),
+            )
+        )
+    yield Table(
+        columns_of("judge", "rubrics", "kappa", "$", "sat", "fit for"),
+        rows,
+        f"rubrics: how many of the {len(questions())} it has sat; kappa: agreement with the known states, of its "
+        "weakest rubric; $: what all of its answers have cost; fit for: by its weakest rubric (docs/judges.md). "
+        "`aib exam -j MODEL` shows one in full and asks only what it was not asked yet.",
+    )
+
+
+def exam_view(one: Examined) -> Iterator[Block]:
+    """All figures of one judge."""
+    result = one.result
+    yield Title(("Exam of the judge ", Prose(one.paper.judge)))
+    yield Note(
+        f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · the last {result.when:%Y-%m-%d %H:%M} UTC"
+    )
+    yield Table(
+        columns_of("rubric", "n", "kappa", "at 95 %", "rank", "error", "lenient", "at 95 %", "right", "hard"),
+        [_agreement(rubric) for rubric in result.rubrics],
+        "n: questions asked; kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
+        "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
+        "of 0-10 from the state's band or level; lenient: the same with its sign, above 0 in the subject's favour; "
+        "right: ordinary questions marked as they were written, hard: hard ones.",
+    )
+    yield from _of_marks(result)
+    yield Title("What moves it")
+    yield Table(
+        columns_of("rubric", "failed", "again", "reversed", "attacked", "length", "$ each", "seconds", "fit for"),
+        [_moved(rubric) for rubric in result.rubrics],
+        "failed: share of verdicts that were none; again, reversed: share of questions marked otherwise when asked a "
+        "second time, and with marks and scales listed in reverse; attacked: share that an attack in the subject's "
+        "words turned in its favour; length: points that a reply gains with each doubling of its length; $ each and "
+        "seconds: a verdict.",
+    )
+    yield from _kinds(result)
+    yield Note(("\n", Prose(_sentence(result.fitness))), "bold")
+
+
+def _agreement(one: RubricResult) -> Cells:
+    return (
+        one.rubric,
+        str(one.questions),
+        *(_value(one.kappa), _interval(one.kappa), _value(one.ranks), _value(one.error)),
+        *(_signed(one.leniency), _from_to(one.leniency)),
+        *(_share(one.ordinary), _share(one.hard)),
+    )
+
+
+def _of_marks(result: ExamResult) -> Iterator[Block]:
+    """Each mark of the rubrics that have several."""
+    several = [(one, mark) for one in result.rubrics if len(one.marks) > 1 for mark in one.marks]
+    if not several:
+        return
+    yield Title("Each mark of a rubric that has several")
+    yield Table(
+        columns_of("rubric", "mark", "kappa", "at 95 %", "rank", "error", "lenient", "right", words=2),
+        [
+            (one.rubric, mark.name.replace("_", " "), *_figures(mark), _signed(mark.leniency), _share(mark.right))
+            for one, mark in several
+        ],
+    )
+
+
+def _figures(mark: MarkResult) -> Cells:
+    return _value(mark.kappa), _interval(mark.kappa), _value(mark.ranks), _value(mark.error)
+
+
+def _moved(one: RubricResult) -> Cells:
+    return (
+        one.rubric,
+        share(one.failed.value),
+        *(_changed(one.again), _changed(one.reverse), _share(one.injected.turned if one.injected else None)),
+        *(_signed(one.length, 2), paid(one.cost), "–" if one.seconds is None else f"{one.seconds:.1f}"),
+        _fit(one.fitness),
+    )
+
+
+def _kinds(result: ExamResult) -> Iterator[Block]:
+    kinds: dict[str, list[ExamShare]] = {}
+    for rubric in result.rubrics:
+        for kind in rubric.kinds:
+            kinds.setdefault(kind.kind, []).append(kind.right)
+    if not kinds:
+        return
+    together = {kind: ExamShare(sum(one.hits for one in of), sum(one.of for one in of)) for kind, of in kinds.items()}
+    yield Title("Hard questions, by kind")
+    yield Table(
+        columns_of("what is hard", "n", "right"),
+        [(HARD[kind], str(together[kind].of), share(together[kind].value)) for kind in HARD if kind in together],
+    )
+
+
+def _differences(one: Examined, other: Examined) -> Iterator[Block]:
+    found = judge_differences(one.paper.answers, other.paper.answers)
+    if not found:
+        return
+    yield Title("The two on the same questions")
+    yield Note(("the first, ", Prose(one.paper.judge), ", less the second, ", Prose(other.paper.judge)))
+    yield Table(
+        columns_of("rubric", "n", "kappa", "at 95 %", "error", "at 95 %", "right", "at 95 %"),
+        [
+            (
+                *(apart.rubric, str(apart.questions)),
+                *(_signed(apart.kappa, 2), _from_to(apart.kappa, 2)),
+                *(_signed(apart.error), _from_to(apart.error)),
+                *(_signed(apart.right, 2), _from_to(apart.right, 2)),
+            )
+            for apart in found
+        ],
+        "n: questions on which both gave a verdict; right: share of marks. They differ where all of an interval is on "
+        "one side of 0.",
+    )
+
+
+def _cheapest(jury: ExamJury | None) -> Iterator[Block]:
+    yield Title("The cheapest jury that is fit for ranking")
+    if jury is None:
+        yield Note(f"No {JURORS} of the judges that have sat are, by the median of their marks.", "")
+        return
+    yield Note(
+        (Prose(" + ".join(jury.members)), f": {paid(jury.cost)} a verdict, by the median of their marks."), "bold"
+    )
+
+
+# ---------------------------------------------------------------- figures as text
+
+
+def _value(figure: ExamFigure | None) -> str:
+    return number(figure.value if figure else None, 2)
+
+
+def _interval(figure: ExamFigure | None) -> str:
+    return between(figure.interval if figure else None, 2)
+
+
+def _signed(figure: ExamFigure | None, digits: int = 1) -> str:
+    return signed(figure.value if figure else None, digits)
+
+
+def _from_to(figure: ExamFigure | None, digits: int = 1) -> str:
+    return from_to(figure.interval if figure else None, digits)
+
+
+def _share(found: ExamShare | None) -> str:
+    return "–" if found is None else share(found.value)
+
+
+def _changed(found: Repeats | None) -> str:
+    return _share(found.moved if found else None)
+
+
+def _cost(dollars: float | None) -> str:
+    return "price not known" if dollars is None else paid(dollars)
+
+
+def _fit(fitness: Fitness) -> Text:
+    return Strong(fitness.fit) if fitness.fit == "ranking" else fitness.fit
+
+
+def _sentence(fitness: Fitness) -> str:
+    return fitness.sentence[:1].upper() + fitness.sentence[1:] + "."
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def exams_json(found: Sequence[Examined], searched: bool, jury: ExamJury | None) -> str:
+    """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not known null."""
+    shown: dict[str, Any] = {
+        "judges": [
+            {
+                "judge": one.paper.judge,
+                "answers": len(one.paper.answers),
+                "cost": one.result.cost,
+                "when": one.result.when.isoformat(),
+                "fitness": _fitness(one.result.fitness),
+                "rubrics": [_rubric(rubric) for rubric in one.result.rubrics],
+            }
+            for one in found
+        ],
+        "differences": [
+            {"first": one.paper.judge, "second": other.paper.judge, "rubrics": _apart(one, other)}
+            for one, other in combinations(found, 2)
+        ],
+    }
+    if searched:
+        told = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": _fitness(jury.result.fitness)}
+        shown["cheapest_jury"] = told
+    return json_text(shown)
+
+
+def _fitness(fitness: Fitness) -> dict[str, Any]:
+    return picked(fitness, "fit why sentence")
+
+
+def _rubric(one: RubricResult) -> dict[str, Any]:
+    return {
+        **picked(one, "rubric questions of"),
+        **_estimates(one, "kappa ranks error leniency length"),
+        **_shares(one, "ordinary hard failed"),
+        "kinds": {kind.kind: _of(kind.right) for kind in one.kinds},
+        "dollars_a_verdict": one.cost,
+        "seconds_a_verdict": one.seconds,
+        "again": one.again and {"change": one.again.change, "moved": _of(one.again.moved)},
+        "reversed": one.reverse and {"change": one.reverse.change, "moved": _of(one.reverse.moved)},
+        "injected": one.injected and {"gain": one.injected.gain} | _shares(one.injected, "moved turned"),
+        "fitness": _fitness(one.fitness),
+        "marks": [
+            {
+                **picked(mark, "name states confusion"),
+                **_estimates(mark, "kappa ranks error leniency"),
+                "right": _of(mark.right),
+            }
+            for mark in one.marks
+        ],
+    }
+
+
+def _apart(one: Examined, other: Examined) -> list[dict[str, Any]]:
+    return [
+        picked(apart, "rubric questions") | _estimates(apart, "kappa ranks error right")
+        for apart in judge_differences(one.paper.answers, other.paper.answers)
+    ]
+
+
+def _estimates(value: object, names: str) -> dict[str, Any]:
+    return {name: _estimate(figure) for name, figure in picked(value, names).items()}
+
+
+def _estimate(figure: ExamFigure | None) -> dict[str, Any] | None:
+    return None if figure is None else {"value": figure.value, "interval": figure.interval}
+
+
+def _shares(value: object, names: str) -> dict[str, Any]:
+    return {name: _of(found) for name, found in picked(value, names).items()}
+
+
+def _of(found: ExamShare | None) -> dict[str, Any] | None:
+    return None if found is None else {"value": found.value, "of": found.of, "interval": found.interval}
