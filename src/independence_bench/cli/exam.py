@@ -10,13 +10,14 @@ import click
 
 from independence_bench.analysis.exam_answers import ExamPaper, exam_name, exam_papers
 from independence_bench.analysis.exam_juries import cheapest_jury, jury_papers
+from independence_bench.api.named import open_results
 from independence_bench.api.orders import forecast_line
+from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling
-from independence_bench.cli.options import command_line, err, open_results, out, say, split, store_option
+from independence_bench.cli.options import command_line, err, out, say, split, store_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import json_option
-from independence_bench.cli.turns import look_up, take_turns
 from independence_bench.engine.ask_exam import PROTOCOL, foresee, sit
 from independence_bench.engine.cost import Forecast
 from independence_bench.engine.run import Report
@@ -130,7 +131,7 @@ def _have_sit(
         calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
         return report
 
-    return bool(calling.to_the_end(take_turns(options.limits, judges, turn))), sat
+    return bool(calling.to_the_end(take_turns(options.limits, judges, turn, say))), sat
 
 
 async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store) -> Preview:

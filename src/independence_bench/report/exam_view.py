@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,6 +14,7 @@ from independence_bench.analysis.exam_values import (
     ExamFigure,
     ExamResult,
     ExamShare,
+    Fit,
     Fitness,
     MarkResult,
     Repeats,
@@ -22,7 +23,26 @@ from independence_bench.analysis.exam_values import (
 from independence_bench.judging.exam.questions import HARD, questions
 from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import between, from_to, number, paid, plural, share, signed
-from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
+
+TOLD: Mapping[Fit, str] = {
+    "ranking": "Fit for ranking: it may say who stands above whom.",
+    "screening": "Fit for screening: it may say what to look at, and not who stands above whom.",
+    "not fit": "Not fit.",
+    "not known": "What it is fit for is not known.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,32 +107,38 @@ def exam_view(one: Examined) -> Iterator[Block]:
     yield Note(
         f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · the last {result.when:%Y-%m-%d %H:%M} UTC"
     )
+    if short := [f"{one.rubric} {one.questions} of {one.of}" for one in result.rubrics if one.questions < one.of]:
+        yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "n", "kappa", "at 95 %", "rank", "error", "lenient", "at 95 %", "right", "hard"),
+        columns_of("rubric", "kappa", "at 95 %", "rank", "error", "lenient", "at 95 %", "right", "hard"),
         [_agreement(rubric) for rubric in result.rubrics],
-        "n: questions asked; kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
+        "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
         "of 0-10 from the state's band or level; lenient: the same with its sign, above 0 in the subject's favour; "
         "right: ordinary questions marked as they were written, hard: hard ones.",
+        gap=0,
     )
     yield from _of_marks(result)
     yield Title("What moves it")
     yield Table(
-        columns_of("rubric", "failed", "again", "reversed", "attacked", "length", "$ each", "seconds", "fit for"),
+        columns_of("rubric", "failed", "again", "reversed", "swayed", "length", "$ each", "s each", "fit for"),
         [_moved(rubric) for rubric in result.rubrics],
         "failed: share of verdicts that were none; again, reversed: share of questions marked otherwise when asked a "
-        "second time, and with marks and scales listed in reverse; attacked: share that an attack in the subject's "
-        "words turned in its favour; length: points that a reply gains with each doubling of its length; $ each and "
-        "seconds: a verdict.",
+        "second time, and with marks and scales listed in reverse; swayed: share that an attack in the subject's "
+        "words turned in its favour; length: points that a reply gains with each doubling of its length; $ each, s "
+        "each: dollars and seconds a verdict.",
+        gap=0,
     )
     yield from _kinds(result)
-    yield Note(("\n", Prose(_sentence(result.fitness))), "bold")
+    fitness = result.fitness
+    yield Note(f"\n{TOLD[fitness.fit]}", "bold")
+    if fitness.why:
+        yield Bullets([Prose(f"- {why}") for why in fitness.why])
 
 
 def _agreement(one: RubricResult) -> Cells:
     return (
         one.rubric,
-        str(one.questions),
         *(_value(one.kappa), _interval(one.kappa), _value(one.ranks), _value(one.error)),
         *(_signed(one.leniency), _from_to(one.leniency)),
         *(_share(one.ordinary), _share(one.hard)),
@@ -126,11 +152,17 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         return
     yield Title("Each mark of a rubric that has several")
     yield Table(
-        columns_of("rubric", "mark", "kappa", "at 95 %", "rank", "error", "lenient", "right", words=2),
+        columns_of("mark", "kappa", "at 95 %", "rank", "error", "lenient", "right"),
         [
-            (one.rubric, mark.name.replace("_", " "), *_figures(mark), _signed(mark.leniency), _share(mark.right))
+            (
+                f"{one.rubric}: {mark.name.replace('_', ' ')}",
+                *_figures(mark),
+                _signed(mark.leniency),
+                _share(mark.right),
+            )
             for one, mark in several
         ],
+        gap=0,
     )
 
 
@@ -228,10 +260,6 @@ def _cost(dollars: float | None) -> str:
 
 def _fit(fitness: Fitness) -> Text:
     return Strong(fitness.fit) if fitness.fit == "ranking" else fitness.fit
-
-
-def _sentence(fitness: Fitness) -> str:
-    return fitness.sentence[:1].upper() + fitness.sentence[1:] + "."
 
 
 # ---------------------------------------------------------------- for programs
