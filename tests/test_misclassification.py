@@ -73,7 +73,7 @@ def test_a_singular_matrix_and_an_unknown_row_correct_nothing() -> None:
     assert corrected_shares(np.array([0.5, 0.5]), unknown.matrix) is None
     for one in (Confusion(10 * alike, 10 * alike), unknown, Confusion(np.zeros((2, 2)), np.zeros((2, 2)))):
         assert not one.correctable
-        assert corrected(one, [5, 5], YES_NO, YES_NO) is None
+        assert corrected(one, [5, 5], YES_NO) is None
 
 
 def test_nearly_a_coin_is_not_corrected_either() -> None:
@@ -86,7 +86,7 @@ def test_nearly_a_coin_is_not_corrected_either() -> None:
 
 def test_a_planted_tenth_is_taken_out() -> None:
     """Of 30 % yes a judge with 10 % errors makes .3 x .9 + .7 x .1 = 34 %; corrected it is 30 % again."""
-    found = corrected(Confusion(TENTH, TENTH), [66, 34], YES_NO, YES_NO)
+    found = corrected(Confusion(TENTH, TENTH), [66, 34], YES_NO)
 
     assert found is not None
     assert found.shares == pytest.approx([0.7, 0.3])
@@ -100,7 +100,7 @@ def test_a_perfect_judge_changes_nothing_and_is_still_known_from_few_questions()
     """Forty right answers leave the share where it is, with limits wider than those of the sample alone."""
     perfect = Confusion(10 * np.eye(2), 10 * np.eye(2))
     known_well = Confusion(10_000 * np.eye(2), 10_000 * np.eye(2))
-    few, many = (corrected(one, [70, 30], YES_NO, YES_NO) for one in (perfect, known_well))
+    few, many = (corrected(one, [70, 30], YES_NO) for one in (perfect, known_well))
 
     assert few is not None
     assert many is not None
@@ -114,7 +114,7 @@ def test_a_perfect_judge_changes_nothing_and_is_still_known_from_few_questions()
 def test_limits_hold_every_mix_of_hard_cases() -> None:
     """A judge that calls half of the hard no's yes: limits reach from hardly any hard case to mostly hard ones."""
     blind = Confusion(10 * np.eye(2), np.array([[5.0, 5.0], [0.0, 10.0]]))
-    found = corrected(blind, [500, 500], YES_NO, YES_NO)
+    found = corrected(blind, [500, 500], YES_NO)
 
     assert found is not None
     low, high = found.share_limits
@@ -123,18 +123,18 @@ def test_limits_hold_every_mix_of_hard_cases() -> None:
 
 
 def test_marks_keep_what_they_are_inside_their_band() -> None:
-    """A mark moves by what bands are apart, so a perfect judge's mean stays 8.4 though the band is worth 9."""
+    """A band is worth the mean of the marks in it, so that a perfect judge's mean stays 8.4, with limits around it."""
     perfect = Confusion(10 * np.eye(3), 10 * np.eye(3))
-    found = corrected(perfect, [0, 0, 25], np.array([1.0, 5.0, 9.0]), np.array([np.nan, np.nan, 8.4]), 0.5)
+    found = corrected(perfect, [0, 0, 25], np.array([1.5, 5.0, 8.4]), 0.5, (0, 10))
 
     assert found is not None
     assert found.mean == pytest.approx(8.4)
-    assert found.mean_limits[0] < 8.4 <= found.mean_limits[1]
+    assert 7 < found.mean_limits[0] < 8.3 < 8.5 < found.mean_limits[1] < 9
 
 
 def test_nothing_given_has_no_correction() -> None:
     """Without conversations there is nothing to correct."""
-    assert corrected(Confusion(TENTH, TENTH), [0, 0], YES_NO, YES_NO) is None
+    assert corrected(Confusion(TENTH, TENTH), [0, 0], YES_NO) is None
 
 
 def test_corrected_worths_give_the_right_mean() -> None:
@@ -146,7 +146,7 @@ def test_corrected_worths_give_the_right_mean() -> None:
 
 def test_the_same_counts_give_the_same_limits() -> None:
     """A number that was printed can be made again."""
-    first, second = (corrected(Confusion(TENTH, TENTH), [66, 34], YES_NO, YES_NO) for _ in range(2))
+    first, second = (corrected(Confusion(TENTH, TENTH), [66, 34], YES_NO) for _ in range(2))
 
     assert first is not None
     assert second is not None

@@ -17,7 +17,7 @@ Corrected numbers are beside the given ones, never in their place, and nothing i
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,13 +71,18 @@ class JudgedMark:
     worths: tuple[float, ...]  # of the levels, in the mark's own unit; () where they are names
     confusion: Confusion
     unanswered: int  # questions without a verdict
+    low: float = 0.0  # end of the mark's scale
+
+    def place(self, given: float) -> int:
+        """Which level *given* is: its band, or how many steps it is above the lowest."""
+        return BANDS.index(band(given)) if self.levels == BANDS else round(given - self.low)
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedMark:
     """One mark of one subject. None: not corrected; means are None where levels are names."""
 
-    conversations: int  # verdicts, of which a ladder has one for each push
+    conversations: int
     shares: tuple[float, ...]  # of each level as given, [0, 1]
     corrected_shares: tuple[float, ...] | None
     share_intervals: tuple[Interval, ...] | None  # at 95 %
@@ -148,7 +153,7 @@ def _calibrated(
             levels = scale_of(questions()[group], stem)
             worths = level_worths(mark, score) if mark.levels else _worths(mark, levels)
             unanswered = sum(answer.marks is None for answer in answers if answer.rubric == group)
-            marks.setdefault(called, JudgedMark(called, group, levels, worths, judged, unanswered))
+            marks.setdefault(called, JudgedMark(called, group, levels, worths, judged, unanswered, mark.low))
     rows = tuple(
         CalibratedRow(row.label, _marks_of(results.by_subject[row.subject.hash], given, placed, marks), row.score.index)
         for row in board.rows
@@ -183,16 +188,10 @@ def _confusions(answers: Sequence[ExamAnswer]) -> dict[tuple[str, str], Confusio
             stem = stem_of(name, question.judged)
             scale = scale_of(group, stem)
             table = counts.setdefault((answer.rubric, stem), np.zeros((2, len(scale), len(scale))))
-            place = _place(marks_of(group)[stem], answer.marks[name])
+            given = answer.marks[name]
+            place = scale.index(band(given)) if scale == BANDS else round(given - marks_of(group)[stem].low)
             table[int(question.hard)][scale.index(state)][place] += 1
     return {key: Confusion(*table) for key, table in counts.items()}
-
-
-def _place(mark: Mark, given: float) -> int:
-    """Which level *given* is: its band, or how many steps it is above the lowest."""
-    if mark.levels or mark.kind == "yes_no":
-        return int(given)
-    return BANDS.index(band(given)) if mark.high == 10 else round(given - mark.low)
 
 
 def _worths(mark: Mark, levels: Sequence[str]) -> tuple[float, ...]:
@@ -205,37 +204,47 @@ def _marks_of(
     placed: Mapping[tuple[str, str], str],
     marks: Mapping[str, JudgedMark],
 ) -> dict[str, CalibratedMark]:
-    values: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    values: dict[str, list[float]] = defaultdict(list)
+    number: Counter[str] = Counter()
     for one in conversations:
         judgement = given.get(one.key)
         if judgement is None or judgement.reason is not None or one.row.state != "complete":
             continue
-        for mark in one.scenario.marks:
-            called = placed.get((one.scenario.id, mark.name))
-            if called and mark.name in judgement.marks:
-                value = judgement.marks[mark.name]
-                values[called].append((_place(mark, value), value))
-    return {called: _corrected(of, values[called]) for called, of in marks.items() if values[called]}
+        here = {
+            mark.name: called
+            for mark in one.scenario.marks
+            if mark.name in judgement.marks and (called := placed.get((one.scenario.id, mark.name)))
+        }
+        number.update(set(here.values()))
+        for name, called in here.items():
+            values[called].append(judgement.marks[name])
+    return {
+        called: corrected_mark(of, values[called], number[called]) for called, of in marks.items() if number[called]
+    }
 
 
-def _corrected(of: JudgedMark, values: Sequence[tuple[int, float]]) -> CalibratedMark:
-    """*values*, at least one: the level's place, and the mark itself."""
-    number, places = len(of.levels), np.array([place for place, _ in values])
+def corrected_mark(of: JudgedMark, values: Sequence[float], conversations: int) -> CalibratedMark:
+    """What one subject was given, at least one mark, corrected.
+
+    Marks of one conversation, as after the pushes of a ladder, depend on each other, so they count as one.
+    """
+    number, places = len(of.levels), np.array([of.place(value) for value in values])
     counts = np.bincount(places, minlength=number)
-    bands = of.levels == BANDS
     worths = np.array(of.worths or [0.0] * number)
-    numbers = np.array([value for _, value in values]) if bands else worths[places]
+    numbers = np.array(values) if of.levels == BANDS else worths[places]
     means = np.array([numbers[places == place].mean() if counts[place] else np.nan for place in range(number)])
     spread = float(np.sqrt(np.square(numbers - means[places]).mean()))
-    # a level is worth what this subject's marks of it are, where there are some
-    found = corrected(of.confusion, counts.tolist(), np.where(np.isnan(means), worths, means), means, spread)
     shares, ordered = tuple((counts / len(values)).tolist()), bool(of.worths)
     mean = float(numbers.mean()) if ordered else None
+    # a level is worth what this subject's marks of it are, where there are some
+    worths = np.where(np.isnan(means), worths, means)
+    scale = (0.0, 10.0) if of.levels == BANDS else None
+    found = corrected(of.confusion, (counts * (conversations / len(values))).tolist(), worths, spread, scale)
     if found is None:
-        return CalibratedMark(len(values), shares, None, None, mean, None, None)
+        return CalibratedMark(conversations, shares, None, None, mean, None, None)
     limits = tuple(Interval(float(low), float(high)) for low, high in zip(*found.share_limits, strict=True))
     return CalibratedMark(
-        len(values),
+        conversations,
         shares,
         tuple(found.shares.tolist()),
         limits,
@@ -309,7 +318,7 @@ def _given(of: Calibration, dimension: str, name: str) -> GivenMark:
         np.array([[marks.get(slot, {}).get(name, mark.low) for slot in slots] for marks in row.marks.values()])
         for row in board.ranked
     ]
-    places = [np.array([[_place(mark, value) for value in run] for run in one]) for one in values]
+    places = [np.array([[judged.place(value) for value in run] for run in one]) for one in values]
     return GivenMark(
         judged.confusion, judged.rubric, shares(np.array(judged.worths)), [shares(one) for one in values], places
     )

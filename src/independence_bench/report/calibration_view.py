@@ -48,7 +48,7 @@ def _indices(of: Calibration) -> Table:
 
 
 def _levels(of: Calibration, mark: JudgedMark) -> Table:
-    columns = [Column("Subject", words=True), Column("Verdicts", short="n")]
+    columns = [Column("Subject", words=True), Column("Conversations", short="n")]
     if mark.worths:
         columns += [Column("Mean"), Column("Corrected"), Column("95 %")]
     for level in mark.levels:

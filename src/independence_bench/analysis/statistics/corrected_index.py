@@ -81,7 +81,9 @@ def corrected_scores(design: Design, marks: Sequence[GivenMark]) -> CorrectedSco
             placed = np.where(counting, levels, 0)
             linear[subject][:, row] = np.where(counting, shares + (moved - worths)[placed], 0.0)
     score = np.array([float((design.weights * one.mean(axis=0)).sum()) for one in linear]).clip(0.0, 1.0)
-    return CorrectedScores(score, _limits(design, linear, score, middle, list(below.values()), list(above.values())))
+    return CorrectedScores(
+        score, joined_limits(design, linear, score, middle, list(below.values()), list(above.values()))
+    )
 
 
 def _worths(mark: GivenMark, counting: npt.NDArray[np.bool_]) -> Floats:
@@ -97,7 +99,7 @@ def _level_shares(levels: Levels, number: int) -> Floats:
     return np.bincount(levels.ravel(), minlength=number) / levels.size
 
 
-def _limits(
+def joined_limits(
     design: Design,
     shares: Sequence[Floats],
     score: Floats,
@@ -105,7 +107,12 @@ def _limits(
     below: Sequence[Floats],
     above: Sequence[Floats],
 ) -> Limits | None:
-    """*shares* of each subject [runs, marks, transcripts], which may lie outside [0, 1]; matrices' part as above."""
+    """The limits of each subject's *score*, [0, 1]; None where the runs do not say how they vary.
+
+    *shares* of each subject [runs, marks, transcripts], which may lie outside [0, 1]. *middle* [mixes, subjects]: what
+    is drawn of the matrices moves the score by in the middle; *below* and *above*: how far its limits are from there,
+    arrays of the same shape whose errors are independent of one another.
+    """
     low, high = min(0.0, *(float(one.min()) for one in shares)), max(1.0, *(float(one.max()) for one in shares))
     measured = measure(design, [np.where(design.weights > 0, (one - low) / (high - low), 0.0) for one in shares])
     again, _ = limits_of(measured, None)

@@ -153,32 +153,34 @@ class Corrected:
 
 
 def corrected(
-    confusion: Confusion, counts: Sequence[int], worths: Floats, means: Floats, spread: float = 0.0
+    confusion: Confusion,
+    counts: Sequence[float],
+    worths: Floats,
+    spread: float = 0.0,
+    scale: tuple[float, float] | None = None,
 ) -> Corrected | None:
     """The levels that one subject was given *counts* times each, corrected.
 
-    *worths* [levels]: what each level is worth, so what a conversation gains that is moved to it; *means* [levels]: the
-    mean of what this subject was given there, the same as *worths* where a level is one number (NaN without any);
-    *spread*: standard deviation of single marks about these. Conversations are taken to be independent of one another.
-    None without conversations, or where the confusion cannot be corrected.
+    Of conversations that are independent of one another; *counts* may be fractions where several marks are of one.
+    *worths* [levels]: what a level is worth, for bands the mean of the marks that are in it; *spread*: the standard
+    deviation of single marks about these, on a *scale* that ends there (None: at the worths). None without
+    conversations, or where the confusion cannot be corrected.
     """
     given = np.array(counts, dtype=np.float64)
     number = float(given.sum())
-    if (
-        not number
-        or not confusion.correctable
-        or (shares := corrected_shares(given / number, confusion.matrix)) is None
-    ):
+    if not number or not confusion.correctable:
         return None
-    of_levels = np.where(np.isnan(means), worths, means)
+    shares = corrected_shares(given / number, confusion.matrix)
+    if shares is None:
+        return None
     rng = np.random.default_rng([SEED, *map(int, counts)])
     drawn = rng.standard_gamma(np.broadcast_to(given + PRIOR, (DRAWS, len(given))))
     drawn /= drawn.sum(axis=1, keepdims=True)
     found = np.einsum("dg,mdgk->mdk", drawn, confusion.inverses)  # p' = q' M^-1
-    moved = (found - drawn) @ worths + drawn @ of_levels + spread / np.sqrt(number) * rng.standard_normal(DRAWS)
-    mean = float(given / number @ of_levels + (shares - given / number) @ worths)
+    means = found @ worths + spread / np.sqrt(number) * rng.standard_normal(DRAWS)
+    mean = float(shares @ worths)
     low, high = _limits(found, shares, 0.0, 1.0)
-    ends = _limits(moved, np.array(mean), float(of_levels.min()), float(of_levels.max()))
+    ends = _limits(means, np.array(mean), *(scale or (float(worths.min()), float(worths.max()))))
     return Corrected(shares, (low, high), mean, (float(ends[0]), float(ends[1])))
 
 
