@@ -177,10 +177,10 @@ def corrected(
     drawn = rng.standard_gamma(np.broadcast_to(given + PRIOR, (DRAWS, len(given))))
     drawn /= drawn.sum(axis=1, keepdims=True)
     found = np.einsum("dg,mdgk->mdk", drawn, confusion.inverses)  # p' = q' M^-1
-    means = found @ worths + spread / np.sqrt(number) * rng.standard_normal(DRAWS)
-    mean = float(shares @ worths)
+    mean, least, most = float(shares @ worths), float(worths.min()), float(worths.max())
+    means = (found @ worths).clip(least, most) + spread / np.sqrt(number) * rng.standard_normal(DRAWS)
     low, high = _limits(found, shares, 0.0, 1.0)
-    ends = _limits(means, np.array(mean), *(scale or (float(worths.min()), float(worths.max()))))
+    ends = _limits(means, np.array(mean), *(scale or (least, most)))
     return Corrected(shares, (low, high), mean, (float(ends[0]), float(ends[1])))
 
 
