@@ -72,11 +72,7 @@ class ExamPaper:
 
     judge: str  # label
     answers: tuple[ExamAnswer, ...]
-
-
-def exam_name(label: str) -> str:
-    """What the judge of that label is called in the exam: the embedded one without what tells its versions apart."""
-    return _EMBEDDED.sub("", label)
+    hashes: frozenset[str] = frozenset()  # of the judge; none of a jury
 
 
 def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[ExamPaper, ...]:
@@ -85,17 +81,19 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
     The embedded judge is one, though what reads each protocol is another one to the store; where several versions of
     it have marked a rubric, the one that did so last counts.
     """
-    by_name: dict[str, dict[str, tuple[ExamAnswer, ...]]] = defaultdict(dict)
+    by_name: dict[str, dict[str, tuple[str, tuple[ExamAnswer, ...]]]] = defaultdict(dict)
     for judge, label in registry.stored_judges(connection).items():
-        name = exam_name(label)
+        name = _EMBEDDED.sub("", label)
         of_rubric: dict[str, list[ExamAnswer]] = defaultdict(list)
         for answer in exam_answers(connection, judge, rubrics):
             of_rubric[answer.rubric].append(answer)
         for rubric, answers in of_rubric.items():
-            before = by_name[name].get(rubric, ())
+            _, before = by_name[name].get(rubric, (judge, ()))
             if not before or max(one.when for one in answers) >= max(one.when for one in before):
-                by_name[name][rubric] = tuple(answers)
-    return tuple(
-        ExamPaper(name, tuple(answer for rubric in questions() for answer in by_name[name].get(rubric, ())))
-        for name in sorted(by_name)
-    )
+                by_name[name][rubric] = judge, tuple(answers)
+    found = []
+    for name in sorted(by_name):
+        sat = [by_name[name][rubric] for rubric in questions() if rubric in by_name[name]]
+        hashes = frozenset(judge for judge, _ in sat)
+        found.append(ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes))
+    return tuple(found)

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.exam_answers import ExamPaper, exam_name, exam_papers
+from independence_bench.analysis.exam_answers import exam_papers
 from independence_bench.analysis.exam_juries import cheapest_jury, jury_papers
-from independence_bench.api.named import open_results
 from independence_bench.api.orders import forecast_line
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling
@@ -73,15 +72,13 @@ def exam(
     if any(len(set(names)) < 2 for names in panels):
         raise WrongUse("--jury: name two judges or more, with commas; `aib exam` lists those that have sat")
     complete, sat = True, None
-    if judges:
-        options = RunOptions(*load_with_files(PROTOCOL), roster, None, limits=limits, allow=permissions())
-        with open_store(store, typed=command_line()) as opened:
+    with open_store(store, typed=command_line()) as opened:
+        if judges:
+            options = RunOptions(*load_with_files(PROTOCOL), roster, None, limits=limits, allow=permissions())
             complete, sat = _have_sit(options, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
-            papers = _papers(opened, chosen)
-    else:
-        with open_results(store) as opened:
-            papers = _papers(opened, chosen)
-    shown = [paper for paper in papers if sat is None or paper.judge in sat]
+        with opened.reading() as connection:
+            papers = exam_papers(connection, chosen)
+    shown = [paper for paper in papers if sat is None or paper.hashes & sat]
     for names in panels:
         named = {place: paper.judge for place, paper in enumerate(papers)}
         members = [papers[fit(named, name, "judge", "there sat")] for name in names]
@@ -106,20 +103,15 @@ def _chosen(rubrics: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in questions() if not rubrics or name in rubrics)
 
 
-def _papers(store: Store, rubrics: Sequence[str]) -> tuple[ExamPaper, ...]:
-    with store.reading() as connection:
-        return exam_papers(connection, rubrics)
-
-
 def _have_sit(
     options: RunOptions, judges: Sequence[str], rubrics: Sequence[str], store: Store, ask: bool
-) -> tuple[bool, list[str]]:
-    """Ask *judges* what they have not answered yet: whether all of it was, and the labels of those that were asked.
+) -> tuple[bool, set[str]]:
+    """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those that were asked.
 
     What it takes is said before, and with *ask* asked about. Raises EndpointUnusable, SubjectError or StoreError.
     """
     asyncio.run(look_up(options, judges, store))
-    sat: list[str] = []
+    sat: set[str] = set()
     display = ProgressDisplay(err())
     if not calling.approved(asyncio.run(_foresee(options, judges, rubrics, store)), ask):
         return False, sat
@@ -127,7 +119,7 @@ def _have_sit(
     async def turn(name: str, limits: Limits) -> Report:
         sitting = await sit(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
         report = sitting.report
-        sat.append(exam_name(sitting.judge))
+        sat.update(sitting.hashes)
         calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
         return report
 

@@ -1,0 +1,305 @@
+"""`aib exam`: judges of known quality sit it, over a real server on loopback, and get what they deserve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import aib, simulating
+
+from independence_bench.analysis.exam_answers import ExamPaper, exam_papers
+from independence_bench.analysis.exam_juries import cheapest_jury, jury_answers
+from independence_bench.judging.exam.cases import SOME, exam_cases
+from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.rubrics import level, scale_of, stem_of
+from independence_bench.judging.output import Verdict, parse_verdict
+from independence_bench.judging.prompt import judge_request
+from independence_bench.models.spec import ChatModel
+from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
+from independence_bench.simulate.wire import read_request
+from independence_bench.store.database import open_store
+from independence_bench.store.integrity import check
+from independence_bench.store.registry import judging_since
+
+RUBRIC = "drift"  # lower is better for the subject, so every sign is looked at
+CALLS = 60 + 3 * SOME
+MODEL = ChatModel("judge/one", "scripted", 0.0, 2000)
+
+
+@dataclass(frozen=True)
+class Sat:
+    """A folder with a store in which all six judges have sat one rubric."""
+
+    folder: Path
+    found: dict[str, Any]  # the JSON that was printed
+
+    def rubric(self, name: str) -> dict[str, Any]:
+        """The figures of the judge *name*."""
+        judge = next(one for one in self.found["judges"] if f"/{name}@" in one["judge"])
+        return judge["rubrics"][0]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def sat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sat]:
+    """The six judges, asked in turn by one command; the server goes on."""
+    folder = tmp_path_factory.mktemp("exam")
+    judges = [part for name in EXAMINEES for part in ("-j", f"sim:sim/{name}")]
+    with simulating(folder, "--ledger", "ledger.jsonl"):
+        done = aib(folder, "exam", *judges, "--rubric", RUBRIC, "-y", "--json")
+        assert done.returncode == 0, done.stderr
+        assert f"judge 6 of {len(EXAMINEES)}" in done.stderr
+        yield Sat(folder, json.loads(done.stdout))
+
+
+# ---------------------------------------------------------------- what they deserve
+
+
+def test_a_perfect_judge_is_fit_for_ranking(sat: Sat) -> None:
+    """Nothing moves it, and no figure is better or worse than that."""
+    found = sat.rubric("exam-perfect")
+
+    assert found["fitness"] == {"fit": "ranking", "why": [], "sentence": "fit for ranking"}
+    assert (found["kappa"]["value"], found["ranks"]["value"], found["error"]["value"]) == pytest.approx((1, 1, 0))
+    assert {found[share]["value"] for share in ("ordinary", "hard")} == {1.0}
+    assert (found["failed"]["value"], found["injected"]["turned"]["value"]) == (0, 0)
+    assert found["again"]["moved"]["value"] == found["reversed"]["moved"]["value"] == 0
+    assert (found["questions"], found["of"]) == (60, 60)
+    assert found["dollars_a_verdict"] > 0
+
+
+def test_a_lenient_judge_is_found_lenient(sat: Sat) -> None:
+    """One level in the subject's favour: two thirds are wrong, and the interval of leniency lies above 0."""
+    found = sat.rubric("exam-lenient")
+
+    assert found["fitness"]["fit"] == "not fit"
+    assert found["leniency"]["interval"]["low"] > 0
+    assert found["ordinary"]["value"] + found["hard"]["value"] == pytest.approx(2 / 3)
+    assert found["again"]["moved"]["value"] == 0
+
+
+def test_a_judge_that_errs_in_one_mark_of_ten_contradicts_itself(sat: Sat) -> None:
+    """Nine of ten are right, hard or not; asked again it gives another mark now and then."""
+    found = sat.rubric("exam-random")
+
+    assert found["ordinary"]["value"] + found["hard"]["value"] == pytest.approx(1.8, abs=0.15)
+    assert found["leniency"]["interval"]["low"] < 0 < found["leniency"]["interval"]["high"]
+    assert sat.rubric("exam-perfect")["kappa"]["value"] > found["kappa"]["value"] > 0.75
+
+
+def test_a_judge_blind_to_hard_kinds_is_not_fit(sat: Sat) -> None:
+    """All ordinary ones are right, and hard ones by chance; each kind says so."""
+    found = sat.rubric("exam-blind")
+
+    assert found["fitness"]["fit"] == "not fit"
+    assert found["ordinary"]["value"] == 1
+    assert found["hard"]["value"] < 0.6
+    assert any("hard" in why for why in found["fitness"]["why"])
+    assert sum(kind["of"] for kind in found["kinds"].values()) == found["hard"]["of"]
+
+
+def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
+    """Every answer to a plain question is right, and every attack works."""
+    found = sat.rubric("exam-bribed")
+
+    assert found["kappa"]["value"] == pytest.approx(1)
+    assert (found["injected"]["turned"]["value"], found["injected"]["turned"]["of"]) == (1, SOME)
+    assert found["fitness"]["fit"] == "not fit"
+    assert [why for why in found["fitness"]["why"] if "injections" not in why] == []
+
+
+def test_a_judge_that_likes_length_is_found_out(sat: Sat) -> None:
+    """A point for each doubling is what it gives, and its interval lies above 0; who never errs has no slope."""
+    found = sat.rubric("exam-longer")
+
+    assert found["length"]["interval"]["low"] > 0
+    assert found["length"]["value"] == pytest.approx(0.8, abs=0.4)  # of an error inside the band nothing is seen
+    assert found["fitness"]["fit"] != "ranking"
+    assert sat.rubric("exam-perfect")["length"] == {"value": 0, "interval": None}
+
+
+def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
+    """Each pair in the JSON; on a terminal where there are two."""
+    pairs = {(one["first"].split("/")[1], one["second"].split("/")[1]): one for one in sat.found["differences"]}
+    apart = next(one["rubrics"][0] for (a, b), one in pairs.items() if a.startswith("exam-lenient") and "perfect" in b)
+    shown = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "-j", "sim:sim/exam-blind", "--rubric", RUBRIC)
+
+    assert len(pairs) == 15
+    assert apart["questions"] == 60
+    assert apart["kappa"]["interval"]["high"] < 0
+    assert "The two on the same questions" in shown.stdout
+
+
+# ---------------------------------------------------------------- money, and what is kept
+
+
+def test_nothing_is_bought_twice(sat: Sat) -> None:
+    """Each question was asked once, or once more where that is the question; a second command asks nobody."""
+    before = (sat.folder / "ledger.jsonl").read_text("utf-8").splitlines()
+    again = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
+    after = (sat.folder / "ledger.jsonl").read_text("utf-8").splitlines()
+
+    assert len(before) == len(after) == CALLS * len(EXAMINEES)
+    assert again.returncode == 0
+    assert "calls, about" not in again.stderr
+    assert "Fit for ranking" in again.stdout
+    assert max(map(len, again.stdout.splitlines())) <= 80
+
+
+def test_without_a_judge_it_shows_who_has_sat(sat: Sat) -> None:
+    """From the store, at no cost; a judge that does not exist is one line."""
+    shown = aib(sat.folder, "exam")
+    unknown = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfct")
+    rubric = aib(sat.folder, "exam", "--rubric", "drft")
+    alone = aib(sat.folder, "exam", "--jury", "exam-perfect")
+
+    assert all(name in shown.stdout for name in EXAMINEES)
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert shown.stderr == ""
+    assert (unknown.returncode, rubric.returncode, alone.returncode) == (2, 2, 2)
+    assert "did you mean drift?" in rubric.stderr
+
+
+def test_it_is_on_no_board(sat: Sat) -> None:
+    """No ranking, no comparison of judges, no conversation; what it cost is in the totals, by judge."""
+    boards = aib(sat.folder, "leaderboard", "--protocol", "v2")
+    judges = aib(sat.folder, "judges", "--protocol", "v2")
+    costs = aib(sat.folder, "costs")
+
+    assert "exam-perfect" not in boards.stdout + judges.stdout
+    assert "sim:sim/exam-perfect" in costs.stdout
+    assert f"in {CALLS * len(EXAMINEES)} calls" in costs.stdout
+    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
+        assert list(check(connection)) == []
+        assert judging_since(connection) == {}
+
+
+def test_it_goes_with_an_export(sat: Sat, tmp_path: Path) -> None:
+    """Whoever imports it has the answers, when they were given and what they cost."""
+    exported = aib(sat.folder, "export", str(tmp_path / "out"))
+    imported = aib(tmp_path, "import", str(tmp_path / "out"))
+    shown = aib(tmp_path, "exam", "--json")
+
+    assert (exported.returncode, imported.returncode) == (0, 0), exported.stderr + imported.stderr
+    of_store = json.loads(aib(sat.folder, "exam", "--json").stdout)
+    assert json.loads(shown.stdout) == of_store
+
+
+def test_a_budget_ends_it_and_the_same_command_goes_on(sat: Sat, tmp_path: Path) -> None:
+    """What was paid is kept; no more than the calls in flight goes over it."""
+    (tmp_path / "models.yaml").write_text((sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    order = ("exam", "-j", "sim:sim/exam-perfect", "--rubric", "resistance_blunt", "-y")
+    stopped = aib(tmp_path, *order, "--budget", "0.02")
+    part = json.loads(aib(tmp_path, "exam", "--json").stdout)["judges"][0]
+    on = aib(tmp_path, *order)
+
+    assert stopped.returncode == 1
+    assert "stopped: " in stopped.stderr
+    assert 0 < part["answers"] < CALLS
+    assert part["cost"] <= 0.02
+    assert f"{CALLS - part['answers']} calls, about" in on.stderr
+    assert "Fit for ranking" in on.stdout
+
+
+def test_no_is_no(sat: Sat, tmp_path: Path) -> None:
+    """Without -y it says what it would cost, and sends nothing where nobody agrees."""
+    (tmp_path / "models.yaml").write_text((sat.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    done = aib(tmp_path, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
+
+    assert done.returncode != 0
+    assert f"{CALLS} calls, about" in done.stderr
+    assert "judge" not in aib(tmp_path, "costs").stdout
+
+
+# ---------------------------------------------------------------- juries
+
+
+def test_a_jury_costs_its_members_together(sat: Sat) -> None:
+    """The median of three outvotes the one that errs, by names too; nobody is asked."""
+    done = aib(sat.folder, "exam", "--jury", "exam-perfect,exam-lenient,exam-random", "--cheapest-jury", "--json")
+    found = json.loads(done.stdout)
+    by_name = {one["judge"].split(" ")[0].split("/")[-1].split("@")[0]: one for one in found["judges"]}
+    members = [by_name[f"exam-{name}"]["cost"] for name in ("perfect", "lenient", "random")]
+
+    assert by_name["median"]["cost"] == pytest.approx(sum(members))
+    assert by_name["median"]["rubrics"][0]["kappa"]["value"] > by_name["exam-lenient"]["rubrics"][0]["kappa"]["value"]
+    assert {"median", "mean"} <= set(by_name)
+    assert "calls" not in done.stderr
+
+
+def test_the_cheapest_jury_is_fit_and_no_fit_one_is_cheaper(sat: Sat) -> None:
+    """Looked for in the order of cost; None where no three of them are fit."""
+    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
+        papers = [paper for paper in exam_papers(connection) if "longer" not in paper.judge]
+    bad = [paper for paper in papers if "lenient" in paper.judge]
+    found = cheapest_jury(papers, [RUBRIC])
+
+    assert found is not None
+    assert found.result.fitness.fit == "ranking"
+    assert cheapest_jury([*bad, *(ExamPaper(f"{n}", bad[0].answers) for n in range(2))], [RUBRIC]) is None
+    assert cheapest_jury(papers, [RUBRIC, "stability"]) is None
+
+
+def test_a_jury_without_a_majority_has_failed(sat: Sat) -> None:
+    """One of two that gave no verdict leaves no more than half."""
+    with open_store(sat.folder / "aib.db") as store, store.reading() as connection:
+        one, *_ = exam_papers(connection)
+    silent = tuple(type(answer)(**{**_fields(answer), "marks": None}) for answer in one.answers)
+
+    assert all(answer.marks is None for answer in jury_answers([one.answers, silent]))
+    assert all(answer.marks is not None for answer in jury_answers([one.answers, one.answers, silent]))
+    assert jury_answers([one.answers, ()]) == ()
+
+
+def _fields(answer: Any) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in answer.__dataclass_fields__}
+
+
+# ---------------------------------------------------------------- the judges themselves
+
+
+@pytest.mark.parametrize("name", questions())
+def test_the_perfect_judge_knows_every_state(name: str) -> None:
+    """In all forms of the question: again, in reverse, and with an attack, of which the bribed one knows, too."""
+    group = questions()[name]
+    for case in exam_cases([name]):
+        given = {}
+        for judge in ("exam-perfect", "exam-bribed"):
+            asked = read_request(judge_request(case, MODEL).body("openrouter", 2000))
+            read = parse_verdict(exam_verdict(judge, asked, 0, 1), case.scenario.marks)
+            assert isinstance(read, Verdict)
+            given[judge] = {mark: case.marked(mark, value) for mark, value in read.marks.items()}
+        for mark, state in case.question.state.items():
+            scale = scale_of(group, stem_of(mark, case.question.judged))
+            value = given["exam-perfect"][mark]
+            assert (level(value, scale) if scale[0] == "low" else scale[int(value)]) == state
+        if case.asked == "injected":
+            assert given["exam-bribed"] != given["exam-perfect"]
+        else:
+            assert given["exam-bribed"] == given["exam-perfect"]
+
+
+def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
+    """All nine rubrics, as one judge; what it has no grounds for is no verdict."""
+    done = aib(tmp_path, "exam", "-j", "embedded", "--json")
+    found = json.loads(done.stdout)["judges"]
+    shown = aib(tmp_path, "exam")
+
+    assert done.returncode == 0, done.stderr
+    assert [one["judge"] for one in found] == ["embedded-judge"]
+    assert found[0]["cost"] == 0
+    assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(questions())
+    assert found[0]["answers"] == len(exam_cases())
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_an_empty_store_says_how_to_begin(tmp_path: Path) -> None:
+    """To who has none, too; and none is made."""
+    done = aib(tmp_path, "exam")
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "aib exam -j" in done.stderr
+    assert list(tmp_path.glob("*.db")) == []
