@@ -85,7 +85,7 @@ def test_the_board_is_that_of_the_command(here: Path) -> None:
 def test_tables_have_the_rows_and_columns_of_an_export(here: Path, tmp_path: Path) -> None:
     """Each as its file, row by row."""
     stored = aib.open_store("aib.db")
-    done = command(here, "export", str(tmp_path / "out"), "--license", "cc-by-4.0")
+    done = command(here, "export", str(tmp_path / "out"), "--licence", "cc-by-4.0")
     assert done.returncode == 0, done.stderr
 
     for name, table in (

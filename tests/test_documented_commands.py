@@ -71,6 +71,7 @@ MEANT = {
     **{same: same for same in (
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
+        "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
         "name.pressure", "Mira",
@@ -195,7 +196,7 @@ def cleared(store: Path) -> None:
 def imported(store: Path) -> None:
     """An export of a whole store, read into another one."""
     whole = restored(store.with_name("whole.db"))
-    aib("export", str(store.with_name("results")), "--store", str(whole))
+    aib("export", str(store.with_name("results")), "--licence", "unknown", "--store", str(whole))
     aib("import", str(store.with_name("results")), "--store", str(store))
 
 

@@ -125,10 +125,10 @@ def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> 
         before = read_catalog(store).version
         aib(played, "exclude", "acme/one", "--reason", WHY)
         assert read_catalog(store).version != before
-        export(store, tmp_path / "out")
+        export(store, tmp_path / "out", "unknown")
     with open_store(tmp_path / "other.db") as other:
         summary = import_export(tmp_path / "out", other)
-        export(other, tmp_path / "again")
+        export(other, tmp_path / "again", "unknown")
 
     assert summary.findings == []
     assert summary.counts["decisions"].added == 1
@@ -139,7 +139,7 @@ def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> 
 def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Path) -> None:
     """As an older version wrote it: it says no version, either."""
     with open_store(played.store) as store:
-        export(store, tmp_path / "out")
+        export(store, tmp_path / "out", "unknown")
     (tmp_path / "out" / "decisions.jsonl").unlink()
     (tmp_path / "out" / "export.json").unlink()
     with open_store(tmp_path / "other.db") as other:
@@ -159,7 +159,7 @@ def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], 
 
     assert rows(made)["one"]["excluded"] is None
     with open_store(made.store) as store:
-        export(store, tmp_path / "out")
+        export(store, tmp_path / "out", "unknown")
     assert aib(made, "exclude", "acme/one", "--reason", WHY).exit_code == 0
     assert rows(made)["one"]["excluded"] is not None
 

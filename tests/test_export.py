@@ -46,8 +46,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(store: Path | str, folder: Path, **options: Any) -> dict[str, bytes]:
     """The files of an export of *store*."""
     with open_store(store) as opened:
-        export(opened, folder, **options)
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+        export(opened, folder, **{"licence": "unknown", **options})
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def imported(folder: Path, store: Path | str) -> Imported:
@@ -91,7 +91,13 @@ def test_the_same_store_gives_the_same_bytes(played: Path, tmp_path: Path) -> No
     one = exported(played, tmp_path / "one")
 
     assert one == exported(played, tmp_path / "two")
-    assert one.keys() == {"README.md", "export.json", *(f"{name}.jsonl" for name in NAMES)}
+    assert one.keys() == {
+        "README.md",
+        "croissant.json",
+        "eval.yaml",
+        "export.json",
+        *(f"{name}.jsonl" for name in NAMES),
+    }
 
 
 def test_the_two_formats_hold_the_same(played: Path, tmp_path: Path) -> None:
@@ -500,12 +506,12 @@ def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command(played: Path, tmp_path: Path) -> None:
     """One line on stdout, the files in the folder; a folder that holds something is left alone."""
-    done = aib(tmp_path, "export", "out", "--store", str(played))
+    done = aib(tmp_path, "export", "out", "--licence", "unknown", "--store", str(played))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("out: protocols 1, subjects 4, judges 1, ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
-    again = aib(tmp_path, "export", "out", "--store", str(played))
+    again = aib(tmp_path, "export", "out", "--licence", "unknown", "--store", str(played))
     assert (again.returncode, again.stdout) == (2, "")
     assert "out is not empty" in again.stderr
 
@@ -513,10 +519,12 @@ def test_the_command(played: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["out", "--store", "none.db"], "there is no store at none.db"),
-        (["file", "--store", "s.db"], "file is not empty"),
-        (["file/out", "--store", "s.db"], "file/out cannot be written"),
+        (["out", "--licence", "mit", "--store", "none.db"], "there is no store at none.db"),
+        (["file", "--licence", "mit", "--store", "s.db"], "file is not empty"),
+        (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
         (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is no identifier of a licence"),
+        (["out", "--store", "s.db"], "there is no terminal here; --licence ID does"),
+        (["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"], "is no data set on the hub"),
     ],
 )
 def test_wrong_use_is_one_line_and_leaves_nothing(

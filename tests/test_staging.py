@@ -135,6 +135,6 @@ def test_a_refused_export_takes_away_what_a_killed_one_left(tmp_path: Path) -> N
     target.with_name("elsewhere").rename(target)
 
     with open_store(tmp_path / "aib.db") as store, pytest.raises(WrongUse, match="not empty"):
-        export(store, target, "jsonl", True, "MIT")
+        export(store, target, "mit", "jsonl", True)
 
     assert names(tmp_path) == ["out"]

@@ -154,7 +154,12 @@ def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Pat
 
     told = 0
     of = ("--protocol", str(small))
-    for command in (("leaderboard", *of), ("export", "out", "--raw"), ("extract-names", *of), ("audit", *of)):
+    for command in (
+        ("leaderboard", *of),
+        ("export", "out", "--raw", "--licence", "unknown"),
+        ("extract-names", *of),
+        ("audit", *of),
+    ):
         done = aib(tmp_path, *command, "--store", store.name)
         assert "Traceback" not in done.stderr, (command, done.stderr)
         if done.returncode == 1 and "damaged" in done.stderr:

@@ -9,6 +9,7 @@ import pytest
 
 from independence_bench.errors import SubjectError
 from independence_bench.models.addresses import check_url
+from independence_bench.models.resolve import resolve_auto
 from independence_bench.models.spec import (
     BUILT_IN,
     ChatModel,
@@ -17,7 +18,6 @@ from independence_bench.models.spec import (
     Reasoning,
     Roster,
     read_models,
-    resolve_auto,
 )
 
 MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
@@ -266,6 +266,8 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("endpoints:\n  lab: {url: 'http://x', dialect: soap}", "endpoints.lab.dialect", "'openai' or 'local'"),
         ("endpoints:\n  lab: {url: 'http://x', at_once: 0}", "endpoints.lab.at_once", "greater than or equal to 1"),
         ("endpoints:\n  openrouter: {url: 'http://x', free: true}", "endpoints.openrouter.free", "only its url"),
+        ("endpoints:\n  lab: {url: 'http://x', referer: lab}", "endpoints.lab.referer", "is not an http(s) address"),
+        ("endpoints:\n  lab: {url: 'http://x', title: Lärm}", "endpoints.lab.title", "write it in ASCII letters"),
         ("endpoints:\n  embedded: {url: 'http://x'}", "endpoints.embedded", "choose another name"),
         ("endpoints:\n  'a:b': {url: 'http://x'}", "endpoints.a:b", "choose another name"),
         ("- a/b", "", "should hold keys and values"),

@@ -229,11 +229,31 @@ def test_openrouter_base_url_is_asked_about_and_moves_the_endpoint_alone(user: U
     assert "acme/one@none-t0.7" in done.stdout
 
 
+def test_who_asks_can_be_said(user: User) -> None:
+    """By models.yaml for each endpoint, and for OpenRouter by the environment, which goes before; no label knows it."""
+    place = origin(user.server.url)
+    mine = f"endpoints: {{openrouter: {{url: {user.server.url}, referer: 'https://lab.example', title: Our lab}}}}\n"
+    (user.folder / "models.yaml").write_text(mine, encoding="utf-8")
+    trusted = ("--no-judge", "--trust", f"OPENROUTER_API_KEY={place}")
+
+    first = user.run(*trusted, model="acme/one")
+    user.environment["OPENROUTER_TITLE"] = "Another lab"
+    second = user.run(*trusted, model="acme/one", runs=2)
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    said = [(asked.headers["HTTP-Referer"], asked.headers["X-Title"]) for asked in user.server.asked]
+    assert set(said) == {("https://lab.example", "Our lab"), ("https://lab.example", "Another lab")}
+    assert "acme/one@none-t0.7" in first.stdout
+    assert len(user.server.asked) == 14  # the second bought its second run alone
+
+
 def test_a_base_url_that_is_no_address_is_one_line(user: User) -> None:
     """It names the variable."""
     user.environment["OPENROUTER_BASE_URL"] = "openrouter.example"
 
     assert "OPENROUTER_BASE_URL: " in only_line(user.run(model="acme/one"), 2)
+    user.environment = {"OPENROUTER_HTTP_REFERER": "lab"}
+    assert "OPENROUTER_HTTP_REFERER: " in only_line(user.run(model="acme/one"), 2)
 
 
 def test_what_needs_no_question_asks_none(user: User) -> None:

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from independence_bench.api.named import open_results
-from independence_bench.cli.options import err, out, say, store_option
+from independence_bench.cli.options import answered, err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import Outcome, import_published
@@ -27,6 +27,7 @@ from independence_bench.integrations.inspect.log_import import import_logs, is_l
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
+LICENCE = r"[a-z0-9][a-z0-9.-]{0,63}"  # as data-set cards have it
 FEW = 3  # of each kind, unless all are asked for
 
 
@@ -125,11 +126,27 @@ def _export_as_json(came: Imported) -> dict[str, Any]:
     return {"rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced}
 
 
-def _licence(_context: click.Context, _option: click.Parameter, typed: str) -> str:
+def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
     """*typed*, if it is an identifier as data-set cards have it: one word of small letters, digits, dots, hyphens."""
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,63}", typed):
+    if typed is not None and not re.fullmatch(LICENCE, typed):
         raise click.BadParameter(f"{typed!r} is no identifier of a licence, such as mit or cc-by-4.0.")
     return typed
+
+
+def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
+    """*typed*, if it can be a repository on the hub."""
+    if typed is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", typed, re.ASCII):
+        raise click.BadParameter(f"{typed!r} is no data set on the hub; write OWNER/NAME.")
+    return typed
+
+
+def _licence_asked() -> str:
+    """The licence that a person names. Raises WrongUse where nobody can be asked, or it is none."""
+    question = "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
+    named = answered(question, "--licence ID").strip().lower()
+    if not re.fullmatch(LICENCE, named):
+        raise WrongUse(f"{named!r} is no identifier of a licence, such as mit or cc-by-4.0; nothing was written")
+    return named
 
 
 @click.command(name="export")
@@ -140,11 +157,17 @@ def _licence(_context: click.Context, _option: click.Parameter, typed: str) -> s
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="With the requests and the raw bodies of the responses.")
 @click.option(
-    "--license", "licence", callback=_licence, default="unknown", show_default=True, metavar="ID",
-    help="What the dataset card says, e.g. cc-by-4.0.",
+    "--licence", "--license", "licence", callback=_licence, metavar="ID",
+    help="Under which licence others may use it, e.g. cc-by-4.0; `unknown` if that is open. Asked for where not said.",
+)  # fmt: skip
+@click.option(
+    "--hub", callback=_hub, metavar="OWNER/NAME",
+    help="Where it will be on the Hugging Face hub: writes .eval_results/ for its models' repositories, too.",
 )  # fmt: skip
 @store_option
-def export_(folder: Path, form: Form | Literal["inspect"], raw: bool, licence: str, store: str) -> None:
+def export_(
+    folder: Path, form: Form | Literal["inspect"], raw: bool, licence: str | None, hub: str | None, store: str
+) -> None:
     """Write everything that is stored into FOLDER: conversations, attempts, judgements, scores, a dataset card.
 
     The same store gives the same bytes, and `aib import FOLDER` reads them back. Columns: docs/export.md. With
@@ -154,11 +177,14 @@ def export_(folder: Path, form: Form | Literal["inspect"], raw: bool, licence: s
         if form == "inspect":
             if raw:
                 raise WrongUse("--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl")
+            if licence or hub:
+                raise WrongUse("--licence and --hub are of a data set: leave them out, or export jsonl")
             logs = export_logs(opened, folder)
             told = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
             out().print(f"{logs.folder}: {told}", soft_wrap=True)
             return
-        exported = export(opened, folder, form, raw, licence)
+        licence = licence or _licence_asked()
+        exported = export(opened, folder, licence, form, raw, hub)
     counts = ", ".join(f"{name} {count:,}" for name, count in exported.rows.items())
     out().print(f"{exported.folder}: {counts}", soft_wrap=True)
     if exported.in_flight:

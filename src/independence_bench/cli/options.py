@@ -97,24 +97,30 @@ def split(listed: str | None) -> list[str]:
 
 
 def confirmed(question: str, flag: str = "--yes") -> bool:
-    """Ask whether to go on; *flag* says so on the command line.
+    """Ask whether to go on; *flag* says so on the command line. Raises as `answered`."""
+    while True:
+        answer = answered(f"{question} [y/N]", flag, question).strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            return False
 
-    Raises WrongUse where there is no terminal to ask at, click.Abort at Ctrl-C.
+
+def answered(prompt: str, flag: str, question: str = "") -> str:
+    """The line that a person answers to *prompt*; *flag* answers on the command line.
+
+    Raises WrongUse where there is no terminal to ask at (with *question*, else the prompt), click.Abort at Ctrl-C.
     """
     if not sys.stdin.isatty():
-        raise WrongUse(f"{question} Nobody can answer, for there is no terminal here; {flag} does")
+        raise WrongUse(f"{question or prompt} Nobody can answer, for there is no terminal here; {flag} does")
     try:
         with handling(signal.default_int_handler, "SIGINT"):  # asyncio's own would have Ctrl-C wait for the answer
-            while True:
-                click.echo(f"{question} [y/N]: ", nl=False, err=True)
-                # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
-                answer = sys.stdin.readline()
-                if not answer:
-                    raise click.Abort
-                if answer.strip().lower() in ("y", "yes"):
-                    return True
-                if answer.strip().lower() in ("", "n", "no"):
-                    return False
+            click.echo(f"{prompt}: ", nl=False, err=True)
+            # not input(): GNU readline loses a Ctrl-C that comes while it sets up the terminal
+            answer = sys.stdin.readline()
+            if not answer:
+                raise click.Abort
+            return answer
     except KeyboardInterrupt:
         raise click.Abort from None
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
+from independence_bench.dataset.hub import features
 from independence_bench.dataset.schema import SHEETS, described
 
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 10_000_000: "1M<n<10M"}
@@ -18,14 +19,14 @@ _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "
 def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool, licence: str) -> str:
     """The card of an export: *rows* of each file, names of *protocols*, and what it was asked for.
 
-    An empty file is no part of the card's configurations: a loader can tell no columns from it.
+    An empty file is no part of the card's configurations: loaders refuse it.
     """
     played = ", ".join(f"`{re.sub(r'[^A-Za-z0-9._-]', '', name)}`" for name in protocols) or "none"
     counts = "\n".join(f"| `{sheet.name}.{form}` | {rows[sheet.name]:,} | {sheet.says} |" for sheet in SHEETS)
     return "\n".join(
         (
             "---",
-            _front(rows, form, licence),
+            _front(rows, form, raw, licence),
             "---",
             "",
             "# AI Independence Bench: transcripts and judgements",
@@ -50,7 +51,7 @@ def card(rows: Mapping[str, int], protocols: Sequence[str], form: str, raw: bool
     )
 
 
-def _front(rows: Mapping[str, int], form: str, licence: str) -> str:
+def _front(rows: Mapping[str, int], form: str, raw: bool, licence: str) -> str:
     """What stands between the two lines of three dashes."""
     size = next((size for limit, size in _SIZES.items() if rows["transcripts"] < limit), "10M<n<100M")
     front = {
@@ -62,6 +63,10 @@ def _front(rows: Mapping[str, int], form: str, licence: str) -> str:
         "configs": [
             {"config_name": sheet.name, **({"default": True} if sheet.name == "transcripts" else {}),
              "data_files": f"{sheet.name}.{form}"}
+            for sheet in SHEETS if rows[sheet.name]
+        ],
+        "dataset_info": [
+            {"config_name": sheet.name, "features": features(sheet.shown(raw), form)}
             for sheet in SHEETS if rows[sheet.name]
         ],
     }  # fmt: skip

@@ -1,6 +1,6 @@
 """A store as a folder of JSON Lines or Parquet with a dataset card: `aib export`.
 
-    export(store, Path("results"))          # -> what was written; the same store gives the same bytes
+    export(store, Path("results"), "cc-by-4.0")  # -> what was written; the same store gives the same bytes
 
 The files and their columns: columns.yaml. What belongs to one machine is left out, and bodies of requests and responses
 go along only where they are wanted. A folder is there whole or not at all.
@@ -8,6 +8,7 @@ go along only where they are wanted. A folder is there whole or not at all.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -20,6 +21,8 @@ from sqlalchemy import Connection
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.dataset.arrow import batches, library, schema_of
 from independence_bench.dataset.card import card
+from independence_bench.dataset.croissant import croissant
+from independence_bench.dataset.hub import eval_results, eval_yaml
 from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, ExportColumn, Sheet, to_sheet
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.definition import Protocol
@@ -29,6 +32,7 @@ from independence_bench.store.database import Store
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
+RESULTS = ".eval_results"  # the folder of that name in a model's repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,18 @@ class Exported:
     in_flight: int
 
 
-def export(store: Store, folder: Path, form: Form = "jsonl", raw: bool = False, licence: str = "unknown") -> Exported:
+def export(
+    store: Store, folder: Path, licence: str, form: Form = "jsonl", raw: bool = False, hub: str | None = None
+) -> Exported:
     """Write everything in *store* into *folder*, which must be empty or not there.
 
-    Raises WrongUse where it is neither, cannot be written, or where Parquet is wanted and cannot be made.
+    *licence* is what its card says, `unknown` for none yet. *hub*: where it will be on the Hugging Face hub,
+    ``OWNER/NAME``; results for the repositories of its models name that, so without it there are none.
+    Raises WrongUse where *folder* is neither, cannot be written, or where Parquet is wanted and cannot be made.
     """
     write = write_jsonl if form == "jsonl" else _parquet_writer()
     with whole_folder(folder) as building:
-        exported = _fill(store, building, write, form, raw, licence)
+        exported = _fill(store, building, write, form, raw, licence, hub)
     return Exported(folder, *exported)
 
 
@@ -71,18 +79,36 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         raise WrongUse(f"{folder} cannot be written ({error.strerror or error}); name another folder") from error
 
 
-def _fill(store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str) -> tuple[dict[str, int], int]:
-    rows = {}
+def _fill(
+    store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str, hub: str | None
+) -> tuple[dict[str, int], int]:
+    rows, shown = {}, {sheet.name: sheet.shown(raw) for sheet in SHEETS}
     with store.reading() as connection:
         source = ExportSource(connection, raw)
+        ranked = list(scores(store, connection))
         for sheet in SHEETS:
-            found = scores(store, connection) if sheet.name == "scores" else source.rows(sheet)
-            rows[sheet.name] = write(folder / f"{sheet.name}.{form}", sheet.shown(raw), found)
+            found = ranked if sheet.name == "scores" else source.rows(sheet)
+            rows[sheet.name] = write(folder / f"{sheet.name}.{form}", shown[sheet.name], found)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
-    (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}\n', encoding="utf-8", newline="\n")
-    (folder / "README.md").write_text(card(rows, protocols, form, raw, licence), encoding="utf-8", newline="\n")
+    sums = {sheet.name: _sum_of(folder / f"{sheet.name}.{form}") for sheet in SHEETS}
+    written = {
+        VERSION_FILE: f'{{"version": {VERSION}}}\n',
+        "README.md": card(rows, protocols, form, raw, licence),
+        "eval.yaml": eval_yaml(ranked),
+        "croissant.json": croissant(form, shown, rows, sums, licence),
+    }
+    if hub:
+        (folder / RESULTS).mkdir()
+        written |= {f"{RESULTS}/{name}": text for name, text in eval_results(ranked, hub).items()}
+    for name, text in written.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return rows, in_flight
+
+
+def _sum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ExportSource:

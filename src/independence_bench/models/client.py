@@ -75,7 +75,9 @@ class Client:
         return f"Client({self.endpoint.name})"
 
     async def __aenter__(self) -> Client:
-        headers = {"User-Agent": "ai-independence-bench", "X-Title": "AI Independence Bench"}
+        headers = {"User-Agent": "ai-independence-bench", "X-Title": self.endpoint.title}
+        if self.endpoint.referer:
+            headers["HTTP-Referer"] = self.endpoint.referer
         self._session = aiohttp.ClientSession(
             headers=headers,
             # how many at once is the throttle's business

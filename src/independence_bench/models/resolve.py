@@ -10,7 +10,7 @@ from independence_bench.lookup import instead
 from independence_bench.models.client import Client
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.listing import ModelInfo
-from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, ModelSpec, least, resolve_auto
+from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, ModelSpec, Reasoning
 
 
 async def resolve(
@@ -33,7 +33,7 @@ async def resolve(
     if spec.reasoning == AUTO:
         reasoning = resolve_auto(spec.model, info.parameters)
     else:
-        reasoning = least(spec.model, spec.reasoning, info.always_reasons, info.efforts)
+        reasoning = _least(spec.model, spec.reasoning, info.always_reasons, info.efforts)
     usual = temperature if takes_temperature(info) else OWN_TEMPERATURE
     known = identity or (info.identity if local else "")
     return spec.resolved(usual, max_tokens, reasoning, known)
@@ -42,3 +42,34 @@ async def resolve(
 def takes_temperature(info: ModelInfo) -> bool:
     """Whether a model can be given a temperature; True where nobody says."""
     return info.parameters is None or "temperature" in info.parameters
+
+
+def _least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
+    """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
+
+    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
+    Raises SubjectError where off was asked for.
+    """
+    if asked != Reasoning.OFF and asked is not None:
+        return Reasoning(asked)
+    if not always:
+        return Reasoning.OFF
+    able = [effort for effort in efforts or tuple(Reasoning) if effort is not Reasoning.OFF] or [Reasoning.LOW]
+    effort = Reasoning.LOW if Reasoning.LOW in able else able[0]
+    if asked is not None:
+        raise SubjectError(f"{model} cannot be told not to reason; --reasoning-effort {effort} is the least")
+    return effort
+
+
+def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
+    """What ``auto`` means for *model*: think (medium) where its endpoint lists reasoning, else off.
+
+    *parameters* are those that the endpoint's model list says it supports; None where it lists none.
+    Raises SubjectError then: a guess would be written into the label as a fact.
+    """
+    if parameters is None:
+        raise SubjectError(
+            f"{model}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+            "answer; say off, minimal, low, medium or high"
+        )
+    return Reasoning.MEDIUM if "reasoning" in parameters else Reasoning.OFF

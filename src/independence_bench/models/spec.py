@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -38,8 +38,10 @@ THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
+TITLED = "AI Independence Bench"
+REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # and those that say who asks it
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
-AUTO = "auto"  # a spec, not a setting: `resolve_auto` turns it into one of the above
+AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
 Dialect = Literal["openrouter", "openai", "local"]
 
@@ -55,6 +57,8 @@ class Endpoint:
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money
     ours: bool = False  # started by us: where nothing answers any more, nothing will
+    referer: str | None = None  # sent as HTTP-Referer: whose application asks, for the endpoint's own statistics
+    title: str = TITLED  # sent as X-Title, for the same
 
 
 BUILT_IN: Mapping[str, Endpoint] = {
@@ -204,37 +208,6 @@ class ModelSpec:
         )
 
 
-def least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
-    """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
-
-    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
-    Raises SubjectError where off was asked for.
-    """
-    if asked != Reasoning.OFF and asked is not None:
-        return Reasoning(asked)
-    if not always:
-        return Reasoning.OFF
-    able = [effort for effort in efforts or tuple(Reasoning) if effort is not Reasoning.OFF] or [Reasoning.LOW]
-    effort = Reasoning.LOW if Reasoning.LOW in able else able[0]
-    if asked is not None:
-        raise SubjectError(f"{model} cannot be told not to reason; --reasoning-effort {effort} is the least")
-    return effort
-
-
-def resolve_auto(model: str, parameters: frozenset[str] | None) -> Reasoning:
-    """What ``auto`` means for *model*: think (medium) where its endpoint lists reasoning, else off.
-
-    *parameters* are those that the endpoint's model list says it supports; None where it lists none.
-    Raises SubjectError then: a guess would be written into the label as a fact.
-    """
-    if parameters is None:
-        raise SubjectError(
-            f"{model}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
-            "answer; say off, minimal, low, medium or high"
-        )
-    return Reasoning.MEDIUM if "reasoning" in parameters else Reasoning.OFF
-
-
 class EndpointFile(Strict):
     """An endpoint of the user's own: any server that speaks chat completions.
 
@@ -246,6 +219,8 @@ class EndpointFile(Strict):
     dialect: Dialect = "local"
     at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
     free: bool = False
+    referer: OneLine | None = Field(None, description="address of your application, sent as HTTP-Referer")
+    title: OneLine | None = Field(None, description="name of your application, sent as X-Title")
 
 
 class SubjectFile(Strict):
@@ -343,17 +318,21 @@ def parse_models(text: str, where: str) -> Roster:
         if name in ("embedded", PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
             shown = (name if name.isprintable() else ascii(name))[:80]
             raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
-        try:
-            url = check_url(endpoint.url)
-        except SubjectError as error:
-            raise SubjectError(f"{where}, endpoints.{name}.url: {error}") from error
-        told = endpoint.model_fields_set - {"url"}
+        here = f"{where}, endpoints.{name}"
+        url = _checked(f"{here}.url", check_url, endpoint.url)
+        referer = _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
+        title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
+        told = endpoint.model_fields_set - {"url", "referer", "title"}
         if name == "openrouter" and told:
-            raise SubjectError(f"{where}, endpoints.openrouter.{min(told)}: only its url can be another")
+            raise SubjectError(
+                f"{where}, endpoints.openrouter.{min(told)}: only its url, referer and title can be others"
+            )
         moved = BUILT_IN.get(name)
         dialect = endpoint.dialect if moved is None or "dialect" in told else moved.dialect
         key = endpoint.key_env if moved is None or "key_env" in told else moved.key_variable
-        endpoints[name] = Endpoint(name, url, dialect, key, endpoint.at_once, endpoint.free)
+        endpoints[name] = Endpoint(
+            name, url, dialect, key, endpoint.at_once, endpoint.free, referer=referer, title=title
+        )
     specs = []
     for number, subject in enumerate(raw.subjects):
         if subject.endpoint not in endpoints:
@@ -371,11 +350,31 @@ def parse_models(text: str, where: str) -> Roster:
 
 
 def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
-    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say. Raises SubjectError."""
-    url = variables.get(BASE_URL, "").strip()
-    if not url:
-        return roster
+    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked by whom they say.
+
+    Raises SubjectError.
+    """
+    changes = {
+        name: _checked(variable, check, value)
+        for name, (variable, check) in _OF_OPENROUTER.items()
+        if (value := variables.get(variable, "").strip())
+    }
+    moved = replace(roster.endpoints["openrouter"], **changes)  # type: ignore[arg-type]
+    return replace(roster, endpoints={**roster.endpoints, "openrouter": moved})
+
+
+def _header(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise SubjectError(f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters")
+    return text
+
+
+_OF_OPENROUTER = {"url": (BASE_URL, check_url), "referer": (REFERER, check_url), "title": (TITLE, _header)}
+
+
+def _checked(where: str, check: Callable[[str], str], value: str) -> str:
+    """*value*, checked. Raises SubjectError, which says *where* it stands."""
     try:
-        return roster.moved("openrouter", check_url(url))
+        return check(value)
     except SubjectError as error:
-        raise SubjectError(f"{BASE_URL}: {error}") from error
+        raise SubjectError(f"{where}: {error}") from error
