@@ -48,7 +48,11 @@ class Case:
 
 CASES = {
     "run": Case(RUN, "aib.db", on_store=False),
-    "export": Case(("export", "out", "--licence", "unknown", "--store", "aib.db"), "out", done=lambda folder: (folder / "out").is_dir()),
+    "export": Case(
+        ("export", "out", "--licence", "unknown", "--store", "aib.db"),
+        "out",
+        done=lambda folder: (folder / "out").is_dir(),
+    ),
     "import": Case(("import", "export", "--store", "new.db"), "new.db"),
     "site": Case(("site", "out", "--store", "aib.db"), "out"),
     "site again": Case(("site", "old", "--store", "aib.db"), "old"),
@@ -81,7 +85,11 @@ def start(command: Sequence[str], folder: Path, library: Path, at: int | None) -
 def prepared(folder: Path) -> None:
     """A folder with a store, an export of it and a site of it."""
     with simulating(folder):
-        for command in (RUN, ("export", "export", "--licence", "unknown", "--store", "aib.db"), ("site", "old", "--store", "aib.db")):
+        for command in (
+            RUN,
+            ("export", "export", "--licence", "unknown", "--store", "aib.db"),
+            ("site", "old", "--store", "aib.db"),
+        ):
             subprocess.run([AIB, *command], cwd=folder, env=environment(folder), capture_output=True, check=True)
 
 
