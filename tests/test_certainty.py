@@ -299,7 +299,7 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
     assert found is not None
     assert found.ratio == pytest.approx(1, abs=0.5)
     (ratio,) = of_board.of_runs()
-    assert f"vary {found.ratio:.2f} times" in ratio
+    assert f"is {found.ratio:.2f} times that of independent runs" in ratio
     assert "(8 subjects, p = " in ratio
 
 

@@ -192,7 +192,6 @@ def test_what_is_stored_is_taken_off(folder: Path, store: str) -> None:
     assert new["candidate"]["calls"] == V2.replies
     assert told["dollars"] == new["dollars"]
     assert "nothing left" in " ".join(shown.stdout.split())
-    assert max(map(len, shown.stdout.splitlines())) <= 80
     assert counted(folder / store, "attempts") == before  # nothing was sent
 
 
@@ -402,14 +401,13 @@ def test_two_subjects_are_compared_scenario_by_scenario(folder: Path, store: str
 
 
 def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
-    """In the table and in JSON; what does not differ is counted, at 80 columns."""
+    """In the table and in JSON; what does not differ is counted."""
     found = json.loads(aib(folder, "compare", "rock", "random", "--json", "--store", store).stdout)[0]
     shown = aib(folder, "compare", "rock", "random", "--store", store)
 
     sizes = [abs(pair["difference"]) for pair in found["scenarios"]]
     assert sizes == sorted(sizes, reverse=True)
     assert f"and {sum(size < 0.5 for size in sizes)} without a difference" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
 def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Path, store: str) -> None:
@@ -450,7 +448,6 @@ def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "sim/judge-object" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
     rock, judge = values["sim/rock"], values["sim/judge"]
     assert (rock["prompt_price"], rock["completion_price"]) == (1e-6, 4e-6)
     assert (rock["reasoning"], rock["tools"], rock["structured_outputs"]) == (True, True, False)
@@ -556,7 +553,7 @@ def test_who_is_rescued_by_retries_is_ranked(folder: Path, tmp_path: Path) -> No
     assert health["share_attempts_failed"] == health["attempts_failed"] / health["attempts"] > 0.2
     assert health["attempts"] == health["replies"] + health["attempts_failed"]
     share = f"{health['share_attempts_failed']:.0%}"
-    (line,) = [one for one in done.stdout.splitlines() if one.startswith("1 ")]
+    (line,) = [one for one in done.stdout.splitlines() if one.lstrip().startswith("1 ")]
     assert line.split()[-2:] == [share, "0%"]
     assert aib(tmp_path, "generate-report", "--out", "report", "--store", "sick.db").returncode == 0
     assert f"| {share} |" in (tmp_path / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")

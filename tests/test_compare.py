@@ -186,7 +186,7 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is seen in 80 of 100 tests like this one" in statement(untold)
-    assert untold.unsaid[0].startswith("no interval for the same test again")
+    assert untold.unsaid[0].startswith("no re-run interval")
     assert {pair.stands for pair in untold.apart} == {None}
 
 
@@ -270,7 +270,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
-    assert "What another judge would have marked is not in the intervals." in " ".join(text.split())
+    assert "The intervals do not cover how another judge would have marked." in " ".join(text.split())
 
 
 def test_the_json_has_every_interval() -> None:
@@ -408,7 +408,7 @@ def test_effects_fit_80_columns() -> None:
     printed(Console(file=out, width=80, highlight=False, emoji=False), configurations_view(found))
 
     assert max(cell_len(line) for line in out.getvalue().splitlines()) <= 80
-    assert "others like them" in out.getvalue()
+    assert "new-subjects CI" in out.getvalue()
 
 
 # ---------------------------------------------------------------- one subject in two configurations

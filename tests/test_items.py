@@ -459,10 +459,10 @@ def made(bench: Benches) -> Bench:
 
 
 def scenarios(made: Bench, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`aib scenarios`, in a pipe."""
+    """`aib scenarios`, 80 columns wide."""
     folder = Path(made.store).parent
     where = ("--protocol", str(made.folder), "--store", str(made.store))
-    return invoke(folder, environment(folder), "scenarios", *where, *arguments)
+    return invoke(folder, environment(folder) | {"COLUMNS": "80"}, "scenarios", *where, *arguments)
 
 
 def test_the_command_shows_every_scenario_in_eighty_columns(made: Bench) -> None:

@@ -236,7 +236,7 @@ def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(user: User, number: s
         process.send_signal(number)
         _, said = process.communicate()
 
-    assert process.returncode == 0, said
+    assert process.returncode == 130, said
     assert "Traceback" not in said
     assert [one["note"] for one in stored(user)] == ["note 6"]
 

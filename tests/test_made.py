@@ -43,7 +43,7 @@ def test_what_one_evening_leaves_open_is_said_in_a_sentence() -> None:
     once = RunTimes({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
 
     assert run_times_note([evening, once]).startswith("The runs of the subject began within 24 hours:")
-    assert "runs of one evening say nothing of tomorrow" in run_times_note([evening, evening])
+    assert "do not cover changes from day to day" in run_times_note([evening, evening])
     assert run_times_note([evening, week]).startswith("The runs of 1 of 2 subjects began within 24 hours:")
     assert run_times_note([week]).startswith("The runs of a subject were made on 2 days;")
     assert run_times_note([once]) == ""

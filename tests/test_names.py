@@ -360,7 +360,8 @@ def test_a_budget_bounds_it(somebody: Callable[..., Users]) -> None:
 
 def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> None:
     """Every line fits, the unsure are marked, and the most chosen name is counted."""
-    shown = somebody().aib("extract-names")
+    found = somebody()
+    shown = invoke(found.folder, found.environment | {"COLUMNS": "80"}, "extract-names")
 
     assert shown.returncode == 0
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())

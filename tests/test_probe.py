@@ -257,7 +257,7 @@ def test_ctrl_c_keeps_what_was_bought(tmp_path: Path, serve: Callable[..., Any])
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate()
 
-    assert running.returncode == 1
+    assert running.returncode == 130
     assert "stopped: interrupted. The same command goes on from here." in errors
     assert 20 <= len(server.judged) < CASES / 2
     server.script = gullible

@@ -140,7 +140,7 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         "Every subject in detail",
     ]  # fmt: skip
     after = [tokens[n + 1 : n + 3] for n, token in enumerate(tokens) if token.type == "table_close"]
-    assert len(after) == 23 + 4  # and one for each subject
+    assert len(after) == 24 + 4  # and one for each subject
     assert all(following[0].type == "paragraph_open" for following in after)
     assert min(len(seen(following[1])) for following in after[:21]) > 50
 
@@ -152,7 +152,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
-    assert head[:7] == ["#", "Subject", "Index", "Again", "Another", "Ties", "Runs"]
+    assert head[:7] == ["Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Ties", "Runs"]
     assert head[7:] == ["Own voice (20)", "Low drift (30)", "Resistance (50)"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
         again, standing = r.uncertainty.index.again, r.uncertainty.standing
@@ -206,7 +206,7 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
     assert "the judge failed" in between
     assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
     assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
-    assert f"`{silent}`\n  - " in between
+    assert f"| `{silent}` | 0 of 8 | 0 of " in between
     assert "excluded: 8 of 8 conversations have no valid reply in the end, over 20%" in between
     assert told[silent] == []
     health = {row[0]: row[4] for row in told["Data health"][1:]}
@@ -516,7 +516,7 @@ def test_the_leaderboard_compares_configurations_in_80_columns(made: Bench) -> N
     """The same values in the terminal, short."""
     folder = Path(made.store).parent
 
-    done = invoke(folder, environment(folder), "leaderboard", "--store", str(made.store))
+    done = invoke(folder, environment(folder) | {"COLUMNS": "80"}, "leaderboard", "--store", str(made.store))
 
     assert done.returncode == 0, done.stderr
     assert_tame(done.stdout, 80)

@@ -12,7 +12,7 @@
     ├── NotAllowed                a person said no to what was about to be sent where
     ├── BudgetSpent               the next call would go beyond the budget
     │   └── NoWholeRun            the next run would
-    ├── Interrupted               Ctrl-C, or SIGTERM
+    ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
     └── EmbeddedError             the embedded model: weights, runtime or its server
 
 Two more end a call inside a run and never leave it: `calls.retry.GaveUp` and `calls.executor.Stopped`. Each message
@@ -23,6 +23,9 @@ says what is wrong, where, and the next step, in one line. A failure of one atte
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
+STOPPED = "aib.stopped"  # of a command's context: whether a person stopped what it carries out
 
 
 class BenchError(Exception):
@@ -118,6 +121,8 @@ class NoWholeRun(BudgetSpent):
 
 class Interrupted(BenchError):
     """A person stopped the command."""
+
+    exit_code = INTERRUPTED
 
     def __init__(self) -> None:
         super().__init__("interrupted")

@@ -52,12 +52,12 @@ def run_times_note(made: Sequence[RunTimes]) -> str:
     if not near:
         days = sorted({one.days for one in several})
         over = f"{days[0]} to {days[-1]} days" if len(days) > 1 else f"{days[0]} days"
-        return f"The runs of a subject were made on {over}; what was the same in all of them is in no interval."
+        return f"The runs of a subject were made on {over}; no interval covers what was the same in all of them."
     every = "the subject" if len(several) == 1 else "each subject"
     who = every if near == len(several) else f"{near} of {len(several)} subjects"
     return (
-        f"The runs of {who} began within 24 hours: what they have in common is in no interval, and runs of one evening "
-        "say nothing of tomorrow (aib run --spread-over HOURS)."
+        f"The runs of {who} began within 24 hours: the intervals do not cover changes from day to day "
+        "(`aib run --spread-over HOURS` does)."
     )
 
 

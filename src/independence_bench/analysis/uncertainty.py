@@ -157,11 +157,11 @@ class BoardUncertainty:
         said = []
         index = self.measures[INDEX].measured
         if scores_again(index) is None:
-            said.append("no interval for the same test again: no subject has two runs, so nothing says how they vary")
+            said.append("no re-run interval: no subject has two runs, so their spread is unknown")
         if index.run_effects.beyond:
             said.append(
-                f"no interval for the same test again: whole runs are shifted, they vary {index.run_effects.ratio:.1f} "
-                f"times what their conversations add up to, and beyond {MOST_RATIO:g} no interval was found to hold"
+                f"no re-run interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
+                f"that of independent runs, and beyond {MOST_RATIO:g} no interval was found to hold"
             )
         if scores_another(index) is None:
             alone = [
@@ -171,7 +171,7 @@ class BoardUncertainty:
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             said.append(
-                f"no interval for another test like it: {titles} {number} marked in a single scenario, and one says "
+                f"no new-scenarios interval: {titles} {number} marked in a single scenario, and one says "
                 "nothing of how others would turn out"
             )
         return tuple(said)
@@ -191,16 +191,14 @@ class BoardUncertainty:
         subjects = int(np.count_nonzero(found.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
         p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-        said = f"the runs' indices vary {found.ratio:.2f} times what their conversations add up to ({number}, {p})"
+        said = f"the spread between runs is {found.ratio:.2f} times that of independent runs ({number}, {p})"
         wider = sqrt(1 + found.excess)
         if found.p < NOTABLE:
-            said += ": something shifts whole runs, as a day or a provider does"
+            said += ": something shifts whole runs, such as the day or the provider"
         elif found.ratio > 1:
             said += ", which chance explains"
-        else:
-            said += ", as independent runs do"
         if f"{wider:.2f}" != "1.00" and not found.beyond:
-            said += f"; intervals of the same test again are {wider:.2f} times as wide for it"
+            said += f"; re-run intervals are {wider:.2f} times as wide because of it"
         return (said,)
 
 

@@ -24,6 +24,7 @@ from independence_bench.cli.selection import Command
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.errors import STOPPED, Interrupted
 from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
@@ -110,6 +111,7 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
         say("left at once; calls in flight may have been paid. The same command goes on from here.")
+        click.get_current_context().meta[STOPPED] = True
         return None
 
 
@@ -192,6 +194,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     if len(reasons) > MOST_TROUBLES:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
+        click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
         say(f"stopped: {report.stopped}. The same command goes on from here.")
     unpriced = sum(progress.tally.unpriced for progress in report.subjects)
     told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""

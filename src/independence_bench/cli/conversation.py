@@ -20,7 +20,7 @@ from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse
+from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
 from independence_bench.judging.output import scale_of, within
@@ -54,11 +54,12 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
         if selection.variants or selection.modes:
             chosen = selection.configurations(protocol)
         label, found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
+        played = [] if found or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
+    if played:
+        runs = ", ".join(str(number) for number in sorted({one.row.run for one in played}))
+        raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
     if not found:
-        which = f"run {run} of " if run else ""
-        raise WrongUse(
-            f"{which}{scenario} is not stored for {subject} in {', '.join(map(str, chosen))}; `aib run` plays it"
-        )
+        raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")
     if others := [f"{one.configuration} · run {one.row.run}" for one in found[1:]]:
         say(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)")
     printed(out(), transcript_view(label, found[0], protocol))
@@ -86,12 +87,14 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         say(f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked")
         if not queue.waiting:
             return
-        sitting = Sitting(opened, protocol, person, queue.waiting, out(), err())
+        sitting = Sitting(opened, protocol, person, queue.waiting, out(80), err())
         # a closed terminal or SIGTERM ends the sitting like Ctrl-C: what was marked is kept
         with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
             sitting.sit()
         left = len(queue.waiting) - sitting.kept
         say(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
+    if sitting.stopped:
+        raise SystemExit(INTERRUPTED)
 
 
 class Leave(Exception):
@@ -123,6 +126,7 @@ class Sitting:
     console: Console  # asks
     finished: list[Draft] = field(default_factory=list)  # and not stored yet: the one that can be corrected
     kept: int = 0
+    stopped: bool = False  # by Ctrl-C
 
     def sit(self) -> None:
         """Ask for conversation after conversation."""
@@ -132,8 +136,11 @@ class Sitting:
                 self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
             while self.finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
                 self._again(len(self.waiting))
-        except (Leave, KeyboardInterrupt):
+        except Leave:
             self.console.print()
+        except KeyboardInterrupt:
+            self.console.print()
+            self.stopped = True
         finally:
             self._keep(0)
 

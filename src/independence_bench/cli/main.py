@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.errors import BenchError
+from independence_bench.errors import INTERRUPTED, STOPPED, BenchError
 from independence_bench.escape import label_text
 from independence_bench.models.redaction import KNOWN
 
@@ -78,16 +78,13 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
         return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed; of an unknown one, what is near it."""
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carry the command out; what a person stopped ends with the exit code for that."""
         try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            close = importlib.import_module("independence_bench.lookup").near(args[0], COMMANDS)
-            if close:
-                raise click.UsageError(f"{error.message} Did you mean {' or '.join(close)}?", ctx) from None
+            return super().invoke(ctx)
+        except SystemExit as end:
+            if end.code == 1 and ctx.meta.get(STOPPED):
+                raise SystemExit(INTERRUPTED) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -141,8 +138,31 @@ class _Redacted:
         return getattr(self._stream, name)
 
 
+def _fail(message: str) -> None:
+    """The one line on stderr that every failure is."""
+    sys.stderr.write(f"aib: {label_text(KNOWN.redacted_message(' '.join(message.split())))}\n")
+
+
+def _misused(error: click.ClickException) -> str:
+    """What is wrong with a command line, what may have been meant, and which help says more."""
+    instead = importlib.import_module("independence_bench.lookup").instead
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "aib"
+    match error:
+        case click.exceptions.NoSuchCommand() if error.ctx and isinstance(error.ctx.command, click.Group):
+            known = error.ctx.command.list_commands(error.ctx)
+            said = f"there is no command {error.command_name}; {instead(error.command_name, known, 'there are')}"
+        case click.NoSuchOption() if error.possibilities:
+            said = f"there is no option {error.option_name}; did you mean {' or '.join(error.possibilities)}?"
+        case click.NoSuchOption():
+            said = f"there is no option {error.option_name}"
+        case _:
+            message = error.format_message().rstrip(".")
+            said = message[:1].lower() + message[1:]
+    return f"{said} (see `{path} --help`)"
+
+
 def main() -> None:
-    """Run `aib`. Known failures are one line on stderr: exit code 1, or 2 for wrong use."""
+    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a character that the terminal's encoding lacks is a question mark
@@ -151,14 +171,17 @@ def main() -> None:
     stdout = sys.stdout
     try:
         code = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.stderr.write("aib: stopped\n")
-        code = 1
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = error.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _fail("stopped")
+        code = INTERRUPTED
+    except click.ClickException as error:
+        _fail(_misused(error))
+        code = error.exit_code
     except BenchError as error:
-        sys.stderr.write(f"aib: {label_text(KNOWN.redacted_message(' '.join(str(error).split())))}\n")
+        _fail(str(error))
         code = error.exit_code
     except SystemExit:
         # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure

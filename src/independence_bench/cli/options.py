@@ -7,23 +7,26 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from independence_bench.api.named import MODELS_FILE
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
+from independence_bench.report.table import Block
+from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 MILLION = 1_000_000
+LEGEND = "aib.legend"  # of a context: whether all legends are told
 LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
@@ -73,6 +76,15 @@ models_file_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE",
     help=f"Subjects and endpoints of your own.  [default: {MODELS_FILE}, where it exists]",
+)
+
+
+def _keep_legend(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[LEGEND] = wanted
+
+
+legend_option = click.option(
+    "--legend", is_flag=True, expose_value=False, callback=_keep_legend, help="Explain every column."
 )
 weights_option = click.option(
     "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
@@ -145,10 +157,15 @@ class Output(Plain):
         raise SystemExit(0)
 
 
-def out() -> Console:
-    """Where results go: stdout, 80 columns wide in a pipe."""
+def out(piped: int = UNBOUNDED) -> Console:
+    """Where results go: stdout, as wide as the terminal or as COLUMNS says, else *piped* columns."""
     console = Output()
-    return console if console.is_terminal else Output(width=80)
+    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Output(width=piped)
+
+
+def show(*views: RenderableType | Iterable[Block]) -> None:
+    """Print *views* on stdout, with the legend that was asked for (`legend_option`)."""
+    printed(out(), *views, legend=click.get_current_context().meta.get(LEGEND))
 
 
 def err() -> Console:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import click
@@ -15,20 +15,20 @@ from independence_bench.analysis.configurations import ConfigurationComparison, 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.api.named import find_protocol, weighed
-from independence_bench.cli.options import configuration_options, out, say
+from independence_bench.cli.options import configuration_options, legend_option, say, show
 from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
-from independence_bench.lookup import fit
+from independence_bench.lookup import fit, instead
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json, json_text
-from independence_bench.report.board_view import board_view, differences_view
 from independence_bench.report.calibration_view import calibration_values, calibration_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
-from independence_bench.report.terminal import printed
+from independence_bench.report.leaderboard_view import EVERYBODY, Shown, board_legend, board_view, differences_view
+from independence_bench.report.table import Block
 from independence_bench.report.versions_view import version_values, version_view
 from independence_bench.store import registry
 from independence_bench.store.database import Store
@@ -39,10 +39,17 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 @click.command(name="leaderboard")
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N of each table.")
+@click.option("--find", metavar="WORD", help="Only subjects with this in their label.")
 @click.option("--calibrated", is_flag=True, help="What was given, corrected for the judge's errors in its exam.")
+@legend_option
 @selecting(judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json: bool) -> None:
+def leaderboard(
+    selection: Selection, detailed: bool, top: int | None, find: str | None, calibrated: bool, as_json: bool
+) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
+
+    --top and --find choose what is shown; ranks and intervals stay those of all subjects. --json has all of them.
 
     --rules published also lists every row for which our own rules say something else, and why.
 
@@ -61,9 +68,11 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
-        print_boards(found, detailed)
-        if not own_rules:
-            printed(out(), differences_view(rule_differences(own, found), selection.rules))
+        if find and not any(Shown(find=find).matching(board.rows) for board in found):
+            labels = dict.fromkeys(row.label for board in found for row in board.rows)
+            raise WrongUse(f"--find: no subject has {find} in its label; {instead(find, labels, 'there are')}")
+        differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
+        print_boards(found, Shown(top, find), detailed, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
@@ -89,13 +98,15 @@ def _calibrated(selection: Selection, as_json: bool) -> None:
     if as_json:
         click.echo(json_text({"calibrated": [calibration_values(one) for one in found]}))
     else:
-        printed(out(), *(calibration_view(one) for one in found))
+        show(*(calibration_view(one) for one in found))
 
 
-def print_boards(found: list[Board], detailed: bool = False) -> None:
+def print_boards(
+    found: list[Board], shown: Shown = EVERYBODY, detailed: bool = False, below: Sequence[Iterator[Block]] = ()
+) -> None:
     """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
-    boards_first = [board_view(board, detailed) for board in found]
-    printed(out(), *boards_first, *(configurations_view(one) for one in compared_in(found)))
+    configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
+    show(*(board_view(board, shown, detailed) for board in found), board_legend(found), *configurations, *below)
 
 
 def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
@@ -116,6 +127,7 @@ def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
     metavar="NAME|PATH|HASH",
     help="With --by version: the old version.  [default: the one of that name played before]",
 )
+@legend_option
 @selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
     selection: Selection, subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool
@@ -147,7 +159,7 @@ def compare(
         if as_json:
             click.echo(json_text([version_values(one) for one in versions]))
         else:
-            printed(out(), *(version_view(one) for one in versions))
+            show(*(version_view(one) for one in versions))
         return
     with selection.opened() as (opened, protocol):
         found = selection.configured_boards(opened, protocol)
@@ -155,7 +167,7 @@ def compare(
     if as_json:
         click.echo(json_text([paired_values(one) for one in compared]))
     else:
-        printed(out(), *(paired_view(one) for one in compared))
+        show(*(paired_view(one) for one in compared))
 
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:

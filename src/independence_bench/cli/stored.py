@@ -9,7 +9,7 @@ import click
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import confirmed, out, say, store_option
-from independence_bench.errors import StoreError, WrongUse
+from independence_bench.errors import NotAllowed, StoreError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
 from independence_bench.report.costs_view import costs_json, costs_view
@@ -131,7 +131,7 @@ def clear(
         say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
         say(f"what they cost stays on record: {money(spent.total)} in all, before and after")
         if not yes and not confirmed("Delete them?"):
-            raise click.Abort
+            raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:
             deletion.clear(connection, doomed, time.time())
     say(f"deleted {_amount(doomed)}")

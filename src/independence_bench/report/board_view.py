@@ -3,101 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.run_times import run_times_note
 from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import Configuration, Dimension, Protocol
+from independence_bench.protocol.definition import Dimension, Protocol
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
-    Block,
     Cells,
     Column,
-    Entries,
+    Drawn,
     Name,
-    Note,
     Prose,
+    Remark,
     Strong,
     Table,
-    Title,
-    columns_of,
     listed,
 )
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
+THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told from the best."
+RERUN = "re-run: the same test again, over very many runs"
+NEW = "new scenarios: another test like it, with other scenarios too"
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
-def board_view(board: Board, detailed: bool = False) -> Iterator[Block]:
-    """One ranking, its incomplete subjects below it, and what its columns mean; for a terminal."""
-    configuration = " + ".join(str(c) for c in board.configurations)
-    title = ("Independence Index, protocol ", Prose(board.protocol_name))
-    yield Title(title, aside=(" (", Prose(board.protocol.title), ")"))
-    yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
-    if board.ranked:
-        yield ranking(board)
-        yield Note(_legend(board))
-        yield from (Note(Prose(line)) for line in stem_notes(board))
-        if len(board.configurations) > 1:
-            yield Title("Index of each configuration by itself")
-            yield _apart(board)
-    if detailed:
-        for place, row in enumerate(board.ranked):
-            yield from _details(board, row, explained=not place)
-    if board.incomplete:
-        yield Title("Incomplete, not ranked")
-        yield from (Note(Prose(line)) for line in no_index(board))
-        yield incomplete(board)
-    yield from rule_table(board.rows if detailed else board.incomplete)
-
-
-def ranking(board: Board) -> Table:
-    """A row for each ranked subject, a column for each dimension that counts."""
+def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
+    """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
+    rows = board.ranked if shown is None else shown
     dimensions = [d for d in board.protocol.dimensions if d.weight]
-    rows: list[Cells] = [
+    cells: list[Cells] = [
         (
-            *(ranks(row), (Name(row.label), f" {signs(row)}" if signs(row) else "")),
+            *(ranks(row), Name(row.label), signs(row)),
             listed([*filter(None, [medal(board, row)]), Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
-            *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another)),
+            *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another), _drawn(row)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
             str(row.score.runs),
             *(number(None if (d := row.score.dimensions[one.name]) is None else 100 * d, 0) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
         )
-        for row in board.ranked
+        for row in rows
     ]
+    lows = [d.interval[0] for row in cells for d in row if isinstance(d, Drawn) and d.interval]
+    least = min([*lows, *(row.score.index or 0.0 for row in rows)], default=0.0)
     columns = [
-        *(Column("#", style="dim"), Column("Subject", words=True, on="terminal")),
-        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Again")),
-        *(Column("Another", on="terminal"), Column("Another", on="report"), Column("Ties", on="report")),
-        Column("Runs", short="n"),
-        *(Column((Prose(d.title), f" ({d.weight:g})"), short=short(d)) for d in dimensions),
-        *(Column("err", on="terminal"), Column("cut", on="terminal")),
+        *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
+        Column("", words=True, on="terminal"),
+        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Re-run CI", short="re-run\nCI")),
+        Column("New-scenarios CI", short="new-scen.\nCI", on="terminal", spare=2),
+        Column("New-scenarios CI", on="report"),
+        Column("Re-run CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
+        *(Column("Ties", on="report"), Column("Runs", spare=3)),
+        *(Column((Prose(d.title), f" ({d.weight:g})"), short=short(d), spare=1) for d in dimensions),
+        *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4)),
     ]
-    return Table(columns, rows, gap=0)
+    return Table(columns, cells, gap=0)
 
 
-def _apart(board: Board) -> Table:
-    """A row for each ranked subject, a column for each configuration of the pool."""
-
-    def with_interval(row: Row, configuration: Configuration) -> str:
-        sure = row.uncertainty_by_configuration.get(configuration)
-        interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
-        return f"  {number(row.by_configuration[configuration].index, 1)}{interval}"
-
-    letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
-    named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
-    return Table(
-        columns_of("subject", *(f"  {letter}" for letter in letters)),
-        [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in board.ranked],
-        f"{named}. In brackets: the same test again, 95 %. The ranking is by all of them together.",
-        gap=0,
-    )
+def _drawn(row: Row) -> Drawn:
+    again = row.uncertainty.index.again
+    return Drawn(row.score.index or 0.0, (again.low, again.high) if again else None)
 
 
 def signs(row: Row) -> str:
@@ -111,24 +80,10 @@ def short(dimension: Dimension) -> str:
     return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
 
 
-def _legend(board: Board) -> str:
-    weighed = [d for d in board.protocol.dimensions if d.weight]
-    titles = ", ".join(f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})" for d in weighed)
-    sentences = [
-        "index: 0-100, the mean over n runs.",
-        *doubts(board),
-        f"Dimensions, 0-100 (weight): {titles}.",
-        "err: share of attempts at its replies whose reply could not be used; cut: share of replies that "
-        "the token limit cut off.",
-        *cautions(board),
-    ]
-    return " ".join(sentences)
-
-
 def cautions(board: Board) -> list[str]:
     """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
     rows = board.ranked
-    sentences = [f"{THINKS} reasons before it answers."] if any(row.thinks for row in rows) else []
+    sentences = [THOUGHT] if any(row.thinks for row in rows) else []
     sentences += [
         f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
         for row in rows
@@ -168,76 +123,49 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     return Table(columns, rows, gap=2)
 
 
-def _details(board: Board, row: Row, explained: bool) -> Iterator[Block]:
-    yield Title(Name(row.label))
-    yield marks_table(board.protocol, row)
-    if row.branches:
-        yield from branch_blocks(row.branches, explained)
-    if sure := _sure(row):
-        yield Note(sure)
-    health = row.health
-    yield Note(
-        f"{health.judged} of {health.transcripts} transcripts judged{without_view(row)}, {health.replies} replies, "
-        f"{health.cut_off} cut off, {health.plain_text} in plain text instead of the tool, "
-        f"{health.reasoned} with reasoning, {health.invalid} invalid, {health.judge_failed} failed by the judge"
-    )
-
-
 def without_view(row: Row) -> str:
     """How many conversations have nothing to judge, as no option was taken in them; nothing for none."""
     return f" ({row.health.without_view} without a view)" if row.health.without_view else ""
 
 
-def _sure(row: Row) -> str:
-    """How sure the numbers are; nothing where nothing is known of that."""
-    sure, standing = row.uncertainty, row.uncertainty.standing
-    said = [] if row.score.deviation is None else [f"standard deviation of the runs' indices {row.score.deviation:.1f}"]
-    for kind in ("again", "another"):
-        inside = {name: getattr(one.scaled(100), kind) for name, one in sure.dimensions.items()}
-        if index := getattr(sure.index, kind):
-            parts = [f"{name.replace('_', ' ')} {between(interval)}" for name, interval in inside.items() if interval]
-            said.append(", ".join([f"{kind}: index {between(index)}", *parts]))
-    if standing is not None:
-        said.append(f"ranks {ranks(row)}, ties {standing.groups}")
-    return "; ".join(said)
-
-
-def incomplete(board: Board) -> Entries:
+def incomplete(rows: Sequence[Row]) -> Table:
     """Who is not ranked: what each has, what it lacks and why."""
-    return Entries([(Name(row.label), [Prose(line) for line in _incomplete_lines(row)]) for row in board.incomplete])
-
-
-def _incomplete_lines(row: Row) -> Iterator[str]:
-    health = row.health
-    yield (
-        f"{health.judged} of {health.transcripts} conversations judged{without_view(row)}; of {health.replies} replies "
-        f"{share(health.invalid_share)} invalid, {share(health.cut_off_share)} cut off; "
-        f"{share(health.failed_share)} of attempts failed"
+    cells: list[Cells | Remark] = []
+    for row in rows:
+        missing = Prose("; ".join(_missing(row)))
+        whole = [score.index for score in row.runs.values() if score.index is not None]
+        health = row.health
+        cells.append(
+            (
+                Name(row.label),
+                f"{health.judged} of {health.transcripts}{without_view(row)}",
+                f"{len(whole)} of {len(row.runs)}",
+                number(fsum(whole) / len(whole) if whole else None, 1),
+                *(share(one) for one in (health.invalid_share, health.failed_share, health.cut_off_share)),
+                missing,
+            )
+        )
+        cells.append(Remark(missing))
+    columns = [
+        *(Column("Subject", words=True, labels=True), Column("Judged"), Column("Whole runs", short="whole\nruns")),
+        Column("Their mean index", short="mean\nindex"),
+        *(Column("Invalid", spare=1), Column("Failed", short="err", spare=2), Column("Cut off", short="cut", spare=2)),
+        Column("What is missing", words=True, on="report"),
+    ]
+    brief = "Below each: what is missing. Only subjects with every mark of every run are ranked."
+    legend = (
+        "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
+        "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. Only subjects "
+        "with every mark of every run are ranked."
     )
+    return Table(columns, cells, legend, gap=0, brief=brief)
+
+
+def _missing(row: Row) -> Iterator[str]:
     yield from row.missing
     for configuration, score in row.by_configuration.items():
         if score.index is not None:
             yield f"{configuration} by itself is complete, with an index of {score.index:.1f}"
-    if whole := [score.index for score in row.runs.values() if score.index is not None]:
-        runs = "run is" if len(whole) == 1 else "runs are"
-        mean = sum(whole) / len(whole)
-        yield f"{len(whole)} of {len(row.runs)} {runs} complete, with a mean index of {mean:.1f}"
-
-
-# ---------------------------------------------------------------- rules
-
-
-def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
-    """Where our own rules say something else than *rules*, and why."""
-    yield Title(f"Where our own rules differ from the {rules} ones")
-    if not found:
-        yield Note("In no row.")
-    yield Entries(
-        [
-            ((Name(one.label), f": {number(one.other, 1)}, ours {number(one.own, 1)}"), [Prose(why) for why in one.why])
-            for one in found
-        ]
-    )
 
 
 # ---------------------------------------------------------------- what is said of a board and its rows in every table
@@ -293,23 +221,38 @@ def doubts(board: Board) -> list[str]:
     """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
     if board.uncertainty is None or not board.ranked:
         return []
-    uncertainty = board.ranked[0].uncertainty
-    said = []
-    if uncertainty.index != Uncertainty():
-        kinds = ["again: the same test again, over very many runs"] if uncertainty.index.again else []
-        kinds += ["another: another test like it, with other scenarios too"] if uncertainty.index.another else []
-        said.append(f"95 % intervals of the index, {'; '.join(kinds)}.")
-    said += [f"There is {reason}." for reason in board.uncertainty.unsaid()]
-    said += of_runs(board)
-    if uncertainty.standing is not None:
+    tie = [TIE] if any(tied(row) for row in board.ranked) else []
+    return [*intervals(board)[:1], *unsaid(board), *of_runs(board), *intervals(board)[1:], *tie, *of_judges(board)]
+
+
+def intervals(board: Board) -> list[str]:
+    """What a ranking's intervals and ranks are, a sentence each; [] where it has none."""
+    if board.uncertainty is None or not board.ranked:
+        return []
+    sure, said = board.ranked[0].uncertainty, []
+    if sure.index != Uncertainty():
+        kinds = [RERUN] if sure.index.again else []
+        kinds += [NEW] if sure.index.another else []
+        said.append(f"CI: 95 % confidence interval of the index; {'; '.join(kinds)}.")
+    if sure.standing is not None:
         said.append(
-            "#: the ranks that a subject may have on this test; the chance that any of them is wrong is at most 5 %, "
-            "on boards and runs as docs/statistics.md names."
+            "Rank: the ranks that a subject may have on this test; the chance that any of them is wrong is at most "
+            "5 %, on boards and runs as docs/statistics.md names."
         )
-    if any(tied(row) for row in board.ranked):
-        said.append(f"{TIED} cannot be told from the best.")
-    if len(board.jurors) > 1:
-        said.append(f"The intervals include how much {len(board.jurors)} judges differ.")
-    elif board.judge is not None:
-        said.append("What another judge would have marked is not in the intervals.")
     return said
+
+
+def unsaid(board: Board) -> list[str]:
+    """Why a ranking has no intervals of one kind or the other, a sentence each."""
+    return [f"There is {reason}." for reason in (board.uncertainty.unsaid() if board.uncertainty else ())]
+
+
+def of_judges(board: Board) -> list[str]:
+    """Whether the noise of judges is in a ranking's intervals, in a sentence; [] where it has none."""
+    if board.uncertainty is None or not board.ranked:
+        return []
+    if len(board.jurors) > 1:
+        return [f"The intervals include how much {len(board.jurors)} judges differ."]
+    if board.judge is not None:
+        return ["The intervals do not cover how another judge would have marked."]
+    return []

@@ -243,11 +243,11 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
     said = f"{stands} stands among all {len(found)} (Holm): {told}." if told else f"Among all {len(found)} none stands."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95 % "
-        f"intervals of B - A by another test like it, each by itself. {said} sees: the smallest true difference that "
-        "is told from none in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1; d′ and c to be compared "
-        "at equal numbers of trials."
+        f"intervals of B - A with other stems of the kind, each by itself. {said} detects: the smallest true "
+        "difference that is detected in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1; d′ and c to be "
+        "compared at equal numbers of trials."
     )
-    return Table(columns_of("branch", "A", "B", "B - A", "95 %", "sees", "stems"), rows, legend)
+    return Table(columns_of("branch", "A", "B", "B - A", "95 %", "detects", "stems"), rows, legend, brief=said)
 
 
 # ---------------------------------------------------------------- cells

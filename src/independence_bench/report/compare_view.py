@@ -11,10 +11,22 @@ from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals, picked
-from independence_bench.report.board_view import judged_by, made_by
+from independence_bench.report.board_view import NEW, RERUN, judged_by, made_by
 from independence_bench.report.branches_view import branches_compared
 from independence_bench.report.format import from_to, number, plural, signed
-from independence_bench.report.table import Block, Cells, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Legend,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
 
 STANDS = "*"
 NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
@@ -67,7 +79,7 @@ def judges_said(board: Board) -> str:
     """Whether judges' noise is in the board's intervals, as a sentence."""
     if len(board.jurors) > 1:
         return f"Over all scenarios the intervals include how much {len(board.jurors)} judges differ."
-    return "What another judge would have marked is not in the intervals."
+    return "The intervals do not cover how another judge would have marked."
 
 
 # ---------------------------------------------------------------- a terminal
@@ -109,13 +121,13 @@ def whole_table(found: SubjectComparison) -> Table:
         stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
         rows.append((Prose(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
     legend = (
-        "95 % intervals of B - A, each by itself. again: the same test again, over very many runs; another: "
-        f"another test like it, with other scenarios too. {_standing(found.whole)} sees: the smallest true "
-        "difference that such a comparison tells from none in 80 of 100 repetitions, by each of the two. "
+        f"CI: 95 % interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.whole)} detects: the smallest "
+        "true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
-    columns = columns_of("", "A", "B", "B - A", "again", "another", "sees")
-    return Table(columns, rows, legend if found.index is not None else "")
+    brief = f"CI: 95 % interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
+    columns = columns_of("", "A", "B", "B - A", "re-run CI", "new-scenarios CI", "detects")
+    return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
 
 
 def _standing(pairs: Sequence[DimensionPair]) -> str:
@@ -132,7 +144,7 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
-        columns_of("scenario", "dimension", "A", "B", "B - A", "again", "", words=2),
+        columns_of("scenario", "dimension", "A", "B", "B - A", "re-run CI", "", words=2),
         [
             (
                 *(Name(pair.scenario or ""), Prose(pair.dimension.title), *_means(pair)),
@@ -146,8 +158,8 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
         yield Note(f"and {same} without a difference")
     said = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."
     if any(pair.stands is not None for pair in pairs):
-        said += f" again: the same test again, 95 %, each by itself. {_standing(pairs)}"
-    yield Note(said)
+        said += f" CI: 95 %, each by itself. {_standing(pairs)}"
+    yield Legend(said, _standing(pairs) if any(pair.stands is not None for pair in pairs) else "")
 
 
 def _means(pair: DimensionPair) -> tuple[str, str, str]:

@@ -8,12 +8,12 @@ from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.report.format import between, from_to, number, plural, signed
-from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, Title
+from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Table, Title
 
 EFFECTS_SURE = (
-    "Where an effect lies at 95 %, each by itself, the scenarios being these. others like them: if the subjects are a "
-    "sample of those that might have been tested; a dash: fewer than three. again: for these very subjects, over very "
-    "many runs; a dash: one of them was played once, or is not ranked."
+    "CI: 95 % interval of an effect on these scenarios, each by itself. New-subjects: if the subjects are a sample of "
+    "those that might have been tested; a dash: fewer than three. Re-run: for these very subjects, over very many "
+    "runs; a dash: one of them was played once, or is not ranked."
 )
 
 
@@ -26,10 +26,11 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
         return
     yield Note("")
     yield _effects([effect for effect in compared.effects if effect.within is None] or compared.effects)
-    yield Note(
+    yield Legend(
         "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
         "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
-        f"what it changes with the other. {EFFECTS_SURE}"
+        f"what it changes with the other. {EFFECTS_SURE}",
+        "points: of the index, each subject compared with itself. CI: 95 % interval.",
     )
 
 
@@ -57,8 +58,8 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             (Name(s.label), *(_with_interval(*one) for one in zip(s.indices, s.intervals, strict=True)))
             for s in compared.subjects
         ],
-        "The index of every subject that has one in two configurations or more, and in brackets where it lies at 95 % "
-        "by the same test again; a dash: it has none there.",
+        "The index of every subject that has one in two configurations or more, and in brackets its re-run CI; a dash: "
+        "it has none there.",
     )
     yield from _changes(compared)
 
@@ -110,7 +111,7 @@ def _places(compared: ConfigurationComparison) -> Table:
 
 def _effects(effects: Sequence[Effect]) -> Table:
     return Table(
-        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "Others like them", "Again"))],
+        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "New-subjects CI", "Re-run CI"))],
         [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
         gap=2,
     )

@@ -60,7 +60,7 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
                 total = [Strong(cell) for cell in ("in all", *(show(whole) for _, show, _ in columns))]
                 names = (f"by {title}", *(name for name, *_ in columns))
                 yield Note("")
-                yield Table(columns_of(*names), [*rows, Group(), total], full=True)
+                yield Table(columns_of(*names), [*rows, Group(), total])
         yield from _disagreements(costs)
     if costs.imported_calls:
         theirs = f"{plural(costs.imported_calls, 'imported call')} had cost {money(costs.imported_dollars)}"
@@ -100,7 +100,6 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
             ],
             f"Of {of}, by model and provider, what differs by over 1 %. listed: every token in full at the price of "
             f"the endpoint's list when the command began; providers ask less for cached tokens.{more}",
-            full=True,
         )
     elif costs.compared:
         yield Note(f"\nWhat providers told and their list prices agree within 1 %: {of}.")

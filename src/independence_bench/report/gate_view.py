@@ -62,7 +62,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         drop = "–" if one.smallest_drop is None else f"{one.smallest_drop:.1f}"
         numbers = (f"{one.before:.1f}", f"{one.now:.1f}", signed(one.now - one.before), from_to(one.interval))
         rows.append((Strong(name), *numbers, drop, WORDS[one.verdict]))
-    yield Table(columns_of("score", "before", "now", "difference", "interval", "sees", "verdict"), rows)
+    yield Table(columns_of("score", "before", "now", "difference", "95 % CI", "detects", "verdict"), rows)
     for reason in build.unsaid:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged:
@@ -133,13 +133,13 @@ def _needed(build: BuildComparison, one: Outcome) -> str:
 def _legend(gate: Gate) -> str:
     over = any(one.over_scenarios for build in gate.builds for one in build.outcomes)
     said = (
-        "difference: now minus before, in points of 100; interval: over very many runs of these scenarios. sees: a "
-        "true drop of so many points fails in 80 of 100 such gates. * stands among all of its table (Holm)."
+        "difference: now minus before, in points of 100; CI: over very many runs of these scenarios. detects: a true "
+        "drop of so many points fails in 80 of 100 such gates. * stands among all of its table (Holm)."
     )
     if over:
         said += (
             " Nobody has two runs, so builds are paired by scenario, which is wider, and nothing shows what shifts "
-            "whole runs: in the worst simulated case 73 of 100 fail at what it sees. Two runs of each say more."
+            "whole runs: in the worst simulated case 73 of 100 fail at what it detects. Two runs of each say more."
         )
     return said
 

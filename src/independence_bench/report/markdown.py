@@ -35,7 +35,7 @@ def _written(block: values.Block) -> list[str]:
             return [_table(block), legend] if legend else [_table(block)]
         case values.Title():
             return [f"{'#' * block.level} {written(block.text)}"]
-        case values.Note():
+        case values.Note() | values.Legend():
             return [written(block.text)]
         case values.Passage():
             return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
@@ -67,6 +67,8 @@ def written(text: values.Text) -> str:
             return prose(text.text)
         case values.Styled():
             return text.text
+        case values.Drawn():
+            return ""
         case values.Strong():
             return f"**{written(text.text)}**"
         case _:

@@ -140,7 +140,7 @@ def _incomplete(board: Board) -> Iterator[Block]:
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield from (Note(Prose(line)) for line in no_index(board))
-    yield incomplete(board)
+    yield incomplete(board.incomplete)
 
 
 def _others(contents: Contents) -> Iterator[Block]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.compare_settings import SettingComparison, Variant
 from independence_bench.analysis.leaderboard import Board
+from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import from_to, number, paid, signed
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Strong, Table, Text, listed
@@ -49,7 +50,7 @@ def served_by(served: Sequence[tuple[str, int]]) -> Text:
     return listed([(Prose(name), f" ({count:,})") for name, count in served])
 
 
-DIFFERENCE = ("Index", "Difference", "Again", "Another", "Sees", "Runs")
+DIFFERENCE = ("Index", "Difference", "Re-run CI", "New-scenarios CI", "Detects", "Runs")
 
 
 def _difference(variant: Variant) -> list[Text]:
@@ -74,9 +75,9 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     elif stands:
         told = f" None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
     return (
-        "Again: where the difference lies at 95 % by the same test again; another: by another test like it; each by "
-        "itself. Sees: the smallest true difference that such a comparison tells from none in 80 of 100 repetitions, "
-        f"by each of the two. A dash: not ranked, or the ranking has no such intervals.{told}"
+        f"CI: 95 % interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
+        "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "
+        f"ranking has no such intervals.{told}"
     )
 
 
@@ -100,14 +101,23 @@ def prices(contents: Contents) -> Iterator[Block]:
     ]
     if rows:
         yield report_table(
-            ("Subject", "Index", "Replies", "Judge", "Dollars a run", "Points a dollar", "Again", "Another"),
+            (
+                "Subject",
+                "Index",
+                "Replies",
+                "Judge",
+                "Dollars a run",
+                "Points a dollar",
+                "Re-run CI",
+                "New-scenarios CI",
+            ),
             rows,
             (
                 "Dollars a run: what the replies of one run cost, and what ",
                 judge_of(contents.main),
                 " took for marking them, attempts that were thrown away included; a dash: not known for all of them. "
-                "Points a dollar: the index divided by both together; again, another: the index's intervals at 95 % "
-                "divided by the same, the price being what it was. A cheap subject leads here however it behaves.",
+                "Points a dollar: the index divided by both together; CI: the index's 95 % intervals divided "
+                "by the same, the price being what it was. A cheap subject leads here however it behaves.",
             ),
         )
     if free := [(Name(p.label), number(p.index, 1)) for p in contents.prices if p.free]:

@@ -42,7 +42,15 @@ class Styled:
     style: str
 
 
-Text = str | Styled | Name | Prose | Strong | tuple["Text", ...]
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A value and its interval, drawn on a terminal that has room for it."""
+
+    at: float
+    interval: tuple[float, float] | None
+
+
+Text = str | Styled | Name | Prose | Strong | Drawn | tuple["Text", ...]
 Cells = Sequence[Text]
 
 
@@ -52,16 +60,21 @@ class Column:
 
     title: Text  # in a report
     words: bool = False
-    short: Text | None = None  # the title on a terminal; None: the same in lower case
+    short: Text | None = None  # the title on a terminal; None: the same, not capitalised
     on: Medium | None = None  # the only medium that has it; None: both
     style: str = ""  # on a terminal
     widest: int | None = None  # characters on a terminal
+    spare: int = 0  # left out of a terminal that is too narrow, the highest first; 0: never
+    drawn: tuple[float, float] | None = None  # the ends of a line on which its cells are drawn, where there is room
+    labels: bool = False  # of subjects: on a terminal the heading says what they have in common
 
     def heading(self, medium: Medium) -> Text:
         """The title in *medium*."""
         if medium == "terminal" and self.short is not None:
             return self.short
-        return self.title.lower() if medium == "terminal" and isinstance(self.title, str) else self.title
+        if medium == "report" or not isinstance(self.title, str) or self.title[:2].isupper():
+            return self.title
+        return self.title[:1].lower() + self.title[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +85,24 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence below a row of a terminal's table, across all columns; Markdown says it in a column."""
+
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title."""
+    """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title.
+
+    *brief*: of the legend, what a terminal says where nobody asks for all of it.
+    """
 
     columns: Sequence[Column]
-    rows: Sequence[Cells | Group]
+    rows: Sequence[Cells | Group | Remark]
     legend: Text = ""
-    gap: int = 1  # between columns on a terminal
-    full: bool = False  # as wide as the terminal
+    gap: int = 1  # between columns on a terminal, and one more
+    brief: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +146,15 @@ class Entries:
     items: Sequence[tuple[Text, Sequence[Text]]]
 
 
-Block = Table | Title | Note | Passage | Bullets | Entries
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What columns mean; *brief*: what a terminal says of it where nobody asks for all."""
+
+    text: Text
+    brief: Text
+
+
+Block = Table | Legend | Title | Note | Passage | Bullets | Entries
 
 
 def columns_of(*titles: str, words: int = 1) -> list[Column]:
@@ -141,12 +172,12 @@ def legend_of(table: Table, medium: Medium) -> Text:
     legend = table.legend
     if isinstance(legend, str):
         for column in table.columns:
-            legend = legend.replace(f"{{{column.title}}}", str(column.heading(medium)))
+            legend = legend.replace(f"{{{column.title}}}", str(column.heading(medium)).replace("\n", " "))
     return legend
 
 
-def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Text] | Group]]:
+def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
     """The columns that *medium* has, and their cells."""
     there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
-    rows = [row if isinstance(row, Group) else [row[place] for place in there] for row in table.rows]
+    rows = [row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in table.rows]
     return [table.columns[place] for place in there], rows

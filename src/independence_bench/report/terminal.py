@@ -1,76 +1,110 @@
-"""Blocks on a terminal: readable at 80 columns, and in a pipe. Escape sequences in them are shown, not obeyed."""
+"""Blocks on a terminal: as wide as it is, and unbounded in a pipe. Escape sequences in them are shown, not obeyed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rich import box, table
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from independence_bench.escape import harmless, label_text
 from independence_bench.report import table as values
-from independence_bench.report.table import Block, Bullets, Entries, Name, Note, Passage, Prose, Strong, Table, Title
+from independence_bench.report.columns import laid_out
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Entries,
+    Legend,
+    Name,
+    Note,
+    Passage,
+    Prose,
+    Strong,
+    Table,
+    Title,
+)
+
+UNBOUNDED = 1_000_000  # columns of a pipe: nothing is wrapped, dropped or cut
+MORE = "`--legend` explains every column."
 
 
-def view(blocks: Iterable[Block]) -> RenderableType:
-    """All *blocks*, one below the other."""
-    return Group(*(part for block in blocks for part in _shown(block)))
+def printed(console: Console, *views: RenderableType | Iterable[Block], legend: bool | None = None) -> None:
+    """Print *views*, each on its own, followed by an empty line.
 
-
-def printed(console: Console, *views: RenderableType | Iterable[Block]) -> None:
-    """Print *views*, each on its own, followed by an empty line."""
+    *legend*: whether all that is known of a table's columns is told, or only the brief one; None: the command has no
+    such option, so all of it. No legend is told twice.
+    """
+    screen = _Screen(console, legend)
     for one in views:
-        console.print(view(one) if isinstance(one, Iterator) else one, highlight=False, soft_wrap=False)
+        if isinstance(one, Iterator):
+            lines = [line for block in one for line in screen.lines(block)]
+            console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
+        else:
+            console.print(one, highlight=False, soft_wrap=True)
+    if screen.withheld:
+        console.print(Text(MORE, "dim"), soft_wrap=True)
     console.print()
 
 
-def _shown(block: Block) -> list[RenderableType]:
-    match block:
-        case Table():
-            legend = written(values.legend_of(block, "terminal"), "dim")
-            return [_table(block), legend] if legend else [_table(block)]
-        case Title():
-            return [Text("\n").append_text(written(block.text, "bold")).append_text(written(block.aside, "dim"))]
-        case Note():
-            text = written(block.text, block.style)
-            return [Padding(text, (0, 0, 0, block.indent)) if block.indent else text]
-        case Passage():
-            return [Padding(Text(harmless(block.text), block.style), (0, 0, 0, block.indent), expand=False)]
-        case Bullets():
-            return [written(line) for line in block.lines]
-        case Entries():
-            return [
-                Padding(text, (0, 0, 0, by))
-                for item, lines in block.items
-                for text, by in ((written(item, "bold"), 2), *((written(line), 4) for line in lines))
-            ]
+class _Screen:
+    """How wide lines may be, and which legends were told."""
 
+    def __init__(self, console: Console, legend: bool | None) -> None:
+        self.console = console
+        self.width = None if console.width >= UNBOUNDED else console.width
+        self.draws = self.width is not None and console.encoding.lower().startswith("utf")
+        self.legend = legend
+        self.withheld = False
+        self.told: set[str] = set()
 
-def _table(shown: Table) -> table.Table:
-    made = table.Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, shown.gap, 0, 0), expand=shown.full
-    )
-    columns, rows = values.shown_rows(shown, "terminal")
-    for place, column in enumerate(columns):
-        made.add_column(
-            written(column.heading("terminal")),
-            justify="left" if column.words else "right",
-            style=column.style,
-            overflow="fold",
-            no_wrap=not column.words,
-            max_width=column.widest,
-            ratio=None if place else 1,
-        )
-    for row in rows:
-        if isinstance(row, values.Group):
-            made.add_section()
-            if row.title:
-                made.add_row(written(row.title, "bold"))
-        else:
-            made.add_row(*(written(cell) for cell in row))
-    return made
+    def lines(self, block: Block) -> Iterator[Text]:
+        """*block*, line by line, without blanks at their ends."""
+        match block:
+            case Table():
+                made = laid_out(block, self.width, self.draws, written)
+                yield from made.lines
+                yield from self._legend(values.legend_of(block, "terminal"), block.brief)
+                if made.hidden:
+                    yield from self._once(f"No room at {self.width} columns for: {', '.join(made.hidden)}.")
+            case Legend():
+                yield from self._legend(block.text, block.brief)
+            case Title():
+                yield Text()
+                yield from self._wrapped(written(block.text, "bold").append_text(written(block.aside, "dim")))
+            case Note():
+                yield from self._wrapped(written(block.text, block.style), block.indent)
+            case Passage():
+                yield from self._wrapped(Text(harmless(block.text), block.style), block.indent)
+            case Bullets():
+                for line in block.lines:
+                    yield from self._wrapped(written(line))
+            case Entries():
+                for item, about in block.items:
+                    yield from self._wrapped(written(item, "bold"), 2)
+                    for line in about:
+                        yield from self._wrapped(written(line), 4)
+
+    def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
+        """What columns mean, as far as it was asked for."""
+        self.withheld = self.withheld or (self.legend is False and bool(everything))
+        yield from self._once(brief if self.legend is False else everything)
+
+    def _once(self, text: values.Text) -> Iterator[Text]:
+        """*text* in small letters, unless it was told before."""
+        said = written(text, "dim")
+        if said.plain and said.plain not in self.told:
+            self.told.add(said.plain)
+            yield from self._wrapped(said)
+
+    def _wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
+        """*text* in lines that fit; a line with nothing but blanks is an empty one."""
+        for line in text.split("\n", allow_blank=True):
+            fitting = [line] if self.width is None else line.wrap(self.console, max(8, self.width - indent))
+            for one in fitting or [line]:
+                one.rstrip()
+                if one.plain and indent:
+                    one.pad_left(indent)
+                yield one
 
 
 def written(text: values.Text, style: str = "") -> Text:
@@ -82,6 +116,8 @@ def written(text: values.Text, style: str = "") -> Text:
             return Text(label_text(text.text), style)
         case values.Styled():
             return Text(text.text, text.style)
+        case values.Drawn():
+            return Text()
         case Strong():
             return written(text.text, "bold")
         case _:

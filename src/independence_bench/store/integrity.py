@@ -4,14 +4,15 @@
         findings = check(connection)            # a line of words each; [] where all is well
 
 Functions on a connection that change nothing. Every key and hash that can be made again from what is stored
-is made again, every reply and every mark is followed back to the attempt that was paid for it. Reads one row
-after the other, so a large store needs time and no memory. Knows no protocol and sends nothing.
+is made again, every reply and every mark is followed back to the attempt that was paid for it. Reads some rows
+after the others, so a large store needs time and no memory. Knows no protocol and sends nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Table, func, select
@@ -34,6 +35,7 @@ from independence_bench.store.schema import (
 )
 
 BATCH = 500  # rows that are read at once
+TOGETHER = 100  # transcripts whose replies are looked up at once: a query for each would be most of the time
 SHOWN = 12  # characters of a key
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
@@ -108,24 +110,37 @@ def each_reply(connection: Connection) -> Iterator[str]:
 
 def each_transcript(connection: Connection) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
-    for row in _rows(connection, select(transcripts)):
-        about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
-        talk, keys = _read(read_lines, row["lines"]), _read(_keys, row["reply_keys"])
-        if talk is None or keys is None:
-            yield f"{about} cannot be read"
-            continue
-        for fault in transcript_faults(row, talk):
-            yield f"{about} {fault}"
-        found = connection.execute(select(replies).where(replies.c.key.in_(keys))).mappings()
+    rows = _rows(connection, select(transcripts))
+    while together := list(islice(rows, TOGETHER)):
+        keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
+        every = [key for keys in keys_of.values() for key in keys or ()]
+        found = connection.execute(select(replies).where(replies.c.key.in_(every))).mappings()
         stored = {reply["key"]: reply for reply in found}
-        if missing := [key for key in keys if key not in stored]:
-            yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
-        elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
-            for fault in told_faults(row, talk, [stored[key] for key in keys]):
-                yield f"{about} {fault}"
-            for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
-                if not _is_caused(connection, key, row["run"]):
-                    yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
+        asked = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(every)))
+        requests = {call.key: call.request for call in asked}
+        for row in together:
+            yield from _about_transcript(row, keys_of[row["id"]], stored, requests)
+
+
+def _about_transcript(
+    row: RowMapping, keys: Sequence[str] | None, stored: Mapping[str, Row], requests: Mapping[str, bytes]
+) -> Iterator[str]:
+    """One transcript; *stored*: replies by key, *requests*: what was sent for them, packed."""
+    about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
+    talk = _read(read_lines, row["lines"])
+    if talk is None or keys is None:
+        yield f"{about} cannot be read"
+        return
+    for fault in transcript_faults(row, talk):
+        yield f"{about} {fault}"
+    if missing := [key for key in keys if key not in stored]:
+        yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
+    elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
+        for fault in told_faults(row, talk, [stored[key] for key in keys]):
+            yield f"{about} {fault}"
+        for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
+            if not _is_caused(requests.get(key), key, row["run"]):
+                yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
 
 
 def each_judgement(connection: Connection) -> Iterator[str]:
@@ -217,9 +232,8 @@ def _payment_faults(row: Row, kind: str) -> Iterator[str]:
         yield f"comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
 
 
-def _is_caused(connection: Connection, key: str, run: int) -> bool:
+def _is_caused(packed: bytes | None, key: str, run: int) -> bool:
     """Whether the stored request of a reply, in that run, makes its key again."""
-    packed = connection.execute(select(calls.c.request).where(calls.c.key == key)).scalar_one_or_none()
     request = None if packed is None else _read(unpack, packed)
     return request is not None and reply_key(request, run) == key
 

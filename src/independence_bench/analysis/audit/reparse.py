@@ -6,6 +6,7 @@ Knows two forms: an endpoint's completion and a file of the published layout. Pu
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
@@ -55,12 +56,18 @@ def model_lines(request: str) -> tuple[tuple[str, ...], str]:
     last = ""
     for message in messages if isinstance(messages, list) else []:
         if message.get("role") == "assistant":
-            called = [_object(str(call["function"]["arguments"])) for call in message.get("tool_calls") or ()]
-            spoken = [value for given in called for value in given.values() if isinstance(value, str)]
+            called = message.get("tool_calls") or ()
+            spoken = [text for call in called for text in _spoken(str(call["function"]["arguments"]))]
             said += spoken if called else [str(message.get("content") or "")]
         elif message.get("role") != "system":
             last = str(message.get("content") or "")
     return tuple(said), last
+
+
+@lru_cache(maxsize=1024)  # the history of a request is that of the next one, too
+def _spoken(arguments: str) -> tuple[str, ...]:
+    """The texts that a call of a tool says."""
+    return tuple(value for value in _object(arguments).values() if isinstance(value, str))
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -1,0 +1,240 @@
+"""A table in lines of a terminal: how wide its columns are, which there is room for, and where labels break."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from independence_bench.report import table as values
+from independence_bench.report.table import Column, Drawn, Table
+
+LABEL = 36  # characters of a column of words that are kept before columns are left out
+NARROWEST = 8  # of a column of words
+PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
+# a label breaks behind these, and before its provider and its settings
+_TEMPERATURE = re.compile(r"-t[0-9.]+$")
+_BREAK = re.compile(r"(?<=[\s/:_-])|(?=[@+])")
+_SPACE = re.compile(r"(?<=\s)")
+INDENT = 4  # of a remark
+Across = values.Group | values.Remark  # what stands across all columns
+Write = Callable[[values.Text], Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Lines without blanks at their ends, and the headings of columns that there was no room for."""
+
+    lines: list[Text]
+    hidden: tuple[str, ...]
+
+
+def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
+    """*table* in lines of at most *width* characters where that can be; None: as wide as it is.
+
+    Columns that can be spared are left out before a label is broken below `LABEL` characters. Intervals are drawn, if
+    it *draws*, in what is left.
+    """
+    columns, rows = values.shown_rows(table, "terminal")
+    gap = 1 + table.gap
+    headings = [write(column.heading("terminal")) for column in columns]
+    if width is not None:
+        rows = _shortened(columns, headings, rows)
+    cells: list[Across | list[Text]] = [
+        row if isinstance(row, Across) else [write(cell) for cell in row] for row in rows
+    ]
+    plain = [row for row in cells if not isinstance(row, Across)]
+    natural = [
+        max([_widest(headings[place]), *(_widest(row[place]) for row in plain)]) if not column.drawn else 0
+        for place, column in enumerate(columns)
+    ]
+    if width is not None:
+        natural = [
+            min(size, column.widest) if column.widest else size for size, column in zip(natural, columns, strict=True)
+        ]
+    kept, hidden = _kept(columns, natural, gap, width)
+    sizes = _sizes(columns, natural, kept, gap, width)
+    for place, column in enumerate(columns):
+        room = 0 if width is None or not draws else width - _total(sizes, kept, gap) - gap
+        if column.drawn and room >= PICTURE[0]:
+            sizes[place] = min(room, PICTURE[1])
+            kept = sorted([*kept, place])
+            low, high = column.drawn
+            headings[place] = Text(f"{low:g}{f'{high:g}':>{sizes[place] - len(f'{low:g}')}}")
+            for cell, row in zip(plain, (row for row in rows if not isinstance(row, Across)), strict=True):
+                cell[place] = Text(_picture(row[place], column.drawn, sizes[place]))
+
+    def line(parts: Sequence[Sequence[Text]], bottom: bool = False, style: bool = True) -> list[Text]:
+        height = max(len(part) for part in parts)
+        padded = [[Text()] * (height - len(part)) + list(part) for part in parts] if bottom else parts
+        made = []
+        for across in zip_longest(*padded):
+            whole = Text()
+            for place, cell in zip(kept, across, strict=True):
+                shown = cell.copy() if cell is not None else Text()
+                if style and columns[place].style:
+                    shown.stylize_before(columns[place].style)
+                missing = sizes[place] - shown.cell_len
+                if columns[place].words or columns[place].drawn:
+                    shown.pad_right(missing)
+                else:
+                    shown.pad_left(missing)
+                whole.append_text(shown).append(" " * gap)
+            whole.rstrip()
+            made.append(whole)
+        return made
+
+    def folded(row: Sequence[Text]) -> list[list[Text]]:
+        return [
+            [part for one in row[place].split("\n", allow_blank=True) for part in _broken(one, sizes[place])]
+            for place in kept
+        ]
+
+    lines = line(folded(headings), bottom=True, style=False)
+    lines.append(Text("─" * _total(sizes, kept, gap)))
+    for shown in cells:
+        if isinstance(shown, values.Group):
+            lines += [] if shown is cells[0] else [Text()]
+            lines += [write(values.Strong(shown.title))] if shown.title else []
+        elif isinstance(shown, values.Remark):
+            said = write(shown.text)
+            said.stylize_before("dim")
+            broken = [said] if width is None else _broken(said, width - INDENT, _SPACE)
+            for one in broken:
+                one.pad_left(INDENT)
+            lines += broken
+        else:
+            lines += line(folded(shown))
+    return Layout(lines, tuple(headings[place].plain.replace("\n", " ") for place in hidden))
+
+
+def _shortened(
+    columns: Sequence[Column], headings: Sequence[Text], rows: Sequence[list[values.Text] | Across]
+) -> list[list[values.Text] | Across]:
+    """*rows* with what all labels of a column have in common in its heading instead."""
+    made = [row if isinstance(row, Across) else list(row) for row in rows]
+    plain = [row for row in made if not isinstance(row, Across)]
+    for place, column in enumerate(columns):
+        if column.labels:
+            first, last = shared({name for row in plain for name in _names(row[place])})
+            if first or last:
+                headings[place].append(f"\n{first}…{last}", "dim")
+                for row in plain:
+                    row[place] = _without(row[place], first, last)
+    return made
+
+
+def shared(labels: set[str]) -> tuple[str, str]:
+    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; "" for one alone."""
+    if len(labels) < 2:
+        return "", ""
+    names = [label.partition("@")[0] for label in labels]
+    lowest, highest = min(names), max(names)  # what these two begin with, all do
+    alike = next((at for at, (a, b) in enumerate(zip(lowest, highest, strict=False)) if a != b), 0)
+    begun = re.match(r".*[/:]", lowest[:alike], re.DOTALL)
+    settings = {label.partition("@")[2] for label in labels}
+    if len(settings) == 1:
+        return begun[0] if begun else "", f"@{settings.pop()}" if all("@" in label for label in labels) else ""
+    ends = {found[0] if (found := _TEMPERATURE.search(label)) else "" for label in labels}
+    return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
+
+
+def _names(text: values.Text) -> list[str]:
+    if isinstance(text, tuple):
+        return [name for part in text for name in _names(part)]
+    return [text.text] if isinstance(text, values.Name) and text.text else []
+
+
+def _without(text: values.Text, first: str, last: str) -> values.Text:
+    if isinstance(text, tuple):
+        return tuple(_without(part, first, last) for part in text)
+    if isinstance(text, values.Name):
+        return values.Name(text.text.removeprefix(first).removesuffix(last))
+    return text
+
+
+def _total(sizes: Sequence[int], kept: Sequence[int], gap: int) -> int:
+    return sum(sizes[place] for place in kept) + gap * (len(kept) - 1)
+
+
+def _kept(
+    columns: Sequence[Column], natural: Sequence[int], gap: int, width: int | None
+) -> tuple[list[int], list[int]]:
+    """The columns that there is room for, and those that are left out, the first to be spared first."""
+    kept = [place for place, column in enumerate(columns) if not column.drawn]
+    hidden: list[int] = []
+    least = [min(size, LABEL) if column.words else size for size, column in zip(natural, columns, strict=True)]
+    spared = sorted({column.spare for column in columns if column.spare}, reverse=True)
+    for spare in spared:
+        if width is None or _total(least, kept, gap) <= width:
+            break
+        hidden += [place for place in kept if columns[place].spare == spare]
+        kept = [place for place in kept if columns[place].spare != spare]
+    return kept, sorted(hidden)
+
+
+def _sizes(
+    columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int], gap: int, width: int | None
+) -> list[int]:
+    """Characters of each column: what it needs; columns of words give way where that is too much, the widest first."""
+    sizes = list(natural)
+    words = [place for place in kept if columns[place].words]
+    while width is not None and words and _total(sizes, kept, gap) > width:
+        widest = max(words, key=lambda place: sizes[place])
+        if sizes[widest] <= NARROWEST:
+            break
+        sizes[widest] -= 1
+    return sizes
+
+
+def _widest(text: Text) -> int:
+    return max((cell_len(line) for line in text.plain.split("\n")), default=0)
+
+
+def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
+    """*text* in lines of *width* characters; a word is broken only where it is longer than that by itself."""
+    if text.cell_len <= width:
+        return [text]
+    cuts: list[int] = []
+    offset = used = 0
+    for part in at.split(text.plain):
+        size = cell_len(part.rstrip())
+        if used and used + size > width:
+            cuts.append(offset)
+            used = 0
+        if size > width:
+            for number, character in enumerate(part):
+                if used and used + cell_len(character) > width:
+                    cuts.append(offset + number)
+                    used = 0
+                used += cell_len(character)
+        else:
+            used += cell_len(part)
+        offset += len(part)
+    lines = list(text.divide(cuts))
+    for one in lines:
+        one.rstrip()
+    return lines
+
+
+def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
+    """A dot at a value on a line from *ends* to ends, and its interval; nothing where there is none."""
+    if not isinstance(cell, Drawn):
+        return ""
+    low, high = ends
+
+    def at(value: float) -> int:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return round(min(max(share, 0.0), 1.0) * (width - 1))
+
+    marks = [" "] * width
+    if cell.interval is not None:
+        first, last = at(cell.interval[0]), at(cell.interval[1])
+        marks[first : last + 1] = "─" * (last - first + 1)
+        marks[first], marks[last] = "├", "┤"
+    marks[at(cell.at)] = "●"
+    return "".join(marks)

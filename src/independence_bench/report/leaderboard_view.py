@@ -1,0 +1,223 @@
+"""`aib leaderboard` on a terminal: rankings, who is incomplete, every mark run by run. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.rule_differences import RuleDifference
+from independence_bench.analysis.uncertainty import Uncertainty
+from independence_bench.escape import label_text
+from independence_bench.protocol.definition import Configuration
+from independence_bench.report.board_view import (
+    NEW,
+    RERUN,
+    THOUGHT,
+    TIE,
+    cautions,
+    incomplete,
+    intervals,
+    judged_by,
+    made_by,
+    marks_table,
+    of_judges,
+    of_runs,
+    ranking,
+    ranks,
+    short,
+    tied,
+    unsaid,
+    without_view,
+)
+from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
+from independence_bench.report.format import between, number, plural
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Entries,
+    Legend,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Title,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which subjects of a board are shown: the first so many of the ranked, and those with a word in their label."""
+
+    top: int | None = None
+    find: str | None = None
+
+    def matching(self, rows: Sequence[Row]) -> list[Row]:
+        """Those of *rows* with the word in their label."""
+        return [row for row in rows if self.find is None or self.find.lower() in row.label.lower()]
+
+    def of(self, ranked: Sequence[Row]) -> tuple[list[Row], int]:
+        """Those of the *ranked* that are shown, and how many are not."""
+        rows = self.matching(ranked)[: self.top]
+        return rows, len(ranked) - len(rows)
+
+
+EVERYBODY = Shown()
+
+
+def board_view(board: Board, shown: Shown = EVERYBODY, detailed: bool = False) -> Iterator[Block]:
+    """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal."""
+    configuration = " + ".join(str(c) for c in board.configurations)
+    yield Title(("Independence Index · ", Prose(board.protocol_name)), aside=(" (", Prose(board.protocol.title), ")"))
+    yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
+    rows, others = shown.of(board.ranked)
+    if rows:
+        yield ranking(board, rows)
+        if others:
+            yield Note(f"{others} more ranked, {plural(len(board.ranked), 'subject')} in all")
+        yield from (Note(Prose(line)) for line in _notes(board))
+        if len(board.configurations) > 1:
+            yield Title("Index by configuration")
+            yield _apart(board, rows)
+    if detailed:
+        for place, row in enumerate(rows):
+            yield from subject_blocks(board, row, explained=not place)
+        if rows:
+            yield Title("Behind the numbers")
+            yield counts(rows)
+    missing = shown.matching(board.incomplete)
+    if missing and (shown.top is None or not board.ranked):
+        yield Title("Incomplete, not ranked")
+        yield from (Note(Prose(line)) for line in no_index(board))
+        yield incomplete(missing)
+    elif missing:
+        yield Note(f"{plural(len(missing), 'subject')} incomplete, not ranked")
+    if shown.find and not rows and not missing:
+        yield Note(Prose(f"No subject here has {shown.find} in its label."))
+    yield from rule_table(rows if detailed else missing)
+
+
+def board_legend(found: Sequence[Board]) -> Iterator[Block]:
+    """What the columns of the rankings *found* mean, once for all of them; nothing where nobody is ranked."""
+    ranked = [board for board in found if board.ranked]
+    if not ranked:
+        return
+    rows = [row for board in ranked for row in board.ranked]
+    titles = dict.fromkeys(
+        f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})"
+        for board in ranked
+        for d in board.protocol.dimensions
+        if d.weight
+    )
+    dimensions = f"Dimensions, 0-100 (weight): {', '.join(titles)}."
+    signs = [TIE] if any(tied(row) for row in rows) else []
+    signs += [THOUGHT] if any(row.thinks for row in rows) else []
+    sure = [said for board in ranked for said in intervals(board)]
+    every = [
+        "Index: 0-100, the mean over the runs.",
+        *dict.fromkeys(sure),
+        dimensions,
+        "err: attempts at a reply that failed, of all; cut: replies that the token limit cut off, of all.",
+        *signs,
+    ]
+    brief = ["rank: the ranks that a subject may have."] if any(row.uncertainty.standing for row in rows) else []
+    if any(row.uncertainty.index != Uncertainty() for row in rows):
+        brief.append(f"CI: 95 % interval of the index; {RERUN}; {NEW}.")
+    yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
+
+
+def _notes(board: Board) -> list[str]:
+    """What a ranking must not be read without, a sentence each; what a sign means is in the legend."""
+    said = [*unsaid(board), *of_runs(board), *of_judges(board)]
+    return [*said, *(line for line in cautions(board) if line != THOUGHT), *stem_notes(board)]
+
+
+def _apart(board: Board, rows: Sequence[Row]) -> Table:
+    """A row for each of the ranked *rows*, a column for each configuration of the pool."""
+
+    def with_interval(row: Row, configuration: Configuration) -> str:
+        sure = row.uncertainty_by_configuration.get(configuration)
+        interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
+        return f"{number(row.by_configuration[configuration].index, 1)}{interval}"
+
+    letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
+    named = ", ".join(f"{letter} {c}" for letter, c in zip(letters, board.configurations, strict=True))
+    return Table(
+        [Column("Subject", words=True, labels=True), *map(Column, letters)],
+        [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in rows],
+        brief := f"{named}. In brackets: re-run CI. The ranking is by all of them together.",
+        brief=brief,
+    )
+
+
+# ---------------------------------------------------------------- in detail
+
+
+def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
+    """One subject: its marks run by run, and what its dimensions are; *explained*: with what that means."""
+    yield Title(Name(row.label))
+    yield marks_table(board.protocol, row)
+    sure = row.uncertainty
+    if sure.index != Uncertainty():
+        cells: list[Cells] = [
+            (
+                Prose(d.title),
+                number(None if (value := row.score.dimensions.get(d.name)) is None else 100 * value, 1),
+                *(between(one.again), between(one.another)),
+            )
+            for d in board.protocol.dimensions
+            if (one := sure.dimensions[d.name].scaled(100) if d.name in sure.dimensions else None)
+        ]
+        whole = (number(row.score.index, 1), between(sure.index.again), between(sure.index.another))
+        cells.append(tuple(Strong(cell) for cell in ("index", *whole)))
+        yield Note("")
+        yield Table([Column("Dimension", words=True), *map(Column, ("Value", "Re-run CI", "New-scenarios CI"))], cells)
+    if row.branches:
+        yield from branch_blocks(row.branches, explained)
+
+
+def counts(rows: Sequence[Row]) -> Table:
+    """A line for each of *rows*: what its index was made of."""
+    cells: list[Cells] = []
+    for row in rows:
+        health, standing = row.health, row.uncertainty.standing
+        counted = (health.replies, health.cut_off, health.plain_text, health.reasoned, health.invalid)
+        cells.append(
+            (
+                *(Name(row.label), ranks(row), standing.groups if standing else "–", number(row.score.deviation, 1)),
+                f"{health.judged} of {health.transcripts}{without_view(row)}",
+                *(f"{count:,}" for count in (*counted, health.judge_failed)),
+            )
+        )
+    columns = [
+        *(Column("Subject", words=True, labels=True), Column("Rank"), Column("Ties", spare=3), Column("SD", spare=2)),
+        *(Column("Judged"), Column("Replies"), Column("Cut off", short="cut\noff")),
+        *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
+        *(Column("Invalid"), Column("Judge failed", short="judge\nfailed")),
+    ]
+    brief = "judged: conversations with a verdict, of those planned. plain text: replies beside the tool."
+    legend = (
+        "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
+        "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
+        "token limit cut off, that were spoken in plain text instead of the tool, that came with reasoning, and that "
+        "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
+    )
+    return Table(columns, cells, legend, gap=0, brief=brief)
+
+
+# ---------------------------------------------------------------- rules
+
+
+def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+    """Where our own rules say something else than *rules*, and why."""
+    yield Title(f"Where our own rules differ from the {rules} ones")
+    if not found:
+        yield Note("In no row.")
+    yield Entries(
+        [
+            ((Name(one.label), f": {number(one.other, 1)}, ours {number(one.own, 1)}"), [Prose(why) for why in one.why])
+            for one in found
+        ]
+    )
