@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -30,7 +31,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall as CalledTool
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from independence_bench.errors import SubjectError
+from independence_bench.errors import BenchError, SubjectError
 from independence_bench.integrations.inspect.names import named
 from independence_bench.integrations.inspect.rows import KEY
 from independence_bench.integrations.inspect.samples import PROVIDER
@@ -65,8 +66,25 @@ class OwnModel(ModelAPI):
         provider: str | None = None,
         **others: Any,
     ) -> None:
-        """*models_file*, *provider*: of `aib run` (`-M models_file=...`, `-M provider=...`). Raises SubjectError."""
+        """*models_file*, *provider*: of `aib run` (`-M models_file=...`, `-M provider=...`).
+
+        Raises PrerequisiteError, which Inspect prints as one line.
+        """
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
+        try:
+            self._begin(model_name, models_file, provider, base_url, api_key, others)
+        except BenchError as error:
+            raise PrerequisiteError(str(error)) from None
+
+    def _begin(
+        self,
+        model_name: str,
+        models_file: str | None,
+        provider: str | None,
+        base_url: str | None,
+        api_key: str | None,
+        others: dict[str, Any],
+    ) -> None:
         if others or base_url or api_key:
             wrong = ", ".join([*others, *(["base_url"] if base_url else []), *(["api_key"] if api_key else [])])
             raise SubjectError(f"aib/{model_name} does not take {wrong}; endpoints and keys are those of models.yaml")

@@ -9,6 +9,7 @@ import asyncio
 import time
 from functools import partial
 
+from inspect_ai._util.registry import RegistryInfo, registry_add, registry_info
 from inspect_ai.model import Model, get_model
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
@@ -44,16 +45,19 @@ from independence_bench.store.results import Judgement
 
 
 @scorer(metrics=[independence_index(), dimensions(), index_interval()], name=named(SCORER))
-def independence(protocol: str) -> Scorer:
-    """Marks of a scenario, or the score of a stem; *protocol*: the name of a shipped one, or all of its files."""
+def independence(protocol: str | None = None) -> Scorer:
+    """Marks of a scenario, or the score of a stem.
+
+    *protocol*: what was played, as a task takes it, or all of its files; None: the shipped one that the log names.
+    """
     judged: dict[str, tuple[Judgement, Rows]] = {}  # key -> what was judged once is not judged twice
     asking: dict[str, asyncio.Lock] = {}
 
     async def score(state: TaskState, target: Target) -> Score:
         del target
-        loaded, _ = read_source(protocol)
+        loaded, _ = read_source(protocol or state.metadata["protocol"])
         if state.metadata["protocol_hash"] != loaded.hash:
-            raise BenchError(f"this version has another {loaded.name} than the log; score it with the version it names")
+            raise BenchError(f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was")
         model = get_model(role=ROLE, default=default_judge(loaded))
         judge = await judge_of(model, loaded)
         parts = [who_rows("judges", judge)]
@@ -74,6 +78,10 @@ def independence(protocol: str) -> Scorer:
         return Score(value=found.value, explanation=found.explanation, reason=found.reason, metadata=found.metadata)
 
     return score
+
+
+# a log names a scorer without its prefix, and `inspect score` looks for that
+registry_add(independence, RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata))
 
 
 def default_judge(protocol: Protocol) -> str:

@@ -6,10 +6,11 @@ A sample is one scenario, or one stem with all its branches, in one configuratio
 from __future__ import annotations
 
 from inspect_ai import Epochs, Task, task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from independence_bench import __version__
-from independence_bench.errors import WrongUse
+from independence_bench.errors import BenchError, WrongUse
 from independence_bench.integrations.inspect.names import named
 from independence_bench.integrations.inspect.samples import about_sample, header, sample_id
 from independence_bench.integrations.inspect.scorer import independence
@@ -66,12 +67,15 @@ def own(protocol: str, variants: Several = None, modes: Several = None, first_ru
 def made_task(source: str, variants: Several, modes: Several, first_run: int) -> Task:
     """The task that plays *source* in those configurations, epoch 1 as the run *first_run*.
 
-    Raises WrongUse for what there is not.
+    Raises PrerequisiteError, which Inspect prints as one line, for what there is not.
     """
-    if first_run < 1:
-        raise WrongUse(f"-T first_run={first_run}: runs are counted from 1")
-    protocol, files = read_source(source)
-    configurations = chosen(protocol, variants, modes)
+    try:
+        if first_run < 1:
+            raise WrongUse(f"-T first_run={first_run}: runs are counted from 1")
+        protocol, files = read_source(source)
+        configurations = chosen(protocol, variants, modes)
+    except BenchError as error:
+        raise PrerequisiteError(str(error)) from None
     kept = written(protocol, files)
     samples = [
         sample_of(protocol, one, unit.id, configurations, first_run)
