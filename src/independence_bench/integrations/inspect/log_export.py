@@ -72,7 +72,7 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
         raise WrongUse(f"logs of Inspect need inspect-ai: {INSTALL}") from None
     logs = samples = 0
     with whole_folder(folder) as building:
-        for name, made in _logs(store):
+        for name, made in logs_of(store):
             log = EvalLog.model_validate(made)
             recompute_metrics(log)
             write_eval_log(log, str(building / name))
@@ -80,7 +80,7 @@ def export_logs(store: Store, folder: Path) -> WrittenLogs:
     return WrittenLogs(folder, logs, samples)
 
 
-def _logs(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
+def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
     """The name of each log, and what is in it."""
     with store.reading() as connection:
         subjects = registry.unique_labels(registry.stored_subjects(connection))
