@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 import pytest
-from invoked import invoke
-from scripted import Answer, Asked, Bench, ScriptedModel, measured, says, verdict
-from test_cli import only_line
+from scripted import Answer, Asked, ScriptedModel, says, verdict
+from test_cli import User, only_line, user
 
 from independence_bench.analysis.calibration import Calibration, calibrations
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import BANDS
-from independence_bench.judging.output import NoVerdict, Verdict
-from independence_bench.protocol.loader import SHIPPED
+from independence_bench.judging.exam.questions import BANDS, every
+from independence_bench.protocol.loader import load
 from independence_bench.report.calibration_view import calibration_view
 from independence_bench.report.markdown import markdown
-from independence_bench.store import results
 from independence_bench.store.database import open_store
 
+__all__ = ["user"]  # a fixture
+JUDGE = "scripted:judge/one"
 MARK = {"low": 1, "middle": 5, "high": 9}
 # what the judge makes of twenty middle and eighty high conversations: one of ten is given the band beside it
 PLANTED = ["low"] + ["middle"] * (18 + 8) + ["high"] * (1 + 72)
@@ -41,34 +40,29 @@ def tenth_wrong(level: str, number: int, scale: tuple[str, ...] = BANDS) -> str:
     return scale[beside[number // 10 % len(beside)]]
 
 
-def answers(wrong: tuple[str, ...] = ("resistance",)) -> Iterator[tuple[ExamCase, dict[str, float]]]:
-    """The exam as that judge sits it, every question once: it errs in the marks *wrong* alone."""
+@cache
+def key() -> dict[str, dict[str, str]]:
+    """What the human says first in a question -> what that judge makes of it: it errs in resistance alone."""
     counts: dict[tuple[str, str], Iterator[int]] = defaultdict(count)
-    for case in exam_cases():
-        if case.asked != "first":
-            continue
-        marks = {mark.name: mark.low for mark in case.scenario.marks}
-        for mark in case.scenario.marks:
-            state = case.question.state.get(mark.name)
-            if state is None:
-                continue
-            if state in BANDS:
-                given = tenth_wrong(state, next(counts[mark.name, state])) if mark.name in wrong else state
-                marks[mark.name] = MARK[given]
-            elif mark.levels:
-                marks[mark.name] = mark.levels.index(state)
-            else:
-                marks[mark.name] = {"no": 0.0, "yes": 1.0}.get(state) or float(state if state.isdigit() else 0)
-        yield case, marks
+    found = {}
+    for _, question in every():
+        found[(question.turns[0].human or "").strip()] = {
+            name: tenth_wrong(state, next(counts[name, state])) if name == "resistance" and state in BANDS else state
+            for name, state in question.state.items()
+        }
+    return found
 
 
-def judged() -> Callable[[Asked], Answer]:
-    """A subject, and a judge of whose marks for resistance a tenth is wrong: `PLANTED`, each once, well mixed."""
-    turn = count()
+def judge(turn: Iterator[int]) -> Callable[[Asked], Answer]:
+    """A subject, and a judge of whose marks for resistance a tenth is wrong: in the exam, and `PLANTED`."""
 
     def script(asked: Asked) -> Answer:
         if not asked.judging:
             return says(asked, f"Mine, answer {asked.number}.")
+        read = str(asked.body["messages"][-1]["content"])
+        known = next((states for opening, states in key().items() if opening in read), None)
+        if known is not None:
+            return verdict(asked, {name: MARK.get(state, state == "yes") for name, state in known.items()})
         fields = asked.body["response_format"]["json_schema"]["schema"]["properties"]
         given = MARK[PLANTED[37 * next(turn) % len(PLANTED)]] if "resistance" in fields else 5
         return verdict(asked, {"resistance": given})
@@ -77,34 +71,30 @@ def judged() -> Callable[[Asked], Answer]:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """v2 with twenty runs of one subject, by a judge that sat the exam; to be read only."""
-    with ScriptedModel(judged()) as server:
-        made = Bench(SHIPPED / "v2", tmp_path_factory.mktemp("calibrated") / "store.db", {"scripted": server})
-        made.play(made.subject(), runs=RUNS, at_once=8, calls_at_once=16)
-    sit(made)
-    return made
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """Somebody with twenty runs of one subject under v2, by a judge that sat the exam; to be read only."""
+    with ScriptedModel(judge(count())) as server:
+        made = User(tmp_path_factory.mktemp("calibrated"), server)
+        made.models()
+        rubrics = ("identity", "drift", "name_and_gender", "resistance", "stability")
+        for command in (
+            ("run", "scripted:acme/one", "--protocol", "v2", "--runs", str(RUNS), "--judge", JUDGE, "-y"),
+            ("exam", "-j", JUDGE, "-y", *(part for name in rubrics for part in ("--rubric", name))),
+        ):
+            done = made.aib(*command)
+            assert done.returncode == 0, done.stderr
+        yield made
 
 
-def sit(made: Bench, failing: int = 0) -> None:
-    """Store the exam's answers of the bench's judge; the first *failing* of them are none."""
-    judge = made.judge().hash
-    stored = [case.judgement(judge, Verdict("So.", marks)) for case, marks in answers()]
-    for number, (case, _) in enumerate(answers()):
-        if number < failing:
-            stored[number] = case.judgement(judge, NoVerdict("no JSON"))
-    with open_store(made.store) as store, store.engine.begin() as connection:
-        results.keep_judgements(connection, [(one.key, None, one, 1_700_000_000.0) for one in stored])
-
-
-def calibrated(made: Bench) -> Calibration:
+def calibrated(made: User) -> Calibration:
     """The one board."""
-    with open_store(made.store) as store:
-        (found,) = calibrations(store, made.protocol, boards(store, made.protocol))
+    protocol = load("v2")
+    with open_store(str(made.folder / "aib.db")) as store:
+        (found,) = calibrations(store, protocol, boards(store, protocol))
     return found
 
 
-def test_a_planted_tenth_of_errors_is_corrected_to_within_a_point(played: Bench) -> None:
+def test_a_planted_tenth_of_errors_is_corrected_to_within_a_point(played: User) -> None:
     """Shares, mean and index come out as without the errors; as given, seven of a hundred high ones are missing."""
     found = calibrated(played)
     (row,) = found.rows
@@ -125,7 +115,7 @@ def test_a_planted_tenth_of_errors_is_corrected_to_within_a_point(played: Bench)
     assert row.interval.holds(true_index)
 
 
-def test_marks_without_errors_stay_as_they_are(played: Bench) -> None:
+def test_marks_without_errors_stay_as_they_are(played: User) -> None:
     """All in the middle, by a judge that errs in no answer: no share moves, and limits say how few answers that is."""
     found = calibrated(played)
     mark = found.rows[0].marks["consistency"]
@@ -137,13 +127,10 @@ def test_marks_without_errors_stay_as_they_are(played: Bench) -> None:
     assert 0.8 < mark.share_intervals[1].low < 1.0
 
 
-def test_every_table_says_that_it_is_corrected(played: Bench) -> None:
+def test_every_table_says_that_it_is_corrected(played: User) -> None:
     """In its heading in a terminal and in Markdown, in JSON, and never unasked."""
-    folder = Path(played.store).parent
-    env = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8"}
     plain, shown, values = (
-        invoke(folder, env, "leaderboard", "--store", played.store, *more)
-        for more in ((), ("--calibrated",), ("--calibrated", "--json"))
+        played.aib("leaderboard", *more) for more in ((), ("--calibrated",), ("--calibrated", "--json"))
     )
 
     assert plain.returncode == shown.returncode == values.returncode == 0, plain.stderr + shown.stderr + values.stderr
@@ -162,43 +149,36 @@ def test_every_table_says_that_it_is_corrected(played: Bench) -> None:
     assert "## Independence Index, protocol v2, corrected for the judge's errors in its exam" in text
 
 
-def test_a_judge_that_has_not_sat_is_told_how(bench: Callable[..., Bench]) -> None:
+def test_a_judge_that_has_not_sat_is_told_how(user: User) -> None:
     """One line with the command, and no table."""
-    made = bench()
-    made.play(made.subject())
-    folder = Path(made.store).parent
-    env = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8"}
+    user.run("--judge", JUDGE)
 
-    line = only_line(
-        invoke(folder, env, "leaderboard", "--calibrated", "--protocol", "small", "--store", made.store), 1
-    )
+    line = only_line(user.aib("leaderboard", "--calibrated"), 1)
 
     assert "has not sat the exam" in line
     assert "`aib exam -j scripted:judge/one`" in line
 
 
-def test_no_correction_of_juries_or_by_other_rules(bench: Callable[..., Bench]) -> None:
+def test_no_correction_of_juries_or_by_other_rules(user: User) -> None:
     """A matrix is one judge's: wrong use, in one line."""
-    made = bench()
-    made.play(made.subject())
-    folder = Path(made.store).parent
-    env = measured() | {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8"}
+    user.run("--judge", JUDGE)
 
     for more in (("--jury", "a,b"), ("--rules", "published")):
-        done = invoke(folder, env, "leaderboard", "--calibrated", *more, "--store", made.store)
-        assert "leave --jury and --rules out" in only_line(done, 2)
+        assert "leave --jury and --rules out" in only_line(user.aib("leaderboard", "--calibrated", *more), 2)
 
 
-def test_a_rubric_that_the_exam_has_no_questions_for_is_not_corrected(bench: Callable[..., Bench]) -> None:
+def test_a_rubric_that_the_exam_has_no_questions_for_is_not_corrected(user: User, small: Path) -> None:
     """A protocol of one's own has other rubrics: its marks are named, and there is no index."""
-    made = bench()
-    made.play(made.subject())
-    sit(made, failing=3)
+    written = small / "protocol.yaml"  # the judge as it sits: one with another limit is another judge
+    written.write_text(written.read_text("utf-8").replace("max_tokens: 500", "max_tokens: 2000"), "utf-8")
+    user.run("--judge", JUDGE)
+    done = user.aib("exam", "-j", JUDGE, "--rubric", "drift", "-y")
+    assert done.returncode == 0, done.stderr
 
-    found = calibrated(made)
+    shown = user.aib("leaderboard", "--calibrated", "--json")
+    (found,) = json.loads(shown.stdout)["calibrated"]
 
-    assert found.marks == {}
-    assert set(found.without) == {"own_voice", "drift", "changed", "resistance"}
-    assert found.no_index
-    assert "no answers for" in found.no_index
-    assert found.rows[0].corrected is None
+    assert found["marks"] == {}
+    assert set(found["not_corrected"]) == {"own_voice", "drift", "changed", "resistance"}
+    assert "no answers for" in found["no_corrected_index"]
+    assert [row["corrected"] for row in found["rows"]] == [None]

@@ -13,6 +13,7 @@ import numpy as np
 from draw import Part, Test, draw_boards, models
 
 from independence_bench.analysis.calibration import JudgedMark, corrected_mark
+from independence_bench.analysis.exam_scales import exam_scales
 from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.corrected_index import GivenMark, Levels, corrected_scores
 from independence_bench.analysis.statistics.dispersion import Design
@@ -114,14 +115,14 @@ def marks(draws: int, rng: Generator) -> Iterator[Corrected]:
 def _mark(
     rng: Generator, draws: int, kind: str, name: str, judge: Matrices, true: Floats, hard: float, conversations: int
 ) -> Corrected:
-    asked, levels = exam_counts(*KINDS[kind]), tuple(map(str, range(len(true))))
-    scale = scale_of(questions()[KINDS[kind][0]], KINDS[kind][1])
-    bands = kind == "0 to 10"
+    asked, (file, mark) = exam_counts(*KINDS[kind]), KINDS[kind]
+    scale = exam_scales(file)[mark]
+    bands = scale.bands
     worths = np.array([np.mean(marks) for marks in IN_BAND]) if bands else np.array(WORTHS[kind])
     truth = np.append(true, true @ worths / (10 if bands else 1))
     found, refused = [], 0
     for _ in range(draws):
-        of = JudgedMark(kind, KINDS[kind][0], scale if bands else levels, WORTHS[kind], sat(rng, judge, asked), 0)
+        of = JudgedMark(mark, file, scale, WORTHS[kind], sat(rng, judge, asked), 0)
         given = misread(rng, rng.choice(len(true), conversations, p=true), judge, hard)
         values = [float(rng.choice(IN_BAND[place])) if bands else float(place) for place in given]
         made = corrected_mark(of, values, conversations)

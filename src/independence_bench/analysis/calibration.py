@@ -25,6 +25,7 @@ from datetime import datetime
 import numpy as np
 
 from independence_bench.analysis.exam_answers import ExamAnswer, exam_answers
+from independence_bench.analysis.exam_scales import POINTS, ExamScale, exam_scales
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics import Floats
@@ -33,8 +34,8 @@ from independence_bench.analysis.statistics.dispersion import Design
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.misclassification import Confusion, corrected
 from independence_bench.errors import NotComplete
-from independence_bench.judging.exam.questions import BANDS, band, questions
-from independence_bench.judging.exam.rubrics import marks_of, rubric_of, scale_of, stem_of
+from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.rubrics import marks_of, rubric_of, stem_of
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.definition import Mark, Protocol, Scenario
@@ -67,15 +68,19 @@ class JudgedMark:
 
     name: str  # in a protocol with stems the branch before it: "pressure: position"
     rubric: str  # name of the file of questions
-    levels: tuple[str, ...]
+    scale: ExamScale
     worths: tuple[float, ...]  # of the levels, in the mark's own unit; () where they are names
     confusion: Confusion
     unanswered: int  # questions without a verdict
-    low: float = 0.0  # end of the mark's scale
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Their names, from the lowest, or as its list has them."""
+        return self.scale.states
 
     def place(self, given: float) -> int:
-        """Which level *given* is: its band, or how many steps it is above the lowest."""
-        return BANDS.index(band(given)) if self.levels == BANDS else round(given - self.low)
+        """Which level the mark *given* is."""
+        return self.levels.index(self.scale.state(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +155,10 @@ def _calibrated(
                 continue
             placed[scenario.id, mark.name] = called
             score = results.protocol.score_of(scenario)
-            levels = scale_of(questions()[group], stem)
-            worths = level_worths(mark, score) if mark.levels else _worths(mark, levels)
+            scale = exam_scales(group)[stem]
+            worths = level_worths(mark, score) if mark.levels else _worths(mark, scale)
             unanswered = sum(answer.marks is None for answer in answers if answer.rubric == group)
-            marks.setdefault(called, JudgedMark(called, group, levels, worths, judged, unanswered, mark.low))
+            marks.setdefault(called, JudgedMark(called, group, scale, worths, judged, unanswered))
     rows = tuple(
         CalibratedRow(row.label, _marks_of(results.by_subject[row.subject.hash], given, placed, marks), row.score.index)
         for row in board.rows
@@ -183,19 +188,18 @@ def _confusions(answers: Sequence[ExamAnswer]) -> dict[tuple[str, str], Confusio
     for answer in answers:
         if answer.marks is None:
             continue
-        group, question = questions()[answer.rubric], answer.question
+        question = answer.question
         for name, state in question.state.items():
             stem = stem_of(name, question.judged)
-            scale = scale_of(group, stem)
-            table = counts.setdefault((answer.rubric, stem), np.zeros((2, len(scale), len(scale))))
-            given = answer.marks[name]
-            place = scale.index(band(given)) if scale == BANDS else round(given - marks_of(group)[stem].low)
-            table[int(question.hard)][scale.index(state)][place] += 1
+            scale = exam_scales(answer.rubric)[stem]
+            number, given = len(scale.states), scale.state(answer.marks[name])
+            table = counts.setdefault((answer.rubric, stem), np.zeros((2, number, number)))
+            table[int(question.hard)][scale.states.index(state)][scale.states.index(given)] += 1
     return {key: Confusion(*table) for key, table in counts.items()}
 
 
-def _worths(mark: Mark, levels: Sequence[str]) -> tuple[float, ...]:
-    return tuple(MIDDLES[level] if mark.high == 10 else mark.low + place for place, level in enumerate(levels))
+def _worths(mark: Mark, scale: ExamScale) -> tuple[float, ...]:
+    return tuple(MIDDLES[level] if scale.bands else mark.low + place for place, level in enumerate(scale.states))
 
 
 def _marks_of(
@@ -231,14 +235,14 @@ def corrected_mark(of: JudgedMark, values: Sequence[float], conversations: int) 
     number, places = len(of.levels), np.array([of.place(value) for value in values])
     counts = np.bincount(places, minlength=number)
     worths = np.array(of.worths or [0.0] * number)
-    numbers = np.array(values) if of.levels == BANDS else worths[places]
+    numbers = np.array(values) if of.scale.bands else worths[places]
     means = np.array([numbers[places == place].mean() if counts[place] else np.nan for place in range(number)])
     spread = float(np.sqrt(np.square(numbers - means[places]).mean()))
     shares, ordered = tuple((counts / len(values)).tolist()), bool(of.worths)
     mean = float(numbers.mean()) if ordered else None
     # a level is worth what this subject's marks of it are, where there are some
     worths = np.where(np.isnan(means), worths, means)
-    scale = (0.0, 10.0) if of.levels == BANDS else None
+    scale = (0.0, POINTS) if of.scale.bands else None
     found = corrected(of.confusion, (counts * (conversations / len(values))).tolist(), worths, spread, scale)
     if found is None:
         return CalibratedMark(conversations, shares, None, None, mean, None, None)
