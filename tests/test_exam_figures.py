@@ -18,6 +18,7 @@ from independence_bench.analysis.statistics.known_states import (
     agreement,
     figure_limits,
     joined_limits,
+    mean_figure,
     mean_of_errors,
     rank_agreement,
     share_limits,
@@ -180,6 +181,18 @@ def test_limits_that_are_none() -> None:
     assert mean_of_errors(np.array([], dtype=np.intp), np.array([]), 7, 0) is None
 
 
+def test_a_mean_of_marks_is_no_surer_than_its_marks() -> None:
+    """Sixty right of sixty, and twelve of twelve of the same questions: limits as of twenty, the harmonic mean."""
+    every = agreement(items("012" * 20, "012" * 20), 60)
+    some = agreement(items("012" * 4, "012" * 4), 60)
+    assert every is not None
+    assert some is not None
+    both = figure_limits(mean_figure([every, some]))
+
+    assert both is not None
+    assert both.low == pytest.approx(1 - 3 * 2.053749**2 / (20 + 2.053749**2))
+
+
 def test_share_limits_are_exact() -> None:
     """Clopper and Pearson: none of 12, all of 30, and half a question rounded outwards."""
     assert share_limits(0, 12).high == pytest.approx(1 - 0.025 ** (1 / 12))
@@ -318,6 +331,7 @@ def test_a_judge_that_always_fails_has_no_figures_and_is_not_fit() -> None:
     assert rubric.kappa is None
     assert rubric.marks == ()
     assert rubric.fitness.fit == "not fit"
+    assert len(rubric.fitness.why) == 1
 
 
 def test_too_little_is_not_known() -> None:

@@ -165,7 +165,7 @@ def _large_kappa(paper: Paper) -> Figure:
     of_states, of_marks = (np.bincount(one, minlength=3) / len(one) for one in (paper.state, paper.given))
     chance = float(of_states @ of_marks)
     value = (float((paper.state == paper.given).mean()) - chance) / (1 - chance)
-    return Figure(value, 1.0, 1.0, np.zeros(1), 0)
+    return Figure(value, 1.0, 1.0, np.zeros(1), 0, MANY)
 
 
 def said(paper: Paper, limited: bool = True) -> dict[str, tuple[float, Interval | None]]:

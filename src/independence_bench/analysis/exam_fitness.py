@@ -34,8 +34,8 @@ class Threshold:
         return f"{self.name} {said}, {'at least' if self.least else 'at most'} {limit} needed"
 
 
-def _kappa(result: RubricResult) -> float:
-    return result.kappa.interval.low if result.kappa and result.kappa.interval else -1.0
+def _kappa(result: RubricResult) -> float | None:
+    return result.kappa.interval.low if result.kappa and result.kappa.interval else None
 
 
 def _hard(result: RubricResult) -> float | None:

@@ -58,6 +58,7 @@ class Figure:
     worst: float  # > 0
     shifts: Floats  # [n]: by how much each question moves the value from what it would be without chance
     errors: int  # questions with an error
+    asked: float  # questions with an item; of a mean of figures the harmonic mean of theirs
 
     @property
     def distance(self) -> float:
@@ -85,7 +86,7 @@ def agreement(items: Items, questions: int) -> Figure | None:
     each = (seen / chance**2 * (by_state + by_mark - 2 * chance) - (apart - seen) / chance) / n
     shifts = _by_question(items.question, each, questions)
     wrong = len(np.unique(items.question[apart > 0]))
-    return Figure(1 - seen / chance, 1.0, most / chance, shifts, wrong)
+    return Figure(1 - seen / chance, 1.0, most / chance, shifts, wrong, _asked(items.question))
 
 
 def _ordered(items: Items) -> tuple[Floats, Floats, Floats, float]:
@@ -124,7 +125,7 @@ def rank_agreement(items: Items, questions: int) -> Figure | None:
     moves_b = np.square(b) + 2 * _above(items.given, b) - 3 * of_b
     each = (moves_both / spread - rho / 2 * (moves_a / of_a + moves_b / of_b)) / n
     wrong = len(np.unique(items.question[np.abs(a - b) > RANK_ERROR]))
-    return Figure(rho, 1.0, 2.0, _by_question(items.question, each, questions), wrong)
+    return Figure(rho, 1.0, 2.0, _by_question(items.question, each, questions), wrong, _asked(items.question))
 
 
 def _above(numbers: Floats, of: Floats) -> Floats:
@@ -134,6 +135,10 @@ def _above(numbers: Floats, of: Floats) -> Floats:
     above = total.sum() - np.cumsum(total) + total / 2
     found: Floats = (above[place] - of.sum() / 2) / len(of)
     return found
+
+
+def _asked(question: Numbers) -> float:
+    return float(len(np.unique(question)))
 
 
 def _by_question(question: Numbers, each: Floats, questions: int) -> Floats:
@@ -149,7 +154,7 @@ def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: i
         return None
     mean = float(errors.mean())
     shifts = _by_question(question, (errors - mean) / len(errors), questions)
-    return Figure(mean, 0.0, worst, shifts, len(np.unique(question[errors > 0])))
+    return Figure(mean, 0.0, worst, shifts, len(np.unique(question[errors > 0])), _asked(question))
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:
@@ -160,6 +165,7 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
         float(np.mean([one.worst for one in figures])),
         np.mean([one.shifts for one in figures], axis=0),
         max(one.errors for one in figures),
+        1 / float(np.mean([1 / one.asked for one in figures])),
     )
 
 
@@ -173,7 +179,7 @@ def figure_limits(figure: Figure) -> Interval | None:
     that is, a few errors count as if they were of the worst kind. The end near the best is no nearer than the exact
     one of a share of so many errors (Clopper and Pearson 1934) leaves it.
     """
-    n = len(figure.shifts)
+    n = figure.asked
     if n < FEWEST:
         return None
     q = min(figure.distance / figure.worst, 1.0)
@@ -182,7 +188,7 @@ def figure_limits(figure: Figure) -> Interval | None:
     dispersion = (BELIEVED / n + figure.errors * measured) / (BELIEVED + figure.errors)
     near, far = (float(end) for end in score_limits(q, dispersion, t_quantile(CAREFUL, NORMAL)))
     if figure.errors:
-        near = min(near, q * _least(figure.errors, n))
+        near = min(near, q * _least(min(figure.errors, int(n)), int(n)))
     sign = -1 if figure.best > 0 else 1
     ends = sorted((figure.best + sign * near * figure.worst, figure.best + sign * far * figure.worst))
     return Interval(*ends)
