@@ -38,6 +38,7 @@ def cells(output: str, row: str) -> list[str]:
     return line.removeprefix(row).split()
 
 
+@pytest.mark.torture
 def test_overhead() -> None:
     """Three contenders make the same calls, and the endpoint agrees."""
     output = printed("overhead", "--calls", "200", "--at-once", "100", "--delay", "0.01", "--times", "1")
@@ -71,6 +72,7 @@ def test_makespan() -> None:
     assert all(float(number) >= 1 for number in cells(output, "3 at once")[-4:])
 
 
+@pytest.mark.torture
 def test_endpoints() -> None:
     """Both ways of sharing places make the same calls, and both endpoints agree."""
     output = printed("endpoints", "--runs", "1", "--delay", "0.01", "--at-once", "4")
@@ -112,6 +114,7 @@ def test_start() -> None:
     assert int(found[1]) > 50
 
 
+@pytest.mark.torture
 def test_memory() -> None:
     """Both orders play just what is left."""
     output = printed("memory", "--transcripts", "300", "--added", "20")
@@ -209,6 +212,7 @@ def test_coverage_of_stems() -> None:
     assert ("Every cell with shifts as believed" in ran.stdout) != ("Cells below the promise:" in ran.stdout)
 
 
+@pytest.mark.torture
 def test_errors_of_gates() -> None:
     """Every situation of v2 and v3 is drawn, tested with one look and with two, and shown in both tables."""
     done = subprocess.run(

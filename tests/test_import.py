@@ -932,6 +932,7 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome]) -> None:
     assert len(pairs) == 8
 
 
+@pytest.mark.torture
 def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome], tmp_path: Path) -> None:
     """Counted, and looked up in the tables that it could have touched."""
     store = Path(shutil.copy(real[0], tmp_path))

@@ -236,7 +236,7 @@ def test_two_processes_killed_at_random_moments_lose_nothing(
     either: str, protocol: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The same, where each finds what the other one left; also of branches that share openings."""
-    wanted = Round(102, kills=4, names=names, processes=2, subjects=1, store=either, protocol=protocol)
+    wanted = Round(102, kills=3, names=names, processes=2, subjects=1, store=either, protocol=protocol)
 
     found = play_round(tmp_path / "round", wanted)
 
