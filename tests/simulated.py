@@ -39,8 +39,9 @@ from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.plan import Shard
 from independence_bench.simulate.ledger import Audit, Entry, audit
-from independence_bench.simulate.server import Settings, simulate
+from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
@@ -188,6 +189,8 @@ class Command:
     judged: bool = True
     judge: str = "judge"
     budget: float | None = None
+    job: str | None = None
+    shard: Shard | None = None
     at_once: int = 4
     calls_at_once: int = 8
     again: bool = False
@@ -210,6 +213,36 @@ def play(
     """
     with asyncio.Runner(loop_factory=SimulatedTime) as runner:
         return runner.run(_carry_out(folder, store, settings, judging, Command(**command)))
+
+
+def play_together(
+    folder: Path | str, store: Path | str, settings: Settings, commands: Sequence[Command]
+) -> tuple[list[Report], list[Entry]]:
+    """Carry out *commands* side by side in one simulated time, each with a store of its own, at one endpoint.
+
+    Returns their reports and the endpoint's ledger.
+    """
+
+    async def one(command: Command, simulation: Simulation) -> Report:
+        loop = asyncio.get_running_loop()
+        with open_store(store) as opened:
+            async with Client(Endpoint("sim", simulation.url, "openrouter")) as client:
+                await client.models()
+                clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
+                budget = Budget(command.budget, command.job)
+                return await Engine(
+                    _plan(folder, command, "sim"), Session(opened, {"sim": client}, budget, clocks)
+                ).run()
+
+    async def every() -> tuple[list[Report], list[Entry]]:
+        async with simulate(settings) as simulation:
+            reports = await asyncio.gather(*(one(command, simulation) for command in commands))
+            while simulation.in_flight:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.1)
+            return reports, simulation.ledger.entries
+
+    with asyncio.Runner(loop_factory=SimulatedTime) as runner:
+        return runner.run(every())
 
 
 async def _carry_out(
@@ -265,6 +298,7 @@ def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:
         runs=command.runs,
         judge=ModelJudge(judge, command.again) if command.judged else None,
         again=command.again,
+        shard=command.shard,
         at_once=command.at_once,
         calls_at_once=command.calls_at_once,
     )

@@ -124,7 +124,8 @@ def lines_before(preview: Preview) -> list[str]:
         who = plan.subjects[0].label if len(plan.subjects) == 1 else f"{len(plan.subjects)} subjects"
         where = " + ".join(str(configuration) for configuration in plan.configurations)
         only = f" · only {', '.join(plan.experiments)}" if plan.experiments else ""
-        lines.append(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}")
+        part = f" · part {plan.shard.number} of {plan.shard.of}" if plan.shard else ""
+        lines.append(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}")
     if forecast.calls:
         lines.append(forecast_line(forecast))
     if before.attempts:

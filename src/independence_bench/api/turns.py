@@ -39,7 +39,8 @@ async def take_turns(
     """
     complete, spent = True, 0.0
     for number, name in enumerate(judges, start=1):
-        left = None if limits.budget is None else limits.budget - spent
+        # what a job has spent the store knows
+        left = None if limits.budget is None else limits.budget - (spent if limits.job is None else 0.0)
         if len(judges) > 1:
             of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
             say(f"judge {number} of {len(judges)}: {name}{of_budget}")

@@ -1,4 +1,4 @@
-"""A bound in dollars on what one command spends, judges and retries included.
+"""A bound in dollars on what one command spends, judges and retries included, or all workers of a job together.
 
 Every call reserves the most it can cost before it is sent and settles for what it did cost. Where prices are
 not known the reservation is a guess from what has been seen, and the bound is then kept up to the calls in
@@ -8,19 +8,44 @@ flight. Knows no endpoint and no model.
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 from independence_bench.errors import BudgetSpent
 
+LOOK = 0.5  # seconds between two looks whether another worker has left some over
+
+
+class Purse(Protocol):
+    """Where the budget of a job is kept, for one of its workers. All in dollars."""
+
+    def lapsed(self) -> bool:
+        """Whether this worker slept so long that others may have spent what it held."""
+
+    async def draw(self, limit: float, needed: float, held: float) -> tuple[float, float, float]:
+        """(more than it *held* that this worker may spend: *needed* at least or 0, spent by all, what others hold)."""
+
+    async def give_back(self) -> None:
+        """Leave to others what is not spent; nothing is in flight."""
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep; raises where the command is asked to stop."""
+
 
 class Budget:
-    """*limit* in US dollars, None for no bound. *spent* is kept either way."""
+    """*limit* in US dollars, None for no bound. *spent* by this command is kept either way.
 
-    def __init__(self, limit: float | None = None) -> None:
-        self.limit = limit
+    *job*: all workers of that name have this limit together; then a `Purse` says how much this one may spend.
+    """
+
+    def __init__(self, limit: float | None = None, job: str | None = None) -> None:
+        self.limit, self.job = limit, job
         self.spent = 0.0
         self.reserved = 0.0
         self.in_flight = 0
+        self.purse: Purse | None = None
         self.settled = asyncio.Event()  # set when a call has settled, then a new one
+        self._drawn = 0.0  # from the purse, what is spent of it included
+        self._drawing = False
 
     def reserve(self, most: float) -> Reservation:
         """Hold *most* dollars while a block runs; waits for calls in flight that may leave some over.
@@ -30,10 +55,64 @@ class Budget:
         return Reservation(self, most)
 
     def fits(self, most: float) -> bool:
-        """Whether a call of up to *most* dollars stays within the limit; at the limit nothing more does."""
+        """Whether a call of up to *most* dollars stays within what may be spent here; at that nothing more does."""
         if self.limit is None:
             return True
-        return self.spent + self.reserved + most <= self.limit and self.spent < self.limit
+        may = self._drawn if self.purse else self.limit
+        return self.spent + self.reserved + most <= may and self.spent < may
+
+    def attach(self, purse: Purse | None) -> None:
+        """From now on spend from *purse*; None: from none, what was not spent of it is given back."""
+        self.purse, self._drawn = purse, self.spent
+
+    async def make_room(self, most: float) -> None:
+        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never will."""
+        while not self._fits_still(most):
+            if self.purse is None:
+                if self.reserved == 0:
+                    raise BudgetSpent(
+                        f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
+                        f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
+                    )
+                await self.settled.wait()
+            elif self._drawing:  # one asks for all
+                await self.settled.wait()
+            else:
+                self._drawing = True
+                try:
+                    await self._draw(self.purse, most)
+                finally:
+                    self._drawing = False
+                    self.tell()
+
+    def _fits_still(self, most: float) -> bool:
+        if self.purse is not None and self.purse.lapsed():
+            self._drawn = min(self._drawn, self.spent + self.reserved)
+        return self.fits(most)
+
+    async def _draw(self, purse: Purse, most: float) -> None:
+        """Ask for more once; where there is none wait a little for what is held, here or elsewhere."""
+        limit = self.limit or 0.0
+        held = max(self._drawn - self.spent, 0.0)
+        more, _, _ = await purse.draw(limit, max(self.reserved + most - held, 0.0), held)
+        if not more and self.reserved == 0:
+            # what is left over here may be what another worker waits for
+            self._drawn = self.spent
+            await purse.give_back()
+            more, spent, elsewhere = await purse.draw(limit, most, 0.0)
+            if not more and not elsewhere:
+                raise BudgetSpent(
+                    f"the budget of ${limit:g} of the job {self.job} is used up: ${spent:.4f} is spent by its workers "
+                    f"and the next call may cost ${most:.4f}; raise --budget, or name another --job"
+                )
+        self._drawn += more
+        if not more:
+            await purse.pause(LOOK)
+
+    def tell(self) -> None:
+        """Have those that wait look again."""
+        self.settled.set()
+        self.settled = asyncio.Event()
 
 
 class Reservation:
@@ -47,13 +126,7 @@ class Reservation:
 
     async def __aenter__(self) -> Reservation:
         budget, most = self._budget, self._most
-        while not budget.fits(most):
-            if budget.reserved == 0:
-                raise BudgetSpent(
-                    f"the budget of ${budget.limit:g} is used up: ${budget.spent:.4f} is spent and the next call "
-                    f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
-                )
-            await budget.settled.wait()
+        await budget.make_room(most)
         budget.reserved += most
         budget.in_flight += 1
         return self
@@ -65,5 +138,4 @@ class Reservation:
         budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding
         budget.spent += self.cost
         if budget.limit is not None:
-            budget.settled.set()
-            budget.settled = asyncio.Event()
+            budget.tell()

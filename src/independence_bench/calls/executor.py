@@ -34,12 +34,14 @@ from independence_bench.store import attempts, usage
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.usage import ListPrice
+from independence_bench.store.workers import close
 
 A = TypeVar("A")
 
 CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
 PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
 _FREELY = contextlib.nullcontext()
+SAID_OF_ALL = (Kind.UNAUTHORIZED, Kind.NO_CREDITS)  # faults that every worker of a job would meet
 POLL = 0.5  # seconds between two looks at a call that another process has claimed
 
 
@@ -227,10 +229,19 @@ class Executor:
         tally.prompt_tokens += usage.prompt_tokens or 0
         tally.completion_tokens += usage.completion_tokens or 0
         step = self._decide(state, outcome, attempt)
+        step.charge = reservation.cost
+        if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
+            await self._close_for_all(call.info.endpoint, step.end.reason)
         status = outcome.status if isinstance(outcome, Fault) else 200
         ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
         await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
+
+    async def _close_for_all(self, endpoint: str, reason: str) -> None:
+        """Write down, once, for the other workers of this job that *endpoint* is closed."""
+        if (job := self.ledger.job) is not None and endpoint not in self.closed:
+            self.closed[endpoint] = reason
+            await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
 
     async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
         """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.

@@ -17,6 +17,7 @@ from independence_bench.calls.executor import Executor
 from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
+from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
 from independence_bench.models.redaction import KNOWN
@@ -43,15 +44,22 @@ async def open_executor(
     async with Commits(store) as commits:
         upkeep = _Upkeep(store, commits, stopping, clocks)
         lost = await upkeep.begin()
-        ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch)
+        ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch, budget.job)
         executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost)
         for name, client in clients.items():
             at_once = min(most, client.endpoint.at_once or most)
             executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
         tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
+        if budget.job is not None:
+            worker = Worker(budget.job, ledger, commits, executor.pause)
+            tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
+            budget.attach(worker if budget.limit is not None else None)
         try:
             yield executor
         finally:
+            if budget.job is not None:
+                budget.attach(None)
+                await worker.leave()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

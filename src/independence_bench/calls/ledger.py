@@ -20,6 +20,7 @@ from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, Tried
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
+from independence_bench.store.workers import spend
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -90,6 +91,7 @@ class NextStep(Generic[A]):
     answer: tuple[int, A] | None = None
     end: GaveUp | None = None
     wait: float = 0.0
+    charge: float = 0.0  # dollars that the budget counts for the attempt
 
 
 EndedAttempt = tuple[CallState[Any], int, stored_attempts.Ended, NextStep[Any]]
@@ -110,6 +112,7 @@ class CallLedger:
     owner: str
     now: Callable[[], float]  # seconds since 1970
     watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
+    job: str | None = None  # that this process is a worker of
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[StoredAnswer[Any] | None]:
@@ -159,6 +162,8 @@ class CallLedger:
         """Write down how attempts ended, with the answers that they gave, and give those claims back."""
         now = self.now()
         stored_attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
+        if self.job is not None:
+            spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
         kept = [
             (state.call.table, (state.key, *step.answer, now))
             for state, _, _, step in finished

@@ -21,6 +21,7 @@ from independence_bench.cli.permissions import trust_option
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
 from independence_bench.cli.selection import Command
+from independence_bench.cli.workers import say_job
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, Preview, RunOptions
@@ -203,3 +204,4 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         f"{money(spent.total)} in the store's life "
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
+    say_job(report, store)

@@ -10,7 +10,7 @@ import click
 
 from independence_bench.api.orders import judge_options
 from independence_bench.api.turns import look_up, take_turns
-from independence_bench.cli import calling
+from independence_bench.cli import calling, workers
 from independence_bench.cli.options import command_line, configuration_options, err, out, say, weights_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
@@ -25,6 +25,7 @@ from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import NAME as TABLE_JUDGE
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
+from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.names_view import names_json, names_view
@@ -43,6 +44,7 @@ from independence_bench.store.database import Store, open_store
 )
 @calling.endpoint_options
 @calling.limit_options
+@workers.worker_options
 @click.option(
     "--probe-injection",
     is_flag=True,
@@ -56,6 +58,8 @@ def judge(
     judges: tuple[str, ...],
     roster: Roster,
     limits: Limits,
+    shard: Shard | None,
+    job: str | None,
     probe_injection: bool,
     as_json: bool,
     yes: bool,
@@ -69,6 +73,8 @@ def judge(
     to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
     """
     if probe_injection:
+        if shard is not None:
+            raise WrongUse("--probe-injection is carried out by one worker: leave out --shard")
         if selection != Selection(selection.store):
             raise WrongUse(
                 "--probe-injection has conversations of its own: leave out --protocol, --variants, --modes, --weights"
@@ -82,7 +88,8 @@ def judge(
     else:
         with selection.stored() as (opened, protocol, files):
             where = selection.configurations(protocol)
-            options = replace(judge_options(opened, protocol, files, roster, where, permissions()), limits=limits)
+            options = judge_options(opened, protocol, files, roster, where, permissions())
+            options = replace(options, limits=replace(limits, job=job), shard=shard)
             complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
     if not complete:
         raise SystemExit(1)
@@ -94,6 +101,9 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> b
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
     that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
     """
+    limits = options.limits
+    if len(judges) > 1 and options.shard and limits.budget is not None and limits.job is None:
+        raise WrongUse("--shard with several judges and a --budget needs --job NAME: they share it with all workers")
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
         return calling.print_outcome(one, store, calling.to_the_end(calling.carry_out(one, store, ask=False)))

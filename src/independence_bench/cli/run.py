@@ -12,7 +12,7 @@ import click
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects, weighed
 from independence_bench.api.orders import EFFORTS, run_options
-from independence_bench.cli import calling, pacing
+from independence_bench.cli import calling, pacing, workers
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -33,10 +33,11 @@ from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import Limits, Preview, RunOptions
-from independence_bench.errors import SubjectError
+from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
@@ -90,6 +91,7 @@ plan_options = together(
 @pacing.until_options
 @pacing.spread_option
 @calling.limit_options
+@workers.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
 @store_option
 def run(
@@ -98,6 +100,8 @@ def run(
     until_width: float | None,
     until_ranked: bool,
     hours: float | None,
+    shard: Shard | None,
+    job: str | None,
     yes: bool,
     store: str,
     **typed: Any,
@@ -119,9 +123,14 @@ def run(
     With --spread-over run k of all subjects is played together, each run as long after the one before it, counted
     from when that was begun: what only today's model or provider does is then not in all of them. Stored runs count;
     stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
+
+    With --shard several workers carry out one order, each its part, into one PostgreSQL store; the same command without
+    --shard does what is left of all parts (docs/scaling.md).
     """
     target = pacing.target_of(until_width, until_ranked, typed["runs"])
-    options = replace(read_options(**typed), limits=limits)
+    if target is not None and shard is not None:
+        raise WrongUse("--until-width and --until-ranked look at all runs: leave out --shard")
+    options = replace(read_options(**typed), limits=replace(limits, job=job), shard=shard)
     options = replace(options, protocol=weighed(options.protocol, weights))
     ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
     spread = pacing.spread_of(hours, target.most if target else options.runs)

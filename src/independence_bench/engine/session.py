@@ -14,6 +14,7 @@ from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
+from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.levels import LevelTable
 from independence_bench.judging.embedded.levels_judge import LevelsJudge
 from independence_bench.judging.embedded.rule_judge import RuleJudge
@@ -51,8 +52,9 @@ class Limits:
 
     at_once: int = 4  # subjects
     calls_at_once: int = 8  # within one subject, at each endpoint
-    budget: float | None = None  # dollars that one command may spend
+    budget: float | None = None  # dollars that one command may spend, or all workers of its job
     price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
+    job: str | None = None  # what this command is a worker of, with others; None: of nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,16 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
             left_out=tuple(left_out),
             shard=options.shard,
         )
-        yield plan, Session(store, clients, Budget(options.limits.budget))
+        yield plan, Session(store, clients, Budget(options.limits.budget, options.limits.job or _shared_job(plan)))
+
+
+def _shared_job(plan: RunPlan) -> str | None:
+    """One name for all parts of the same plan; None where it has no parts."""
+    if plan.shard is None:
+        return None
+    subjects = sorted(subject.hash for subject in plan.subjects)
+    played = [plan.protocol.hash, [str(one) for one in plan.configurations], subjects, plan.runs, plan.experiments]
+    return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, plan.shard.of])[:12]}"
 
 
 async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
@@ -150,8 +151,9 @@ class Shard:
         for job in every:
             unit = (job.run, job.configuration, job.scenario.stem or job.scenario.id)
             turn = turns.setdefault(unit, len(turns))
-            # the run too, or a part would have the same scenarios in every run, and some are longer
-            if (turn + job.run + int(job.subject.hash[:8], 16)) % self.of == self.number - 1:
+            # each round in another order, or a part could have the same scenarios in every run, and some are longer
+            shift = crc32(f"{job.subject.hash} {turn // self.of}".encode())
+            if (turn + shift) % self.of == self.number - 1:
                 yield job
 
 

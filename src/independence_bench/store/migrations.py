@@ -61,6 +61,18 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
             "SELECT setval('attempt_ids', coalesce(max(id), 0) + 1, false) FROM attempts",
         ),
     ),
+    6: Migration(
+        (
+            "CREATE TABLE jobs (name VARCHAR NOT NULL, began_at FLOAT NOT NULL, PRIMARY KEY (name))",
+            "CREATE TABLE workers (owner VARCHAR NOT NULL, job VARCHAR NOT NULL, reserved FLOAT NOT NULL, "
+            "spent FLOAT NOT NULL, lease_until FLOAT NOT NULL, PRIMARY KEY (owner), "
+            "FOREIGN KEY(job) REFERENCES jobs (name))",
+            "CREATE INDEX ix_workers_job ON workers (job)",
+            "CREATE TABLE closures (job VARCHAR NOT NULL, endpoint VARCHAR NOT NULL, reason TEXT NOT NULL, "
+            "closed_at FLOAT NOT NULL, PRIMARY KEY (job, endpoint), FOREIGN KEY(job) REFERENCES jobs (name))",
+        ),
+        makes=("jobs", "workers", "closures"),
+    ),
 }
 VERSION = max(MIGRATIONS)
 

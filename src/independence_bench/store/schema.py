@@ -15,6 +15,9 @@ commands      what each owner of attempts was: the command, as it was typed (sin
 prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
 decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
 readings      which option each reply of a stem's conversation takes (since version 4)
+jobs          what several workers do together (since version 6)
+workers       each worker of a job: an owner of attempts, and its part of the job's budget (since version 6)
+closures      endpoints that take no more calls of a job: out of money, key refused (since version 6)
 """
 
 from __future__ import annotations
@@ -249,6 +252,32 @@ prices = Table(
     Column("prompt", Real, nullable=False),  # dollars a token
     Column("completion", Real, nullable=False),
     Column("request", Real, nullable=False),  # dollars a call
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("began_at", Real, nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("owner", String, primary_key=True),  # as in attempts
+    Column("job", String, ForeignKey("jobs.name"), nullable=False, index=True),
+    Column("reserved", Real, nullable=False),  # dollars of the job's budget that it may still spend
+    Column("spent", Real, nullable=False),  # dollars that the budget counts
+    Column("lease_until", Real, nullable=False),
+)
+
+closures = Table(
+    "closures",
+    metadata,
+    Column("job", String, ForeignKey("jobs.name"), primary_key=True),
+    Column("endpoint", String, primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("closed_at", Real, nullable=False),
 )
 
 readings = Table(

@@ -1,0 +1,105 @@
+"""The workers of one job, on however many machines: what each has reserved and spent, and which endpoints are closed.
+
+A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it at once and hands
+that out to its calls, so that a call needs no statement of its own; what it spends is written down in the commit that
+ends an attempt. What a dead worker had reserved and not spent is free again with its lease.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from independence_bench.store.attempts import LEASE, Holder
+from independence_bench.store.owners import LeaseWatch
+from independence_bench.store.rows import insert_once, insert_rows
+from independence_bench.store.schema import closures, jobs, workers
+
+LEAST = 1e-6  # dollars: less is rounding
+PARTS = 4  # of what is left of a budget, one for each worker and as many again: what a worker reserves at once
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a worker got of its job's budget, and how that stands, in dollars."""
+
+    granted: float  # 0: nothing
+    spent: float  # by all workers, ever
+    elsewhere: float  # reserved by other workers that are alive, who may leave some over
+
+
+def join(connection: Connection, owner: str, job: str, now: float) -> None:
+    """Write *owner* down as a worker of *job*."""
+    insert_once(connection, jobs, {"name": job, "began_at": now})
+    row = {"owner": owner, "job": job, "reserved": 0.0, "spent": 0.0, "lease_until": now + LEASE}
+    insert_rows(connection, workers, [row])
+
+
+def draw(
+    connection: Connection,
+    owner: str,
+    job: str,
+    limit: float,
+    needed: float,
+    held: float,
+    now: float,
+    watch: LeaseWatch | None = None,
+) -> Drawn:
+    """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*; else nothing.
+
+    *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may have had that.
+    """
+    # the workers of a job take turns here, and nowhere else
+    connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
+    spent = elsewhere = 0.0
+    others = 0
+    wanted = select(workers.c.owner, workers.c.spent, workers.c.reserved, workers.c.lease_until)
+    for worker, used, reserved, until in connection.execute(wanted.where(workers.c.job == job)).all():
+        spent += used
+        if worker != owner and reserved > 0 and not Holder(worker, until).is_gone(now, watch):
+            elsewhere += reserved
+            others += 1
+    left = limit - spent - held - elsewhere
+    fits = left > 0 and left >= needed
+    granted = max(needed, left / (PARTS * (1 + others)), min(left, LEAST)) if fits else 0.0
+    changed = {"reserved": held + granted, "lease_until": now + LEASE}
+    connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
+    return Drawn(granted, spent, elsewhere)
+
+
+def spend(connection: Connection, owner: str, dollars: float) -> None:
+    """Write down that *owner* has spent so much of what it reserved."""
+    changed = {"spent": workers.c.spent + dollars, "reserved": workers.c.reserved - dollars}
+    connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
+
+
+def give_back(connection: Connection, owner: str) -> None:
+    """Free what *owner* has reserved and not spent; nothing of it is in flight."""
+    connection.execute(update(workers).where(workers.c.owner == owner).values(reserved=0.0))
+
+
+def stay(connection: Connection, owner: str, now: float) -> None:
+    """Keep what *owner* has reserved for another lease."""
+    connection.execute(update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE))
+
+
+def spent_by(connection: Connection, job: str) -> tuple[float, int]:
+    """(dollars that the workers of *job* have spent, how many of them there were)."""
+    wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(workers.c.job == job)
+    dollars, count = connection.execute(wanted).one()
+    return float(dollars), int(count)
+
+
+def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:
+    """Write down that *endpoint* takes no calls of *job* from now on, and why."""
+    where = (closures.c.job == job, closures.c.endpoint == endpoint)
+    connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
+    connection.execute(delete(closures).where(*where))
+    insert_rows(connection, closures, [{"job": job, "endpoint": endpoint, "reason": reason, "closed_at": now}])
+
+
+def closed_since(connection: Connection, job: str, since: float) -> dict[str, str]:
+    """Endpoint -> why, of those that a worker of *job* has closed since then; who begins later tries them anew."""
+    wanted = select(closures.c.endpoint, closures.c.reason).where(closures.c.job == job, closures.c.closed_at >= since)
+    return {row[0]: row[1] for row in connection.execute(wanted)}
