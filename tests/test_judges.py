@@ -411,7 +411,7 @@ def test_nothing_judged_nothing_to_compare(bench: Benches) -> None:
     with open_store(made.store) as store:
         assert validations(store, made.protocol) == []
     made.play(made.subject("acme/x"), judge="judge/a")
-    assert "One judge agrees with itself" in shown(validated(made))
+    assert "There is only one judge" in shown(validated(made))
 
 
 # ---------------------------------------------------------------- flags

@@ -6,8 +6,8 @@ is not there. What each one means: docs/judges.md.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -141,7 +141,7 @@ class Validation:
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
     main: str | None  # label of the main judge, whether it is among those compared or not; None: nobody judged a run
-    conversations: int  # different ones that somebody has judged
+    conversations: int  # with a verdict of somebody's
     subjects: tuple[SubjectRow, ...]
     favours: tuple[SelfPreference, ...]
     marks: tuple[MarkAgreement, ...]
@@ -158,11 +158,16 @@ class _Material:
     specs: Mapping[str, Mapping[str, Any]]
     subjects: Mapping[str, ChatModel]
     places: Mapping[Key, JudgedConversation]
+    times: Mapping[Key, int]  # conversations that are the same word for word, so that one judgement is of them all
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
     embedded: Mapping[Key, Judgement]  # whether it is among the judges chosen or not
     indices: Indices
     tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
     scales: Mapping[str, MarkScale]  # by mark
+
+    def count(self, keys: Iterable[Key]) -> int:
+        """How many conversations those of *keys* are."""
+        return sum(self.times[key] for key in keys)
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
@@ -200,7 +205,10 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
                 embedded = {one.about: one for one in here if one.judge_hash in tables}
-                material = _Material(there, specs, subjects, judged, given, embedded, indices, tries, scales)
+                times = Counter(
+                    one.key for one in results.conversations if one.key in judged and one.row.state == "complete"
+                )
+                material = _Material(there, specs, subjects, judged, times, given, embedded, indices, tries, scales)
                 made.append(_validate(connection, mine[0], material))
     return made
 
@@ -229,7 +237,9 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
         configurations=board.configurations,
         judges=tuple(_judge_row(judge, board, material, flagged, compared[judge]) for judge in judges),
         main=board.main_judge,
-        conversations=len(material.places),
+        conversations=material.count(
+            {key for of in material.given.values() for key, one in of.items() if one.reason is None}
+        ),
         subjects=subject_rows(material.indices, judges, unique_labels(material.subjects)),
         favours=tuple(
             favour
@@ -255,13 +265,14 @@ def _judge_row(
     kind: Literal["model", "table", "person"] = "table" if is_table_judge(label) else "model"
     if material.specs.get(judge, {}).get("kind") == "person":
         kind = "person"
-    failed = sum(judgement.reason is not None for judgement in given.values())
+    verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
+    failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
     tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in board.protocol.written.scenarios}
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
     to_read = sum(one.judge == label for one in flagged)
-    return JudgeRow(label, kind, len(given) - failed, failed, to_read, *leniency(compared), cost)
+    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost)
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:

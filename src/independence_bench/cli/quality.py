@@ -11,7 +11,7 @@ from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
-from independence_bench.cli.options import Number, configuration_options, out, say, weights_option
+from independence_bench.cli.options import Number, configuration_options, legend_option, say, show, weights_option
 from independence_bench.cli.selection import (
     Selection,
     json_option,
@@ -27,11 +27,11 @@ from independence_bench.report.audit_view import audit_json, audit_view
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.reliability_view import reliability_json, reliability_view
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
-from independence_bench.report.terminal import printed
 
 
 @click.command(name="judges")
 @click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges. May be repeated.")
+@legend_option
 @selecting(weights_option, json_option)
 def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     """Compare the judges: what each gives whom, how far they agree, which verdicts to read.
@@ -44,7 +44,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(validations_json(found))
     elif found:
-        printed(out(), *(validation_view(one) for one in found))
+        show(*(validation_view(one) for one in found))
     else:
         say(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
 
@@ -59,6 +59,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     metavar="X",
     help="How reliable the ranking is to be.",
 )
+@legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def reliability(selection: Selection, target: float, as_json: bool) -> None:
     """Say where the differences between marks come from: subjects, scenarios, runs, judges.
@@ -78,7 +79,7 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
     if as_json:
         click.echo(reliability_json([measured]))
     else:
-        printed(out(), reliability_view(measured))
+        show(reliability_view(measured))
 
 
 @click.command(name="audit")
@@ -103,12 +104,13 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
     if as_json:
         click.echo(audit_json(found, lowest))
     else:
-        printed(out(), audit_view(found, lowest))
+        show(audit_view(found, lowest))
     if found.errors:
         context.exit(1)
 
 
 @click.command(name="scenarios")
+@legend_option
 @selecting(judged_options, configuration_options, json_option)
 def scenarios(selection: Selection, as_json: bool) -> None:
     """Show how hard each scenario is, whom it tells apart, and what the ranking would be without it.
@@ -122,4 +124,4 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        printed(out(), *(scenarios_blocks(board, one) for board, one in measured))
+        show(*(scenarios_blocks(board, one) for board, one in measured))

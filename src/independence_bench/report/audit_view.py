@@ -30,12 +30,12 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
 def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]:
     """A summary, then each finding with its first places and how to see them."""
     findings = chosen(audit, lowest)
-    yield Title(("Audit of protocol ", Prose(audit.protocol.called)))
+    yield Title(("Audit of ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
-        f"{plural(audit.conversations, 'conversation')}; read again from raw bodies: "
-        f"{plural(audit.replies, 'reply', 'replies')}, {plural(audit.verdicts, 'judgement')}; "
-        f"{plural(audit.indices, 'index', 'indices')} made again{rules}"
+        f"{plural(audit.conversations, 'conversation')}; recomputed from raw bodies: "
+        f"{plural(audit.replies, 'reply', 'replies')}, {plural(audit.verdicts, 'judgement')}, "
+        f"{plural(audit.indices, 'index', 'indices')}{rules}"
     )
     if not findings:
         yield Note(f"Nothing was found{'' if lowest == 'note' else f' of severity {lowest} or worse'}.", "")
@@ -49,8 +49,8 @@ def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]
             )
             for one in findings
         ],
-        "without it: the biggest change of a subject's index, in points, when the runs that it is in are left out and "
-        "the mean of its other runs stands; – where none is left, or there was no index. See docs/audit.md.",
+        "without it: the largest change of a subject's index, in points, if the runs with the finding are left out; – "
+        "where no other run is left, or there was no index. See docs/audit.md.",
         gap=2,
     )
     for finding in findings:

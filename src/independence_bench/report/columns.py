@@ -95,10 +95,11 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
         ]
 
     lines = line(folded(headings), bottom=True, style=False)
-    lines.append(Text("─" * _total(sizes, kept, gap)))
+    rule = Text("─" * _total(sizes, kept, gap))
+    lines.append(rule)
     for shown in cells:
         if isinstance(shown, values.Group):
-            lines += [] if shown is cells[0] else [Text()]
+            lines += [] if lines[-1] is rule else [Text()]
             lines += [write(values.Strong(shown.title))] if shown.title else []
         elif isinstance(shown, values.Remark):
             said = write(shown.text)

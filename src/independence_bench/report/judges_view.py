@@ -23,14 +23,14 @@ def validation_view(found: Validation) -> Iterator[Block]:
     letters = dict(zip((row.label for row in found.judges), letters_of(len(found.judges)), strict=True))
     where = " + ".join(str(c) for c in found.configurations)
     conversations = plural(found.conversations, "conversation")
-    aside = f" · {where} · {conversations} judged by somebody" + ("" if found.main else "\n")
+    aside = f" · {where} · {conversations} judged" + ("" if found.main else "\n")
     yield Title(("Judges of ", Prose(found.protocol.called)), aside=aside)
     if found.main is not None:
-        yield Note(("Main judge: ", Prose(found.main), ". It answers where nobody says by which.\n"))
+        yield Note(("Main judge: ", Prose(found.main), ". It is used where no other judge is named.\n"))
     yield _judges(found, letters)
     yield from _costs(found, letters)
     if len(found.judges) == 1:
-        yield Note("\nOne judge agrees with itself: `aib judge -j MODEL` adds another, `aib label` a person.", "")
+        yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
     else:
         yield from _indices(found, letters)
         yield from _self_preference(found, letters)
@@ -66,11 +66,13 @@ def _judges(found: Validation, letters: Letters) -> Table:
         "index minus the mean of the others', over the subjects that all have one for, and where that lies if the "
         "subjects are a sample (from three on), each by itself; flagged: share of its verdicts that a person "
         "should read (below).",
+        brief="judged: conversations with a verdict; lenient: its index minus the mean of the others'; flagged: share "
+        "of its verdicts that a person should read.",
     )
 
 
 def _costs(found: Validation, letters: Letters) -> Iterator[Block]:
-    yield Title("What a run takes")
+    yield Title("What judging one run costs")
     yield Table(
         columns_of("", "judge", "$ a run", "seconds a run", words=2),
         [
@@ -79,6 +81,7 @@ def _costs(found: Validation, letters: Letters) -> Iterator[Block]:
         ],
         "One run of one subject: the mean judgement of each scenario, failed attempts included, added up; seconds: of "
         "its calls one after the other, as the endpoint took them. A dash: not known of every scenario.",
+        brief="One run of one subject, failed attempts included.",
     )
 
 
@@ -124,6 +127,8 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
         "that to like some more than others is no preference yet. A judge favours its own where all of it is above 0; "
         f"of forty that do not, one seems to.{unsaid}",
+        brief="diff: own minus others; elsewhere: the same for all other subjects; prefers: diff minus elsewhere. A "
+        f"judge favours its own where all of the interval is above 0.{unsaid}",
     )
 
 
@@ -149,6 +154,8 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
         "or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks "
         "pile up at an end.",
+        brief="alpha: Krippendorff's; ICC(2,k): reliability of the mean of k judges; kappa: quadratic, of the pairs "
+        "that agree least and most. 1 is perfect, 0 is chance.",
     )
     yield Title("Agreement of each pair")
     yield Table(
@@ -163,6 +170,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         "rank correlation: Spearman's, of the subjects' indices (from three subjects on), and where it lies if the "
         f"subjects are a sample (from {FEWEST_RANKED} on), each by itself; kappa: the mean of the quadratic kappas of "
         "all marks, without an interval.",
+        brief="rank correlation: Spearman's, of the subjects' indices; kappa: the mean over all marks.",
     )
 
 

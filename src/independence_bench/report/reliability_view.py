@@ -14,6 +14,10 @@ from independence_bench.report.table import Block, Cells, Note, Prose, Table, Te
 
 MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
+COEFFICIENTS = (
+    "p: subjects, which is what is to be measured; i: scenarios; pi: both together; r: runs. Eρ²: how reliable the "
+    "order of the subjects is, 0 to 1; ±: its standard error; Φ: how reliable the numbers themselves are."
+)
 BELOW = "0*"  # a component that was estimated below 0
 _ONE_JUDGE = (
     "p: how far subjects differ, which is what is to be measured; i: scenarios that are harder for everybody; pi: what "
@@ -65,21 +69,23 @@ def _marks(found: Reliability) -> Table:
         "how hard the scenarios are." + _signs(found.marks)
     )
     rows = [(Prose(noise.title), *_cells(found, noise)) for noise in found.marks]
-    return Table(columns_of("mark", *_headings(found)), rows, Prose(legend))
+    brief = f"p, i, pi, r: percent of a mark's variance. {COEFFICIENTS}{_signs(found.marks)}"
+    return Table(columns_of("mark", *_headings(found)), rows, Prose(legend), brief=Prose(brief))
 
 
 def _wholes(found: Reliability) -> Table:
     every = (found.index, *found.experiments)
     legend = (
         "The same of points: of a sum over n scenarios that each were played once, so i, pi and r are smaller than in "
-        "one conversation. pts: the points to be had; again: Eρ² if the very same scenarios were played again and "
-        "others did not matter." + _errors(found) + _signs(every)
+        "one conversation. pts: the points to be had; re-run: Eρ² if the very same scenarios were played again "
+        "and others did not matter." + _errors(found) + _signs(every)
     )
     rows: list[Cells] = []
     for noise in every:
         again = number(noise.played.repeated if noise.played else None, 2)
         rows.append((Prose(noise.title), number(noise.points, 0), *_cells(found, noise), again))
-    return Table(columns_of("points", "pts", *_headings(found), "again"), rows, Prose(legend))
+    brief = f"The same of sums of points.{_errors(found)}"
+    return Table(columns_of("points", "pts", *_headings(found), "re-run"), rows, Prose(legend), brief=Prose(brief))
 
 
 def _more(found: Reliability) -> Table:
@@ -92,7 +98,9 @@ def _more(found: Reliability) -> Table:
         f"Eρ² with so many times the scenarios and so many runs of each{_under(found)}; {times}x{runs}: {times} times "
         f"the scenarios, {plural(runs, 'run')}. New scenarios are taken to be of the kind of those that there are."
     )
-    return Table(columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend))
+    return Table(
+        columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend), brief=Prose(legend)
+    )
 
 
 def _options(found: Reliability, played: Option) -> Table:
@@ -110,9 +118,9 @@ def _options(found: Reliability, played: Option) -> Table:
         + "calls: replies and judgements; dollars: by what the stored ones cost on average, a dash where that is not "
         "known." + once
     )
-    return Table(
-        columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2), rows, Prose(legend)
-    )
+    columns = columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2)
+    brief = f"For one subject. scenarios: of {names}; calls: replies and judgements.{once}"
+    return Table(columns, rows, Prose(legend), brief=Prose(brief if chosen else legend))
 
 
 # ---------------------------------------------------------------- words and numbers
@@ -195,7 +203,7 @@ def _option(found: Reliability, one: Option) -> tuple[str, ...]:
 
 def reliability_view(found: Reliability) -> Iterator[Block]:
     """All tables, under a heading; for a terminal."""
-    yield Title(("Where the noise comes from, protocol ", Prose(found.protocol_name)))
+    yield Title(("Where the noise comes from · ", Prose(found.protocol_name)))
     yield Note(Prose(about(found)))
     yield from reliability_blocks(found)
 

@@ -139,6 +139,9 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         "the scenario says little about the rest; {Share}: percent of the differences between indices that lie here, "
         "100 over all scenarios. A dash: everybody did the same, or too few subjects "
         f"({FEWEST}; for an interval {FEWEST_SAMPLED}).",
+        brief="points: of the index's 100; diff.: percent of them lost on average; ceiling, floor: percent of "
+        "conversations with all and with none of them; discr.: correlation with all other scenarios; share: percent of "
+        "the differences between indices that lie here.",
     )
 
 
@@ -169,6 +172,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         "the dimension; {Share}: percent of the differences between subjects in this dimension that lie in the "
         "scenario, 100 over all of them; R²: percent of these differences that could be told from this scenario alone, "
         "which add up to nothing. Intervals take the subjects as a sample, each by itself.",
+        brief="item-rest: correlation with the other scenarios of the dimension; share: percent of the differences "
+        "between subjects in the dimension.",
     )
 
 
@@ -179,7 +184,7 @@ def left_out(found: ItemAnalysis) -> Table:
             Column("Without", words=True),
             Column("Mean change", short="mean"),
             Column("Largest change", short="most"),
-            Column("Of", words=True),
+            Column("Of", words=True, labels=True),
             *(Column("Tau"), Column("Rho"), Column("Ranks")),
         ],
         [
@@ -196,6 +201,8 @@ def left_out(found: ItemAnalysis) -> Table:
         "points, over subjects; {Largest change}: of one subject, and of whom; {Tau}, {Rho}: Kendall's and "
         "Spearman's correlation of the ranking with the full one, 1 being the same order; "
         "{Ranks}: how far a subject moves at most.",
+        brief="mean, most: change of the index, in points; tau, rho: correlation with the full ranking; ranks: how far "
+        "a subject moves at most.",
     )
 
 

@@ -1465,7 +1465,7 @@ export interface Validation {
    * label of the main judge, whether it is among those compared or not; None: nobody judged a run
    */
   readonly main: string | null;
-  /** different ones that somebody has judged */
+  /** with a verdict of somebody's */
   readonly conversations: number;
   readonly subjects: readonly SubjectRow[];
   readonly favours: readonly SelfPreference[];
