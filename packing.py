@@ -1,4 +1,7 @@
-"""Nothing is packed without the viewer's page, unless `AIB_NO_PAGE=1` says that this is meant."""
+"""Nothing is packed without the viewer's page, unless `AIB_NO_PAGE=1` says that this is meant.
+
+`AIB_PROJECT_URL`, the address of the repository that a package is published from, goes into its metadata.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PAGE = "src/independence_bench/viewer/page/index.html"
 
@@ -19,3 +23,15 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
         missing = not (Path(self.root) / PAGE).is_file()
         if missing and version != "editable" and os.environ.get("AIB_NO_PAGE") != "1":
             raise SystemExit(f"{PAGE} is missing: run `make page` first, or set AIB_NO_PAGE=1 to pack without a viewer")
+
+
+class UrlHook(MetadataHookInterface):
+    """Says where the package comes from, where whoever packs it says so."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Called by hatchling with what pyproject.toml says. Raises SystemExit for what is no address."""
+        url = os.environ.get("AIB_PROJECT_URL", "").rstrip("/")
+        if url and not url.startswith("https://"):
+            raise SystemExit(f"AIB_PROJECT_URL is {url!r}; write https://HOST/OWNER/ai-independence-bench")
+        places = {"Repository": "", "Documentation": "/tree/main/docs", "Changelog": "/blob/main/CHANGELOG.md"}
+        metadata["urls"] = {name: url + path for name, path in (places | {"Issues": "/issues"}).items()} if url else {}

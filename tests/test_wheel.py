@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -39,12 +40,17 @@ def packed(sources: Path, into: Path, **more: str) -> subprocess.CompletedProces
 def test_a_wheel_without_the_page_has_to_be_meant(sources: Path, tmp_path: Path) -> None:
     """The build stops with what to do; a variable says that it is meant."""
     refused = packed(sources, tmp_path)
-    meant = packed(sources, tmp_path, AIB_NO_PAGE="1")
+    meant = packed(sources, tmp_path, AIB_NO_PAGE="1", AIB_PROJECT_URL="https://git.example/ada/bench/")
 
     assert refused.returncode != 0
     assert "run `make page` first, or set AIB_NO_PAGE=1" in refused.stdout + refused.stderr
     assert meant.returncode == 0, meant.stderr
-    assert len(list(tmp_path.glob("*.whl"))) == 1
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        (about,) = (name for name in opened.namelist() if name.endswith("METADATA"))
+        told = opened.read(about).decode()
+    assert "Project-URL: Repository, https://git.example/ada/bench\n" in told
+    assert "Project-URL: Issues, https://git.example/ada/bench/issues\n" in told
 
 
 def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None:

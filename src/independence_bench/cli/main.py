@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -17,6 +17,9 @@ from independence_bench import __version__
 from independence_bench.errors import INTERRUPTED, STOPPED, BenchError
 from independence_bench.escape import label_text
 from independence_bench.models.redaction import KNOWN
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
@@ -86,6 +89,12 @@ class LazyGroup(click.Group):
             if end.code == 1 and ctx.meta.get(STOPPED):
                 raise SystemExit(INTERRUPTED) from None
             raise
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names of commands and options that begin so, without importing the commands."""
+        item = importlib.import_module("click.shell_completion").CompletionItem
+        named = [item(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
