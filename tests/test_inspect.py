@@ -1,0 +1,195 @@
+"""Inspect AI itself, on our tasks and on our logs: its own programs, with models of the simulated endpoint."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated import aib, environment, simulating
+
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.protocol.loader import load
+from independence_bench.protocol.scoring import SubjectScore
+from independence_bench.store.database import open_store
+
+pytestmark = pytest.mark.integration
+pytest.importorskip("inspect_ai")
+
+SUBJECTS = ("sim:sim/random", "sim:sim/coin", "sim:sim/slow-caver-2", "sim:sim/rock")
+JUDGE = "sim:sim/judge"
+PROGRAM = Path(sys.executable).with_name("inspect")
+
+# in a process of its own: Inspect starts loops and threads that are none of this suite's
+READ = """
+import json, sys
+from inspect_ai.analysis import evals_df, messages_df, samples_df
+from inspect_ai.log import list_eval_logs, read_eval_log
+tables = evals_df(sys.argv[1]), samples_df(sys.argv[1]), messages_df(sys.argv[1])
+found = []
+for info in list_eval_logs(sys.argv[1]):
+    log = read_eval_log(info, resolve_attachments="full")
+    calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
+    found.append({
+        "file": info.name.rpartition("/")[2],
+        "model": log.eval.model,
+        "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
+        "scores": [score.name for score in log.results.scores],
+        "samples": len(log.samples),
+        "subject": sum(call.role is None for call in calls),
+        "judge": sum(call.role == "judge" for call in calls),
+        "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
+    })
+json.dump({"logs": found, "rows": [len(table) for table in tables]}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the models.yaml of a simulated endpoint, which runs."""
+    folder = tmp_path_factory.mktemp("place")
+    with simulating(folder):
+        yield folder
+
+
+def inspect(place: Path, *arguments: str) -> str:
+    """Run Inspect's program to its end; what it printed."""
+    told = environment(place) | {"INSPECT_DISPLAY": "plain", "INSPECT_LOG_LEVEL": "error"}
+    done = subprocess.run([PROGRAM, *arguments], cwd=place, env=told, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def evaluated(place: Path, task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> None:
+    """`inspect eval` of *task*, into the folder *logs*."""
+    models = ["--model", f"aib/{subject}", "--model-role", f"judge=aib/{JUDGE}"]
+    inspect(place, "eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more)
+
+
+def read(place: Path, logs: str) -> dict[str, Any]:
+    """What Inspect's own readers make of the logs in the folder *logs*."""
+    command = [sys.executable, "-c", READ, str(place / logs)]
+    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"logs"') :])
+    return found
+
+
+def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], SubjectScore]:
+    """(configurations, subject) -> its scores on the main judge's board of *protocol*."""
+    found: dict[tuple[str, str], SubjectScore] = {}
+    with open_store(place / store) as opened:
+        for board in boards(opened, load(protocol)):
+            for row in board.rows:
+                found.setdefault(("+".join(map(str, board.configurations)), row.label), row.score)
+    return found
+
+
+def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path) -> None:
+    """Eight logs: Inspect's metric is the board's index to the last digit, and the import has the same boards."""
+    ways = ["--variants", "neutral,strong_independence", "--modes", "tool_role", "--judge", JUDGE, "--runs", "2"]
+    ran = aib(place, "run", *SUBJECTS, "--protocol", "v2", *ways, "--yes", "--store", "played.db")
+    assert ran.returncode == 0, ran.stderr
+    made = aib(place, "export", "logs", "--form", "inspect", "--store", "played.db")
+    assert made.returncode == 0, made.stderr
+    found = read(place, "logs")
+    back = aib(place, "import", "logs", "--store", "back.db", "--json")
+    before = rows(place, "played.db", "v2")
+
+    assert len(found["logs"]) == len(before) == 8
+    assert sorted(log["metrics"]["independence_index"] for log in found["logs"]) == sorted(
+        row.index or 0 for row in before.values()
+    )
+    assert json.loads(back.stdout)["findings"] == []
+    assert rows(place, "back.db", "v2") == before
+    assert found["rows"][:2] == [8, 8 * 2 * len(load("v2").scenarios)]
+    assert found["rows"][2] > found["rows"][1]
+    assert all(log["subject"] >= 2 * load("v2").replies and log["judge"] for log in found["logs"])
+    assert all(log["usage"][log["model"]] > 0 for log in found["logs"])
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "configuration"),
+    [
+        ("v2", ("--epochs", "2"), "strong_independence/tool_role"),
+        ("lite", ("-T", "variants=neutral", "-T", "modes=user_role"), "neutral/user_role"),
+        ("v3-lite", (), "neutral/user_role"),
+    ],
+    ids=["tool_role", "user_role", "stems"],
+)
+def test_a_task_is_what_aib_would_have_played(
+    place: Path, task: str, more: tuple[str, ...], configuration: str
+) -> None:
+    """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was bought once."""
+    logs, store = f"logs-{task}", f"{task}.db"
+    evaluated(place, task, logs, *more)
+    (log,) = read(place, logs)["logs"]
+    back = aib(place, "import", logs, "--store", store, "--json")
+    (row,) = (row for (way, _), row in rows(place, store, task).items() if way == configuration)
+    variant, mode = configuration.split("/")
+    again = ["--variants", variant, "--modes", mode, "--judge", JUDGE, "--runs", str(row.runs)]
+    ran = aib(place, "run", "sim:sim/coin", "--protocol", task, *again, "--yes", "--store", store)
+    costs = aib(place, "costs", "--store", store)
+
+    assert json.loads(back.stdout)["findings"] == []
+    assert row.index == log["metrics"]["independence_index"]
+    assert log["subject"] == row.runs * load(task).replies
+    assert ran.returncode == 0
+    assert "Nothing was bought" in costs.stdout
+
+
+def test_a_log_is_scored_again(place: Path) -> None:
+    """By the same judge with the same index, from an export as well; by another judge beside the first one."""
+    evaluated(place, "lite", "scored", subject="sim:sim/slow-caver-2")
+    (before,) = read(place, "scored")["logs"]
+    file = f"scored/{before['file']}"
+    inspect(place, "score", file, "--action", "overwrite", "--overwrite")
+    (again,) = read(place, "scored")["logs"]
+    assert again["metrics"] == before["metrics"]
+
+    assert aib(place, "import", "scored", "--store", "scored.db").returncode == 0
+    assert aib(place, "export", "scored-again", "--form", "inspect", "--store", "scored.db").returncode == 0
+    (exported,) = read(place, "scored-again")["logs"]
+    another = ("--scorer", "independence_bench/independence", "--model-role", "judge=aib/sim:sim/judge-plain")
+    inspect(place, "score", f"scored-again/{exported['file']}", *another, "--action", "append", "--overwrite")
+    (both,) = read(place, "scored-again")["logs"]
+    assert aib(place, "import", "scored-again", "--store", "scored.db").returncode == 0
+    judges = aib(place, "judges", "--protocol", "lite", "--store", "scored.db")
+
+    assert exported["metrics"]["independence_index"] == before["metrics"]["independence_index"]
+    assert len(both["scores"]) == 2
+    assert {"sim:sim/judge@none-t0.0", "sim:sim/judge-plain@none-t0.0"} <= set(judges.stdout.split())
+
+
+def test_a_persona_is_a_task_too(place: Path) -> None:
+    """Its log holds the files of its protocol, so it is read and ranked where the sheet is not."""
+    assert aib(place, "persona", "new", "mine.yaml", "--example", "companion").returncode == 0
+    evaluated(place, "own", "persona", "-T", "protocol=mine.yaml", "--limit", "2")
+    (place / "mine.yaml").unlink()
+    (log,) = read(place, "persona")["logs"]
+    back = aib(place, "import", "persona", "--store", "persona.db", "--json")
+
+    assert log["samples"] == 2
+    assert str(log["metrics"]["independence_index"]) == "nan"  # of two stems there is no index
+    assert json.loads(back.stdout)["findings"] == []
+
+
+def test_what_there_is_not_is_one_line(place: Path) -> None:
+    """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
+    for options, says in (
+        (("independence_bench/own", "-T", "protocol=nowhere"), "no protocol of that name"),
+        (("independence_bench/v2", "-T", "variants=meek"), "has no meek"),
+        (("independence_bench/v2", "-T", "first_run=0"), "runs are counted from 1"),
+    ):
+        told = environment(place) | {"INSPECT_DISPLAY": "plain", "COLUMNS": "400"}
+        command = [PROGRAM, "eval", *options, "--model", "aib/sim:sim/rock"]
+        done = subprocess.run(command, cwd=place, env=told, capture_output=True, text=True)
+        said = " ".join((done.stdout + done.stderr).split())
+
+        assert done.returncode != 0
+        assert says in said
+        assert "Traceback" not in said
