@@ -46,7 +46,7 @@ price_option = click.option(
     type=(Number(0), Number(0)),
     metavar="IN OUT",
     callback=_in_dollars_a_token,
-    help="Dollars per million tokens, sent and received, of every model whose price its endpoint does not list.",
+    help="Dollars per million tokens (prompt, completion) for models whose price the endpoint does not list.",
 )
 
 

@@ -67,7 +67,9 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
 
 @click.command(name="label")
 @click.argument("name")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only so many; the same for every labeller.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Only N conversations, the same ones for every labeller."
+)
 @selecting(configuration_options)
 def label(selection: Selection, name: str, sample: int | None) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.

@@ -155,7 +155,7 @@ def _licence_asked() -> str:
     "--format", "--form", "form", type=click.Choice(["jsonl", "parquet", "inspect"]), default="jsonl",
     show_default=True, help="JSON Lines, Parquet (needs pyarrow), or logs of Inspect AI (needs inspect-ai).",
 )  # fmt: skip
-@click.option("--raw", is_flag=True, help="With the requests and the raw bodies of the responses.")
+@click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
     "--licence", "--license", "licence", callback=_licence, metavar="ID",
     help="Under which licence others may use it, e.g. cc-by-4.0; `unknown` if that is open. Asked for where not said.",

@@ -38,12 +38,12 @@ from independence_bench.store.database import Store, open_store
 @click.command(name="estimate-cost")
 @plan_options
 @price_option
-@click.option("--resolve", is_flag=True, help="Say also which differences so many runs can detect.")
+@click.option("--resolve", is_flag=True, help="Also say which differences this many runs can detect.")
 @click.option(
     "--width",
     type=Number(0, 100, min_open=True),
     metavar="POINTS",
-    help="Say also how many runs an interval of this width takes; --resolve with it.",
+    help="Also say how many runs give an interval of this width (implies --resolve).",
 )
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @store_option

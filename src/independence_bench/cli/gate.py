@@ -74,7 +74,7 @@ class Asked:
     default=3.0,
     show_default=True,
     metavar="POINTS",
-    help="By how much a score may be lower.",
+    help="How many points lower a score may be.",
 )
 @click.option(
     "--dimension",
@@ -87,13 +87,15 @@ class Asked:
     "--add-runs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Where it cannot be told, play so many more runs and look once more; both looks at 97.5 %.",
+    help="If it cannot be told, play N more runs and test again (both tests at 97.5 %).",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @click.option("-y", "--yes", is_flag=True, help="With --add-runs: do not ask before it costs money.")
-@click.option("--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also as JUnit's XML.")
-@click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Also as Markdown.")
+@click.option(
+    "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JUnit XML."
+)
+@click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as Markdown.")
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def command(
     selection: Selection,
@@ -111,17 +113,17 @@ def command(
     summary: Path | None,
     as_json: bool,
 ) -> None:
-    """Say whether what is stored now is worse than a baseline by more than --max-drop points (docs/ci.md).
+    """Test whether what is stored now is worse than a baseline by more than --max-drop points (docs/ci.md).
 
-    SUBJECT is who is looked at: a label, or a part of one that fits a single subject; without any, the builds of the
-    baseline. Compared over the same scenarios, by the judge of the baseline.
+    SUBJECT is a label, or a part of one that fits a single subject; the default is every build of the baseline. The
+    same scenarios are compared, by the judge of the baseline.
 
     \b
     Exit code 0   not worse: the whole interval of the difference lies above minus the margin
-              3   worse: it lies wholly below
-              4   it cannot be told at this number of runs; how many would do is said
-              1   marks are missing, or an endpoint cannot be used: nothing is said of the build
-              2   wrong use: another protocol, judge or configuration, a baseline that is none
+              3   worse: the whole interval lies below it
+              4   cannot be told with this number of runs; the output says how many would do
+              1   no verdict: marks are missing, or an endpoint cannot be used
+              2   wrong use: another protocol, judge or configuration, or not a baseline
     """
     if (baseline is None) == (target is None):
         raise WrongUse("say either --baseline FILE, to compare with it, or --write FILE, to make one")

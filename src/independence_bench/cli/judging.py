@@ -48,7 +48,7 @@ from independence_bench.store.database import Store, open_store
 @click.option(
     "--probe-injection",
     is_flag=True,
-    help="Measure whether text in a conversation can sway the judge; judges nothing that is stored.",
+    help="Measure whether text in a conversation can sway the judge; stored conversations are not judged.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --probe-injection: for programs.")
 @click.option("-y", "--yes", is_flag=True, help="With --probe-injection: do not ask before it costs money.")
@@ -163,7 +163,7 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
     """Show which name and gender each model chose for itself, and what it went by in the end.
 
-    Read from its words by rule, which costs nothing. What the rule is unsure of is shown as such; with -j a model
+    A rule reads the model's words, which costs nothing. What the rule is unsure of is shown as such; with -j a model
     reads those conversations, once each, and what it read is stored.
     """
     with selection.stored() as (opened, protocol, files):

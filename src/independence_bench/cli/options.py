@@ -56,7 +56,7 @@ store_option = click.option(
     "--store",
     default=default_store,
     metavar="PATH",
-    help="Where everything is kept: a file, or a database URL.  [default: $AIB_STORE, else aib.db]",
+    help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
 )
 stored_protocol_option = click.option(
     "--protocol",
@@ -69,7 +69,7 @@ configuration_options = together(
     click.option("--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"),
 )
 runs_option = click.option(
-    "--runs", type=click.IntRange(1, 1000), help="Fill up to this many runs.  [default: the protocol's]"
+    "--runs", type=click.IntRange(1, 1000), help="Number of runs, stored ones included.  [default: the protocol's]"
 )
 models_file_option = click.option(
     "--models-file",
@@ -87,7 +87,7 @@ legend_option = click.option(
     "--legend", is_flag=True, expose_value=False, callback=_keep_legend, help="Explain every column."
 )
 weights_option = click.option(
-    "--weights", metavar="NAME", help="A weighting that the protocol names.  [default: the protocol's weights]"
+    "--weights", metavar="NAME", help="A weighting that the protocol defines.  [default: the protocol's weights]"
 )
 
 

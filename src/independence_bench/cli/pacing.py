@@ -34,19 +34,20 @@ spread_option = click.option(
     "hours",
     type=Number(0, LONGEST, min_open=True),
     metavar="HOURS",
-    help="Begin the first run now, the last one so many hours later, the others evenly between them.",
+    help="Spread the runs over this many hours: the first now, the last at the end, the others evenly between.",
 )
 until_options = together(
     click.option(
         "--until-width",
         type=Number(0, 100, min_open=True),
         metavar="POINTS",
-        help=f"Play on until each index has an interval no wider; --runs is the most for each.  [default then: {MOST}]",
+        help="Play until each index has an interval at most this wide; --runs is the maximum for each.  "
+        f"[default then: {MOST}]",
     ),
     click.option(
         "--until-ranked",
         is_flag=True,
-        help="Play on, run by run, where it tells most subjects apart; --runs is the most for each.",
+        help="Play until subjects are told apart, where it helps most first; --runs is the maximum for each.",
     ),
 )
 

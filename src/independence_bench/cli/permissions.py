@@ -29,7 +29,7 @@ def trust_option(command: F) -> F:
         metavar="NAME=PLACE",
         expose_value=False,
         callback=keep,
-        help="Let the key in NAME be sent to PLACE, now and later, e.g. LAB_KEY=http://gpu-box:8000.",
+        help="Allow the key in NAME to be sent to PLACE, from now on, e.g. LAB_KEY=http://gpu-box:8000.",
     )(command)
 
 

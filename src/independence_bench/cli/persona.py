@@ -50,7 +50,7 @@ sheet_argument = click.argument("sheet", type=click.Path(path_type=Path), metava
 
 @click.group(name="persona")
 def persona() -> None:
-    """Does a character of your own hold? Its sheet, what is played, the answer.
+    """Test a character of your own: does it hold?
 
     \b
     aib persona new mira.yaml --example companion
@@ -194,12 +194,14 @@ def show(sheet: Path, folder: Path | None) -> None:
 @persona.command()
 @sheet_argument
 @click.option("--model", "-m", "models", multiple=True, required=True, metavar="MODEL", help="May be repeated.")
-@click.option("--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Fill up to this many runs.")
+@click.option(
+    "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
+)
 @click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--temperature", type=Number(0, 2), help="Of every model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
 @click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="Of every model.  [default: off, where it can be]")
-@click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged.")
+@click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @trust_option

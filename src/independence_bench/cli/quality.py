@@ -30,7 +30,7 @@ from independence_bench.report.scenarios_view import scenarios_blocks, scenarios
 
 
 @click.command(name="judges")
-@click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges. May be repeated.")
+@click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges; may be repeated.")
 @legend_option
 @selecting(weights_option, json_option)
 def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
@@ -50,19 +50,19 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command(name="reliability")
-@click.option("--jury", metavar="A,B,C", help="By these judges, as one more source of noise.")
+@click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise.")
 @click.option(
     "--target",
     type=Number(min=0, max=1, min_open=True, max_open=True),
     default=TARGET,
     show_default=True,
     metavar="X",
-    help="How reliable the ranking is to be.",
+    help="How reliable the ranking should be.",
 )
 @legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def reliability(selection: Selection, target: float, as_json: bool) -> None:
-    """Say where the differences between marks come from: subjects, scenarios, runs, judges.
+    """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
     And what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable enough
     (generalizability theory; docs/statistics.md). Over the subjects that are ranked. Several judges of the same
@@ -85,7 +85,12 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
 @click.command(name="audit")
 @click.argument("path", required=False, metavar="[STORE]")
 @click.option(
-    "--severity", "lowest", type=click.Choice(SEVERITIES), default="note", show_default=True, help="The lowest shown."
+    "--severity",
+    "lowest",
+    type=click.Choice(SEVERITIES),
+    default="note",
+    show_default=True,
+    help="The lowest severity to show.",
 )
 @selecting(rules_option, weights_option, json_option)
 def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
@@ -113,7 +118,7 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
 def scenarios(selection: Selection, as_json: bool) -> None:
-    """Show how hard each scenario is, whom it tells apart, and what the ranking would be without it.
+    """Show how hard each scenario is, which subjects it separates, and the ranking without it.
 
     Over the ranked subjects of one configuration, for each judge. It names the scenarios that carry their dimension
     alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.

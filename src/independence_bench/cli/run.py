@@ -71,17 +71,17 @@ plan_options = together(
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 1_000_000),
-        help="Limit of one reply; a reply that is cut off is asked for once more with twice that.",
+        help="Token limit of one reply; a reply that is cut off is asked for once more with twice the limit.",
     ),
     click.option(
         "--reasoning-effort",
         type=click.Choice(EFFORTS),
-        help="For every subject; none is off.  [default: off, where it can be]",
+        help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
     ),
-    click.option("--provider", metavar="SLUG", help="Only this provider may serve the models (OpenRouter)."),
+    click.option("--provider", metavar="SLUG", help="Use only this provider (OpenRouter)."),
     click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
     click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
-    click.option("--again", is_flag=True, help="Ask once more for what was invalid, or failed to be judged."),
+    click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged."),
 )
 
 
@@ -92,7 +92,7 @@ plan_options = together(
 @pacing.spread_option
 @calling.limit_options
 @workers.worker_options
-@click.option("-y", "--yes", is_flag=True, help="Play the subjects of a list without asking first.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
 @store_option
 def run(
     weights: str | None,

@@ -84,17 +84,17 @@ class Selection:
         raise WrongUse(f"nothing of {protocol.name} in {where}{by} is stored")
 
 
-judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains this.")
+judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains NAME.")
 rules_option = click.option(
     "--rules",
     type=click.Choice(list(RULES)),
     default=OWN.name,
     show_default=True,
-    help="How marks become an index; published: as in docs/published-data.md.",
+    help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 jury_option = click.option(
-    "--jury", metavar="A,B,C", help="By the mean of these judges; a mark needs a majority of them."
+    "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
 )
 judged_options = together(judge_option, jury_option, weights_option)
 

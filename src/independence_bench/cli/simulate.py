@@ -32,7 +32,12 @@ Ctrl-C ends it."""
 @click.group(name="simulate", invoke_without_command=True)
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0, show_default=True, help="0: a free one.")
 @click.option(
-    "--seed", type=int, metavar="N", default=0, show_default=True, help="The same seed, the same answers and faults."
+    "--seed",
+    type=int,
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="The same seed gives the same answers and faults.",
 )
 @click.option(
     "--latency", default="none", show_default=True, metavar="WHAT", help="none, SECONDS, or published (quantiles)."
@@ -43,15 +48,17 @@ Ctrl-C ends it."""
     default=1.0,
     metavar="X",
     show_default=True,
-    help="Every latency is multiplied by X.",
+    help="Multiply every latency by X.",
 )
 @click.option(
-    "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its share, e.g. http-500=0.1, mixed=0.2."
+    "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its rate, e.g. http-500=0.1 or mixed=0.2."
 )
 @click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Lines such as `3 http-500`.")
-@click.option("--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write what was asked, as JSON lines.")
-@click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 to more than that.")
-@click.option("--no-retry-after", is_flag=True, help="Leave Retry-After out of those.")
+@click.option(
+    "--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write every request to FILE as JSON lines."
+)
+@click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 beyond this rate.")
+@click.option("--no-retry-after", is_flag=True, help="Send those without Retry-After.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -65,7 +72,7 @@ def command(
     requests_per_minute: int | None,
     no_retry_after: bool,
 ) -> None:
-    """Serve simulated models of known behaviour on this machine, with chosen latency and faults, at no cost.
+    """Serve simulated models of known behaviour on this machine, with the latency and faults you choose.
 
     Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms sim/bayesian, sim/credulous,
     sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian, sim/coin and mixtures such as

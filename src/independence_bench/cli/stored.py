@@ -45,9 +45,9 @@ LONGEST = 500  # characters of a reason
 
 @click.command(name="exclude")
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@click.option("--reason", metavar="TEXT", help="Why; shown beside the subject wherever it is listed.")
-@click.option("--keep", is_flag=True, help="Not to be excluded, though too many conversations have no valid reply.")
-@click.option("--undo", is_flag=True, help="Forget what was decided.")
+@click.option("--reason", metavar="TEXT", help="The reason; shown wherever the subject is listed.")
+@click.option("--keep", is_flag=True, help="Keep it ranked although too many conversations have no valid reply.")
+@click.option("--undo", is_flag=True, help="Undo the decision.")
 @store_option
 def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str) -> None:
     """Take subjects off every ranking, with a reason that is shown in their place; nothing is deleted.

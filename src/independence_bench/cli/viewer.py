@@ -36,9 +36,9 @@ PORT = 8484
 def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    Serves this machine only, and there whoever has the address that is printed: its token is another one each time.
-    Changes nothing in the store. What a run plays and judges meanwhile appears by itself. All protocols of the store
-    are shown, or the one that is named. Ends with Ctrl-C.
+    Serves this machine only. The printed address holds a new access token each time. Changes nothing in the store.
+    New conversations and marks of a running command appear by themselves. All protocols of the store are shown, or the
+    one that is named. Ends with Ctrl-C.
     """
     serve_viewer(store, port, open_it, protocol_name)
 
@@ -71,7 +71,7 @@ def has_screen() -> bool:
 
 @click.command(name="site")
 @click.argument("folder", type=click.Path(path_type=Path), required=False, metavar="OUT")
-@click.option("--raw", is_flag=True, help="Also requests and responses as they were sent and came; twice the size.")
+@click.option("--raw", is_flag=True, help="Include raw requests and responses; doubles the size.")
 @click.option(
     "--protocol",
     "protocol_names",
