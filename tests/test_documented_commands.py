@@ -42,6 +42,7 @@ MEANT = {
     "qwen/qwen3-8b": "sim:sim/rock",
     "mistralai/mistral-small-3.2-24b-instruct": "sim:sim/mirror",
     "qwen3-8b": "sim/rock",
+    "drift": "drift",
     "mistral-small": "sim/mirror",
     "gemini-3-flash": "gemini-3-flash",
     "embedded": "embedded",
