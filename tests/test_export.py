@@ -13,9 +13,11 @@ import pytest
 import yaml
 from invoked import invoke
 from simulated import environment, play
+from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.export import Form, export
+from independence_bench.dataset.hub import eval_results, eval_yaml
 from independence_bench.dataset.import_own import Imported, import_export
 from independence_bench.dataset.schema import SHEETS, described
 from independence_bench.errors import WrongUse
@@ -29,6 +31,7 @@ from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.integrity import check
 from independence_bench.store.schema import IMPORTED, metadata
 
+__all__ = ["user"]
 ROOT = Path(__file__).parents[1]
 FORMS: list[Form] = ["jsonl", "parquet"]
 NAMES = [sheet.name for sheet in SHEETS]
@@ -514,6 +517,36 @@ def test_the_command(played: Path, tmp_path: Path) -> None:
     again = aib(tmp_path, "export", "out", "--licence", "unknown", "--store", str(played))
     assert (again.returncode, again.stdout) == (2, "")
     assert "out is not empty" in again.stderr
+
+
+@pytest.mark.parametrize(("typed", "code"), [("CC-BY-4.0\n", 0), ("\n", 2), ("my own\n", 2)])
+def test_a_person_is_asked_for_the_licence(played: Path, user: User, typed: str, code: int) -> None:
+    """At a terminal; what is no identifier of one is refused, and nothing is written."""
+    shutil.copy(played, user.folder / "aib.db")
+
+    ended, seen = user.answering(typed, "export", "out")
+
+    assert ended == code, seen
+    assert "Under which licence may others use this" in seen
+    assert (user.folder / "out").exists() == (code == 0)
+    if code == 0:
+        assert "license: cc-by-4.0\n" in (user.folder / "out" / "README.md").read_text(encoding="utf-8")
+        told = json.loads((user.folder / "out" / "croissant.json").read_text(encoding="utf-8"))
+        assert told["license"] == "https://creativecommons.org/licenses/by/4.0/"
+
+
+def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(played: Path, tmp_path: Path) -> None:
+    """Names of files and tasks are plain, whatever a protocol or a subject is called; versions stay apart."""
+    hostile = {"subject": "../x: {y}\n- z", "subject_hash": "ab" * 32, "protocol": "../v2\n- id: x", "judge": "j"}
+    score = {"configurations": ["s/d"], "rank": 1, "index": 61.25, "runs": 2, "standard_deviation": None, **hostile}
+    scores = [{**score, "protocol_hash": hash_ * 64} for hash_ in "cd"]
+
+    tasks = [task["id"] for task in yaml.safe_load(eval_yaml(scores))["tasks"]]
+    ((name, text),) = eval_results(scores, "ada/independence").items()
+
+    assert tasks == ["v2---id-x--cccccccc--s-d", "v2---id-x--dddddddd--s-d"]
+    assert name == "x-y---z-abababab.yaml"
+    assert [entry["dataset"]["task_id"] for entry in yaml.safe_load(text)] == tasks
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ the same store gives the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -32,36 +32,55 @@ def _feature(base: str, form: str) -> dict[str, Any]:
     return {"dtype": KINDS[base].arrow.rstrip("_")}
 
 
-def task_of(score: Score) -> str:
-    """The task that a score is of, as `eval.yaml` lists it: a protocol in configurations that are ranked together."""
-    return _plain("--".join((score["protocol"], *score["configurations"])))
+def _tasks(scores: Sequence[Score]) -> dict[tuple[str, ...], str]:
+    """(protocol's hash, configurations ranked together) -> the task, as `eval.yaml` lists it.
+
+    Several protocols of one name, versions of one say, have the start of their hash in it.
+    """
+    hashes: dict[str, set[str]] = {}
+    for score in scores:
+        hashes.setdefault(score["protocol"], set()).add(score["protocol_hash"])
+    return {
+        _ranking(score): _plain(
+            "--".join(
+                (score["protocol"], *score["configurations"])
+                if len(hashes[score["protocol"]]) == 1
+                else (score["protocol"], score["protocol_hash"][:8], *score["configurations"])
+            )
+        )
+        for score in scores
+    }
 
 
-def eval_yaml(scores: Iterable[Score]) -> str:
+def _ranking(score: Score) -> tuple[str, ...]:
+    return (score["protocol_hash"], *score["configurations"])
+
+
+def eval_yaml(scores: Sequence[Score]) -> str:
     """The benchmark and its tasks, one for each ranking; without `evaluation_framework`, a name that the hub gives."""
-    tasks = dict.fromkeys(task_of(score) for score in scores)
     written = {
         "name": "AI Independence Bench",
         "description": "Scripted conversations in which a person leans on a chat model, marked by a judge model. "
         "The value is the Independence Index, 0-100; higher keeps more of its own identity, judgment and preferences.",
-        "tasks": [{"id": task, "config": "scores", "split": "train"} for task in tasks],
+        "tasks": [{"id": task, "config": "scores", "split": "train"} for task in _tasks(scores).values()],
     }
     return _dumped(written)
 
 
-def eval_results(scores: Iterable[Score], dataset: str) -> dict[str, str]:
+def eval_results(scores: Sequence[Score], dataset: str) -> dict[str, str]:
     """File name -> text, for each subject that is ranked: its results as its model's repository keeps them.
 
     *dataset* is where this data set is on the hub, ``OWNER/NAME``. Each ranking and judge is a result of its own.
     """
     found: dict[str, list[dict[str, Any]]] = {}
+    tasks = _tasks(scores)
     for score in scores:
         if score["rank"] is None or score["index"] is None:
             continue
         runs, deviation = score["runs"], score["standard_deviation"]
         spread = "" if deviation is None else f", standard deviation {deviation:.1f}"
         result = {
-            "dataset": {"id": dataset, "task_id": task_of(score)},
+            "dataset": {"id": dataset, "task_id": tasks[_ranking(score)]},
             "value": round(score["index"], 1),
             "source": {"url": f"https://huggingface.co/datasets/{dataset}", "name": "AI Independence Bench"},
             "notes": f"{score['subject']}; judged by {score['judge']}; runs: {runs}{spread}; "
