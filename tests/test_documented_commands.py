@@ -73,7 +73,7 @@ MEANT = {
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "cc-by-4.0", "unknown", "ada/independence",
-        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
+        "logs", "inspect", "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
         "name.pressure", "Mira",
         "show", "copy", "version", "base.json", "install", "audit", "responses", "judgements",
