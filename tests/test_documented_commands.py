@@ -72,8 +72,9 @@ MEANT = {
     **{same: same for same in (
         "lite", "user_role",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
+        "logs", "inspect",
         "cc-by-4.0", "unknown", "ada/independence",
-        "logs", "inspect", "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
+        "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
         "name.pressure", "Mira",
         "show", "copy", "version", "base.json", "install", "audit", "responses", "judgements",
