@@ -146,7 +146,6 @@ def test_nothing_is_bought_twice(sat: Sat) -> None:
     assert again.returncode == 0
     assert "calls, about" not in again.stderr
     assert "Fit for ranking" in again.stdout
-    assert max(map(len, again.stdout.splitlines())) <= 80
 
 
 def test_without_a_judge_it_shows_who_has_sat(sat: Sat) -> None:
@@ -157,7 +156,6 @@ def test_without_a_judge_it_shows_who_has_sat(sat: Sat) -> None:
     alone = aib(sat.folder, "exam", "--jury", "exam-perfect")
 
     assert all(name in shown.stdout for name in EXAMINEES)
-    assert max(map(len, shown.stdout.splitlines())) <= 80
     assert shown.stderr == ""
     assert (unknown.returncode, rubric.returncode, alone.returncode) == (2, 2, 2)
     assert "did you mean drift?" in rubric.stderr
@@ -293,7 +291,6 @@ def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
     assert found[0]["cost"] == 0
     assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(questions())
     assert found[0]["answers"] == len(exam_cases())
-    assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
 def test_an_empty_store_says_how_to_begin(tmp_path: Path) -> None:
