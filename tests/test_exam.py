@@ -177,7 +177,7 @@ def test_it_is_on_no_board(sat: Sat) -> None:
 
 def test_it_goes_with_an_export(sat: Sat, tmp_path: Path) -> None:
     """Whoever imports it has the answers, when they were given and what they cost."""
-    exported = aib(sat.folder, "export", str(tmp_path / "out"))
+    exported = aib(sat.folder, "export", str(tmp_path / "out"), "--licence", "cc-by-4.0")
     imported = aib(tmp_path, "import", str(tmp_path / "out"))
     shown = aib(tmp_path, "exam", "--json")
 
@@ -284,7 +284,6 @@ def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
     """All nine rubrics, as one judge; what it has no grounds for is no verdict."""
     done = aib(tmp_path, "exam", "-j", "embedded", "--json")
     found = json.loads(done.stdout)["judges"]
-    shown = aib(tmp_path, "exam")
 
     assert done.returncode == 0, done.stderr
     assert [one["judge"] for one in found] == ["embedded-judge"]
