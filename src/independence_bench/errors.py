@@ -7,6 +7,7 @@
     │       └── NotOffered        a model that its endpoint's list lacks
     ├── NotComplete               marks are missing without which nothing can be said
     ├── StoreError                the store cannot be opened, read or written
+    │   └── NoStore               there is none to be read
     ├── EndpointUnusable          an endpoint cannot be used at all (not reachable at start, a key that is none)
     │   └── MissingKey            its API key is not in the environment
     ├── NotAllowed                a person said no to what was about to be sent where
@@ -88,6 +89,13 @@ class NotComplete(BenchError):
 
 class StoreError(BenchError):
     """The store cannot be opened, read or written."""
+
+
+class NoStore(StoreError):
+    """There is no store where one is to be read."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__(f"there is no store at {shown}; `aib run` makes one, --store or AIB_STORE names one")
 
 
 class EndpointUnusable(BenchError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.errors import INTERRUPTED, STOPPED, BenchError
+from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore
 from independence_bench.escape import label_text
 from independence_bench.models.redaction import KNOWN
 
@@ -54,6 +54,11 @@ COMMANDS = {
     "embedded": ("endpoints", "Install the small local model that needs no key."),
     "simulate": ("simulate", "Serve simulated models of known behaviour, for free."),
 }
+# those that read a store and can do nothing without
+READERS = {
+    *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "site", "show"),
+    *("costs", "exclude", "extract-names", "label", "clear", "rerun"),
+}
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
 
@@ -81,6 +86,16 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
         return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed. Of one that reads a store it is said before any import that there is none."""
+        if args and args[0] in READERS and not {"-h", "--help"} & set(args):
+            store = _store_of(args[1:])
+            if store and ":" not in store and not os.path.lexists(store):
+                raise NoStore(store)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Carry the command out; what a person stopped ends with the exit code for that."""
         try:
@@ -100,6 +115,16 @@ class LazyGroup(click.Group):
         """The list of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _store_of(typed: list[str]) -> str | None:
+    """The store that *typed* options name; None where a .env, which is not read yet, may name it."""
+    for place, word in enumerate(typed):
+        if word.startswith("--store="):
+            return word.partition("=")[2]
+        if word == "--store":
+            return typed[place + 1] if place + 1 < len(typed) else None
+    return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
 
 
 def _width() -> int:

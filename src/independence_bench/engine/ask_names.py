@@ -106,18 +106,19 @@ def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> li
         return []
     with store.reading() as connection:
         labels = unique_labels(registry.stored_subjects(connection))
+        counted = [one for of in results_of(connection, protocol, subject=subject) for one in of.conversations]
+        counted = [one for one in counted if one.row.state == "complete" and one.scenario.id in asking]
+        said = dict(results.read_transcripts(connection, [one.row.id for one in counted]))
         readings = []
-        for one in (one for of in results_of(connection, protocol, subject=subject) for one in of.conversations):
-            if one.row.state == "complete" and one.scenario.id in asking:
-                row = one.row
-                transcript, _ = results.read_transcript(connection, row.id)
-                first, final, several = _by_rule(transcript, one.scenario)
-                readings.append(
-                    NamesRead(
-                        row.subject_hash, labels[row.subject_hash], row.run, one.configuration, one.scenario.id,
-                        row.heard_hash, row.id, first, final, several=several,
-                    )
-                )  # fmt: skip
+        for one in counted:
+            row = one.row
+            first, final, several = _by_rule(said[row.id], one.scenario)
+            readings.append(
+                NamesRead(
+                    row.subject_hash, labels[row.subject_hash], row.run, one.configuration, one.scenario.id,
+                    row.heard_hash, row.id, first, final, several=several,
+                )
+            )  # fmt: skip
         readings = _read_before(connection, readings)
     return sorted(readings, key=lambda one: (one.label, one.run, str(one.configuration), one.scenario))
 

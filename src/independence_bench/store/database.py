@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
-from independence_bench.errors import StoreError
+from independence_bench.errors import NoStore, StoreError
 from independence_bench.store.backend import Backend
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
@@ -153,7 +153,7 @@ def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LO
     store = Store(_backend(str(where), wait), typed)
     try:
         if not store.is_there() and not create:
-            raise StoreError(f"there is no store at {store.shown}; `aib run` makes one, --store or AIB_STORE names one")
+            raise NoStore(store.shown)
         if create:
             store.backend.check_writable()
     except BaseException:

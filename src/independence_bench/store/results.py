@@ -13,7 +13,7 @@ from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
 from independence_bench.store.blobs import pack, undamaged, unpack
-from independence_bench.store.rows import fields_of, insert_once, insert_over
+from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
@@ -155,7 +155,7 @@ def readings_of(connection: Connection, scripts: Collection[str], subject: str |
     with undamaged():
         return {
             row.transcript: Reading(row.rule, tuple((name, label) for name, label in json.loads(row.options)))
-            for row in connection.execute(wanted)
+            for row in connection.execute(wanted).all()
         }
 
 
@@ -193,6 +193,16 @@ def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcr
         return read_lines(row[0]), tuple(json.loads(row[1]))
 
 
+def read_transcripts(connection: Connection, ids: Sequence[str]) -> Iterator[tuple[str, Transcript]]:
+    """(id, what was said) of each of those transcripts that there is; many are looked up at once."""
+    for some in in_chunks(ids):
+        wanted = select(transcripts.c.id, transcripts.c.lines).where(transcripts.c.id.in_(some))
+        for transcript_id, packed in connection.execute(wanted).all():
+            with undamaged():
+                talk = read_lines(packed)
+            yield transcript_id, talk
+
+
 def read_lines(packed: bytes) -> Transcript:
     """What was said, from the blob that it is stored in."""
     system, lines = json.loads(unpack(packed))
@@ -203,7 +213,7 @@ def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tu
     """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
     found = connection.execute(select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts)))
     with undamaged():
-        return {row[0]: tuple(json.loads(row[1])) for row in found}
+        return {row[0]: tuple(json.loads(row[1])) for row in found.all()}
 
 
 # ---------------------------------------------------------------- judgements

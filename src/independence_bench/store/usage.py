@@ -94,7 +94,7 @@ def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> Mappin
     """Key of each call of that kind -> its attempts that have ended, in order."""
     found: dict[str, list[Try]] = defaultdict(list)
     ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended)):
+    for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended)).all():
         found[row.key].append(Try(*row))
     return found
 
