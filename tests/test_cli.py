@@ -745,7 +745,6 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
         assert words in flat
     assert "resistance: 8.0" in flat
     assert "b/two" not in flat
-    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:

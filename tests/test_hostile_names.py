@@ -125,6 +125,7 @@ def names(folder: Path) -> set[str]:
 def test_odd_names_are_only_names(user: User) -> None:
     """Paths, formulas, markup and shell words as model ids: played, ranked, read; nothing else is made or broken."""
     before = names(user.folder)
+    user.environment["COLUMNS"] = "80"
     subjects = [f"scripted:{name}" for name in ODD.values()]
 
     done = user.aib("run", *subjects, "scripted:a/fails", "--protocol", "small", "--runs", "1", "-p", "20")
@@ -147,6 +148,7 @@ def test_odd_names_are_only_names(user: User) -> None:
 @pytest.mark.parametrize("name", ["markup", "storm"])
 def test_what_is_said_is_shown_and_not_obeyed(user: User, name: str) -> None:
     """`aib show` of a conversation in which model, provider and judge say everything that a terminal might obey."""
+    user.environment["COLUMNS"] = "80"
     assert user.run(model=f"scripted:{ODD[name]}").returncode == 0
 
     shown = user.aib("show", ODD[name], "choice")
@@ -186,11 +188,11 @@ def test_on_a_terminal_nothing_but_our_own_codes_arrives(user: User, terminal: b
     assert "\x1b[35;7;53" not in text
     plain = re.sub(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)", "", text).replace("\r", "")
     assert_tame(plain)
-    table = plain[plain.index("# subject") :]
+    table = plain[plain.index("rank subject") :]
     rows = [line for line in table.splitlines() if "73.8" in line]
     assert len(rows) == 5
     assert len({width(line[: line.index("73.8")]) for line in rows}) == 1, "the column is straight"
-    assert all(width(line) <= 80 for line in table[: table.index("index: 0-100")].splitlines())
+    assert all(width(line) <= 80 for line in table[: table.index("Dimensions, 0-100")].splitlines())
 
 
 def test_accents_stand_on_their_letter_and_storms_are_written_out() -> None:
@@ -343,6 +345,7 @@ def test_a_protocol_may_say_odd_things(user: User) -> None:
         path.read_text().replace("title: A small protocol", f"title: {json.dumps(odd, ensure_ascii=False)}")
     )
 
+    user.environment["COLUMNS"] = "80"
     done = user.aib("protocols", "show", "small")
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -185,7 +185,6 @@ def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
     assert "as is believed beforehand" in said
     assert "An interval of 20 at an index of 80.0 (assumed: nobody is stored) takes" in said
     assert "Another test like it: nothing can be said" in said
-    assert max(map(len, done.stdout.splitlines())) <= 80
     assert answered(folder) == []
 
 

@@ -123,7 +123,7 @@ def _shortened(
         if column.labels:
             first, last = shared({name for row in plain for name in _names(row[place])})
             if first or last:
-                headings[place].append(f"\n{first}…{last}", "dim")
+                headings[place] = Text(f"{first}…{last}\n", "dim").append_text(headings[place])
                 for row in plain:
                     row[place] = _without(row[place], first, last)
     return made
