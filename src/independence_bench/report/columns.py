@@ -114,7 +114,7 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
 
 
 def _shortened(
-    columns: Sequence[Column], headings: Sequence[Text], rows: Sequence[list[values.Text] | Across]
+    columns: Sequence[Column], headings: list[Text], rows: Sequence[list[values.Text] | Across]
 ) -> list[list[values.Text] | Across]:
     """*rows* with what all labels of a column have in common in its heading instead."""
     made = [row if isinstance(row, Across) else list(row) for row in rows]
