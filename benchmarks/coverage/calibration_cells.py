@@ -198,7 +198,7 @@ def index(draws: int, rng: Generator) -> Iterator[Corrected]:
     ):
         # the mix may differ from rubric to rubric as well
         for hard in (*((one,) for one in MIXES), (0.05, 0.9)) if judge == BLIND else ((0.2,),):
-            yield _index(rng, draws if name != "v1" else max(draws // 2, 2), name, judge, made, hard, subjects, runs)
+            yield _index(rng, draws, name, judge, made, hard, subjects, runs)
 
 
 def _index(

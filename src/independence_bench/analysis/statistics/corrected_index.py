@@ -119,7 +119,10 @@ def joined_limits(
     if again is None:
         return None
     mean, sampled = (low + (high - low) * one for one in (measured.mean, np.array(again)))
-    down = np.sqrt((mean - sampled[0]) ** 2 + sum(np.square(one) for one in below))
-    up = np.sqrt((sampled[1] - mean) ** 2 + sum(np.square(one) for one in above))
+    # with few answers matrices are drawn with more errors than were counted, in every mark, so what was counted has an
+    # interval around it as well
+    middle = np.concatenate([np.zeros((1, len(mean))), middle])
+    drawn = [sum(np.square(np.concatenate([one.max(axis=0)[None], one])) for one in side) for side in (below, above)]
+    down, up = np.sqrt((mean - sampled[0]) ** 2 + drawn[0]), np.sqrt((sampled[1] - mean) ** 2 + drawn[1])
     ends = (mean + middle - down).min(axis=0).clip(0.0, 1.0), (mean + middle + up).max(axis=0).clip(0.0, 1.0)
     return np.minimum(ends[0], score), np.maximum(ends[1], score)
