@@ -172,6 +172,16 @@ def test_wrong_use_is_an_error_that_says_what_to_do(here: Path, tmp_path: Path) 
         aib.run("sim:sim/rock", protocol="v9")
     with pytest.raises(WrongUse, match="no variant bold"):
         aib.run("sim:sim/rock", variants=["bold"])
+    for name, value in (
+        ("runs", 0), ("temperature", float("nan")), ("max_tokens", 0), ("parallel", 0), ("parallel_tasks", 5000),
+        ("budget", 0), ("price", (-1.0, 0.0)), ("reasoning_effort", "much"),
+    ):  # fmt: skip
+        with pytest.raises(WrongUse, match=f"^{name} is "):
+            aib.run("sim:sim/rock", **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(WrongUse, match="budget is -1"):
+        aib.judge(budget=-1)
+    with pytest.raises(WrongUse, match="no experiment identify"):
+        aib.run("sim:sim/rock", exp="identify")
     with pytest.raises(WrongUse, match="no subject"):
         aib.run([], models_file=here / "models.yaml", store=tmp_path / "none.db")
     with pytest.raises(StoreError, match="there is no store"):

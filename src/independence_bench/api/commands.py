@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from independence_bench.api.named import configurations, find_protocol, keep_exclusions, read_roster
-from independence_bench.api.orders import judge_options, lines_before, run_options
+from independence_bench.api.orders import EFFORTS, judge_options, lines_before, run_options
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.engine.ask import Asker
@@ -26,12 +26,13 @@ from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.engine.signals import handling
-from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.redaction import KNOWN
 from independence_bench.store.database import Store, default_store, open_store
 
 A = TypeVar("A")
+LEAST, MOST = 1e-6, 1e9  # dollars that a budget may be
 Tell = Callable[[str], object]
 
 
@@ -53,9 +54,9 @@ def run(
     *,
     store: str | Path | None = None,
     protocol: str | Path = "v2",
-    exp: Sequence[str] = (),
-    variants: Sequence[str] = (),
-    modes: Sequence[str] = (),
+    exp: str | Sequence[str] = (),
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
     runs: int | None = None,
     temperature: float | None = None,
     max_tokens: int | None = None,
@@ -70,7 +71,7 @@ def run(
     parallel_tasks: int = 8,
     budget: float | None = None,
     price: tuple[float, float] | None = None,
-    trust: Sequence[str] = (),
+    trust: str | Sequence[str] = (),
     tell: Tell | None = None,
 ) -> RunOutcome:
     """Play a protocol against *models* and have every conversation judged, as `aib run` does.
@@ -83,16 +84,22 @@ def run(
     Raises WrongUse, ProtocolError or SubjectError for what cannot be asked for, EndpointUnusable where a key is
     missing or nothing answers, StoreError where the store cannot be written.
     """
+    _within("runs", runs, 1, 1000)
+    _within("temperature", temperature, 0, 2)
+    _within("max_tokens", max_tokens, 1, 1_000_000)
+    if reasoning_effort not in (None, *EFFORTS):
+        raise WrongUse(f"reasoning_effort is {reasoning_effort!r}; it should be {', '.join(EFFORTS)} or None")
+    limits = _limits(parallel, parallel_tasks, budget, price)
     options = run_options(
-        [models] if isinstance(models, str) else models,
+        _listed(models),
         every=False,
         models_file=None if models_file is None else Path(models_file),
         local_url=local_url,
         local_model=(),
         protocol=str(protocol),
-        experiments=exp,
-        variants=variants,
-        modes=modes,
+        experiments=_listed(exp),
+        variants=_listed(variants),
+        modes=_listed(modes),
         runs=runs,
         reasoning_effort=reasoning_effort,
         judge=judge,
@@ -103,7 +110,7 @@ def run(
         max_tokens=max_tokens,
         provider=provider,
     )
-    options = replace(options, limits=_limits(parallel, parallel_tasks, budget, price))
+    options = replace(options, limits=limits)
     work = _Work(tell)
     with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
         ended = _outcome([work.done(work.report_on(options, opened))])
@@ -116,15 +123,15 @@ def judge(
     *,
     store: str | Path | None = None,
     protocol: str | Path | None = None,
-    variants: Sequence[str] = (),
-    modes: Sequence[str] = (),
+    variants: str | Sequence[str] = (),
+    modes: str | Sequence[str] = (),
     models_file: str | Path | None = None,
     local_url: str | None = None,
     parallel: int = 4,
     parallel_tasks: int = 8,
     budget: float | None = None,
     price: tuple[float, float] | None = None,
-    trust: Sequence[str] = (),
+    trust: str | Sequence[str] = (),
     tell: Tell | None = None,
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
@@ -134,17 +141,13 @@ def judge(
     whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
     """
-    named = [judges] if isinstance(judges, str) else list(dict.fromkeys(judges))
+    named, limits = _listed(judges), _limits(parallel, parallel_tasks, budget, price)
     roster = read_roster(None if models_file is None else Path(models_file), local_url)
     with open_store(str(store or default_store()), create=False, typed="independence_bench.judge") as opened:
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
-        where = configurations(found, variants, modes)
+        where = configurations(found, _listed(variants), _listed(modes))
         options = judge_options(opened, found, files, roster, where, _permissions(trust))
-        asked, work, limits = (
-            named or [found.judge.model],
-            _Work(tell),
-            _limits(parallel, parallel_tasks, budget, price),
-        )
+        asked, work = named or [found.judge.model], _Work(tell)
         if len(asked) > 1:
             work.done(look_up(options, asked, opened))
         reports, failed = list[Report](), list[tuple[str, Trouble]]()
@@ -167,12 +170,29 @@ def _nobody(_line: str) -> None:
     """Told nothing."""
 
 
-def _permissions(trust: Sequence[str]) -> Permissions:
+def _listed(named: str | Sequence[str]) -> list[str]:
+    """One name, or several, each once."""
+    return [named] if isinstance(named, str) else list(dict.fromkeys(named))
+
+
+def _within(name: str, value: float | None, least: float, most: float) -> None:
+    """Raises WrongUse unless *value* is None or a number in that range, which NaN is not."""
+    if value is not None and not (isinstance(value, int | float) and least <= value <= most):
+        raise WrongUse(f"{name} is {value!r}; it should be a number from {least:g} to {most:g}")
+
+
+def _permissions(trust: str | Sequence[str]) -> Permissions:
     KNOWN.learn_proxies(environ)
-    return Permissions(data_folder(environ) / FILE, trust)
+    return Permissions(data_folder(environ) / FILE, _listed(trust))
 
 
 def _limits(at_once: int, calls: int, budget: float | None, price: tuple[float, float] | None) -> Limits:
+    """The limits of one call; *price* in dollars per million tokens. Raises WrongUse for what none can be."""
+    _within("parallel", at_once, 1, 256)
+    _within("parallel_tasks", calls, 1, 4096)
+    _within("budget", budget, LEAST, MOST)
+    for one in price or ():
+        _within("price", one, 0, MOST)
     return Limits(at_once, calls, budget, None if price is None else (price[0] / 1e6, price[1] / 1e6))
 
 
