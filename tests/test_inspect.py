@@ -193,3 +193,45 @@ def test_what_there_is_not_is_one_line(place: Path) -> None:
         assert done.returncode != 0
         assert says in said
         assert "Traceback" not in said
+
+
+FOREIGN = """
+import sys
+from inspect_ai import eval
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelAPI, ModelOutput, modelapi
+from inspect_ai.tool import ToolCall
+
+class Parrot(ModelAPI):
+    asked = 0
+
+    async def generate(self, input, tools, tool_choice, config):
+        Parrot.asked += 1
+        if Parrot.asked == 1:  # is no answer, so it is asked again
+            return ModelOutput.from_content("parrot", "")
+        said = {"message": "I keep to what I said."}
+        calls = [ToolCall(id="one", function=tools[0].name, arguments=said)] if tools else None
+        message = ChatMessageAssistant(content="" if calls else said["message"], tool_calls=calls)
+        return ModelOutput(model="parrot-1", choices=[ChatCompletionChoice(message=message, stop_reason="stop")])
+
+@modelapi(name="parrot")
+def parrot():
+    return Parrot
+
+eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "aib/sim:sim/judge"}, epochs=1,
+     log_dir=sys.argv[1], display="none")
+"""
+
+
+def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path) -> None:
+    """What such a provider sends is its own, and its label says so; its tool calls are heard, an empty reply is not."""
+    command = [sys.executable, "-c", FOREIGN, "foreign"]
+    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (log,) = read(place, "foreign")["logs"]
+    back = aib(place, "import", "foreign", "--store", "foreign.db", "--json")
+    found = rows(place, "foreign.db", "lite")
+
+    assert json.loads(back.stdout)["findings"] == []
+    assert {label for _, label in found} == {"inspect-parrot:grey@none-t0.7"}
+    assert [row.index for row in found.values()] == [log["metrics"]["independence_index"]]
+    assert log["subject"] == load("lite").replies + 1

@@ -26,6 +26,7 @@ from independence_bench.integrations.inspect.log_import import import_logs
 from independence_bench.protocol.loader import load
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
+from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 
@@ -223,3 +224,16 @@ def test_without_the_extra_there_is_one_line_that_says_how_to_get_it(played: Pat
     assert done.returncode == 2
     assert done.stderr == "aib: logs of Inspect need inspect-ai: pip install 'ai-independence-bench[inspect]'\n"
     assert not (tmp_path / "logs").exists()
+
+
+def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(made: Made, tmp_path: Path) -> None:
+    """The store says so, as it does of one that `aib run` began."""
+    name, log = next((name, log) for name, log in made if "random" in name)
+    broken = copy.deepcopy(log)
+    for sample in broken["samples"]:
+        if sample["epoch"] == 2:
+            sample.update(store={}, scores={}, error={"message": "the endpoint was down"})
+    imported(zipped(tmp_path / name, broken), tmp_path / "back.db")
+    with open_store(tmp_path / "back.db") as store, store.reading() as connection:
+        runs = {run for _, run, *_ in registry.begun_runs(connection, "lite")}
+    assert runs == {1, 2}

@@ -22,6 +22,7 @@ from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import text_hash
 from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.samples import FIRST_RUN
 from independence_bench.store.blobs import LARGEST_TEXT, Allowance, TooLarge
 from independence_bench.store.database import Store
 
@@ -126,8 +127,18 @@ def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str
         played = _seconds(eval_.get("created"))
         listed = [{"path": path, "text": text} for path, text in sorted(files.items())]
         writer.add("protocols", {"hash": hash_, "name": name, "files": listed, "played_at": played})
+        begun: dict[tuple[str, str, int], None] = {}
+        subjects: dict[str, None] = {}
         for sample in _samples(path, file, members, size, allowance, refused):
             _add_sample(sample, writer)
+            if (place := _begun(sample)) is not None:
+                begun[place] = None
+            subjects |= dict.fromkeys(_hashes(_part(_part(sample, "store"), KEY).get("subjects")))
+        # a run whose every conversation failed has no rows, and was begun all the same
+        for system, delivery, run in begun:
+            for subject in subjects:
+                place_of = {"run": run, "system": system, "delivery": delivery}
+                writer.add("begun", {"protocol_hash": hash_, "subject_hash": subject, **place_of})
 
 
 def _samples(
@@ -149,20 +160,30 @@ def _samples(
         yield sample
 
 
+def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
+    """Configuration and run of a sample, whatever became of it; None where it says none."""
+    about, epoch = _part(sample, "metadata"), sample.get("epoch")
+    first = about.get(FIRST_RUN)
+    system, delivery = about.get("system"), about.get("delivery")
+    if type(epoch) is not int or type(first) is not int or not (isinstance(system, str) and isinstance(delivery, str)):
+        return None
+    return system, delivery, first - 1 + epoch
+
+
 def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
-    """Its rows; and that its run was begun, whatever became of it."""
-    kept, about = _part(_part(sample, "store"), KEY), _part(sample, "metadata")
+    """Its rows."""
     attachments = _part(sample, "attachments")
-    kept = _resolved(kept, attachments)
-    for subject in kept.get("subjects", []) if isinstance(kept.get("subjects"), list) else []:
-        for row in kept.get("transcripts", []) if isinstance(kept.get("transcripts"), list) else []:
-            place = {name: row.get(name) if isinstance(row, dict) else None for name in ("run", "system", "delivery")}
-            hash_ = subject.get("hash") if isinstance(subject, dict) else None
-            writer.add("begun", {"protocol_hash": about.get("protocol_hash"), "subject_hash": hash_, **place})
+    kept = _resolved(_part(_part(sample, "store"), KEY), attachments)
     writer.add_all(kept)
     for score in _part(sample, "scores").values():
         inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
         writer.add_all(_resolved(_part(inside, "rows"), attachments))
+
+
+def _hashes(rows: Any) -> list[str]:
+    """The hashes of what may be rows."""
+    found = [row.get("hash") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [hash_ for hash_ in found if isinstance(hash_, str)]
 
 
 def _unpacked(file: IO[bytes], info: zipfile.ZipInfo, size: int, allowance: Allowance) -> bytes:
