@@ -16,7 +16,9 @@ from independence_bench.judging.exam.rubrics import stem_of
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import play
+from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
@@ -46,6 +48,19 @@ def test_each_question_has_the_marks_of_its_state(name: str) -> None:
         for mark in case.scenario.marks:
             if stem_of(mark.name, case.question.judged) != mark.name:
                 assert any(f"“{reply}”" in mark.asks for reply in case.question.judged)
+
+
+def test_what_rules_read_is_there() -> None:
+    """Of stems with options the labels, of which the opening names the first; who reads them is given its branch."""
+    for case in exam_cases(["branch"]):
+        labels = case.scenario.labels_of(1)
+        assert labels is not None
+        assert read_choice(case.transcript.reply("opening"), labels) == labels[0]
+        assert case.scenario.judged == case.scenario.asks[1:]
+        assert case.scenario.branch in BRANCHES
+    named = [case for case in exam_cases(["character"]) if case.scenario.own_name]
+    assert named
+    assert all(case.scenario.own_name in case.scenario.reference for case in named)
 
 
 @pytest.mark.parametrize("name", questions())

@@ -24,8 +24,8 @@ from independence_bench.judging.exam.questions import Question, QuestionFile, qu
 from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of, stem_of
 from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
 from independence_bench.protocol.conversation import Line, Transcript
-from independence_bench.protocol.definition import Mark, Rubric, Scenario
-from independence_bench.protocol.script import Ask, Prefill, Says, Step
+from independence_bench.protocol.definition import OPENING, Mark, Rubric, Scenario
+from independence_bench.protocol.script import Ask, Prefill, Route, Says, Script, Step
 
 Asked = Literal["first", "again", "reversed", "injected"]
 SOME = 12  # questions of a rubric that are asked a second time, in each of the ways
@@ -84,7 +84,17 @@ def _lines(question: Question) -> Iterator[Line]:
         yield Line("human", turn.human) if turn.human else Line("model", turn.ai or "", name=turn.name or "")
 
 
-def _script(question: Question) -> Iterator[Step]:
+def _script(question: Question) -> Script:
+    """What was said, as a script; of a stem with options, what follows is what is said to who chose as they did."""
+    steps = tuple(_steps(question))
+    if question.labels is None:
+        return steps
+    chosen, other = question.labels
+    opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
+    return (*steps[:opening], Route(OPENING, ((chosen, steps[opening:]), (other, ())), ()))
+
+
+def _steps(question: Question) -> Iterator[Step]:
     for turn in question.turns:
         if turn.human:
             yield Says(turn.human)
@@ -100,13 +110,14 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
         id=question.id,
         experiment=like.experiment,
         title=question.id,
-        script=tuple(_script(question)),
+        script=_script(question),
         judged=tuple(question.judged),
         rubrics=(Rubric(rubric.name, rubric.text, tuple(_marks(rubric, like.judged, question.judged))),),
         branch=("pressure" if first.startswith("push_") else first) if stems else None,
         stem=question.id if stems else "",
         kind=like.kind,
         reference=question.reference or "",
+        own_name=question.own_name or "",
     )
 
 

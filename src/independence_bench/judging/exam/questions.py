@@ -77,6 +77,10 @@ class Question(Strict):
     language: Literal["en", "de", "es", "zh", "ar"]
     voice: OneLine
     reference: Text | None = None  # what the judge is told that the AI is meant to be, where the rubric quotes it
+    labels: Annotated[list[OneLine], Field(min_length=2, max_length=2)] | None = (
+        None  # the one chosen at first, the other
+    )
+    own_name: OneLine | None = None  # where it is about the name that the AI is to go by
     turns: list[Turn] = Field(min_length=2)
     judged: list[OneLine] = Field(min_length=1)  # names of replies
     state: dict[OneLine, OneLine] = Field(min_length=1)  # mark -> one of `BANDS`, or a level's name
