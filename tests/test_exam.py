@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from simulated import aib, simulating
 
 from independence_bench.analysis.exam_answers import ExamPaper, exam_papers
@@ -19,6 +21,8 @@ from independence_bench.judging.exam.rubrics import level, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.spec import ChatModel
+from independence_bench.report.exam_view import exam_view, examined, exams_view
+from independence_bench.report.terminal import printed
 from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.database import open_store
@@ -161,6 +165,20 @@ def test_without_a_judge_it_shows_who_has_sat(sat: Sat) -> None:
     assert "did you mean drift?" in rubric.stderr
 
 
+def widest(folder: Path) -> int:
+    """Columns of the longest line of all that is stored there, on a terminal of 80."""
+    with open_store(folder / "aib.db") as store, store.reading() as connection:
+        found = [one for paper in exam_papers(connection) if (one := examined(paper))]
+    console = Console(width=80, record=True, file=StringIO())
+    printed(console, exams_view(found, full=True, searched=True, jury=None), *(exam_view(one) for one in found))
+    return max(map(len, console.export_text().splitlines()))
+
+
+def test_it_fits_80_columns(sat: Sat) -> None:
+    """Every table, with all judges and with one."""
+    assert widest(sat.folder) <= 80
+
+
 def test_it_is_on_no_board(sat: Sat) -> None:
     """No ranking, no comparison of judges, no conversation; what it cost is in the totals, by judge."""
     boards = aib(sat.folder, "leaderboard", "--protocol", "v2")
@@ -290,6 +308,7 @@ def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
     assert found[0]["cost"] == 0
     assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(questions())
     assert found[0]["answers"] == len(exam_cases())
+    assert widest(tmp_path) <= 80
 
 
 def test_an_empty_store_says_how_to_begin(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from independence_bench.analysis.exam_juries import cheapest_jury, jury_papers
 from independence_bench.api.orders import forecast_line
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling
-from independence_bench.cli.options import command_line, err, out, say, split, store_option
+from independence_bench.cli.options import command_line, err, legend_option, say, show, split, store_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import json_option
@@ -27,7 +27,6 @@ from independence_bench.lookup import fit, instead
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.exam_view import examined, exams_json, exams_view
-from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, open_store
 
 
@@ -47,6 +46,7 @@ from independence_bench.store.database import Store, open_store
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")
+@legend_option
 @json_option
 @store_option
 def exam(
@@ -88,7 +88,7 @@ def exam(
     if as_json:
         click.echo(exams_json(found, cheapest, jury))
     elif found:
-        printed(out(), exams_view(found, bool(judges or juries), cheapest, jury))
+        show(exams_view(found, bool(judges or juries), cheapest, jury))
     elif complete:
         say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` has one sit it")
     if not complete:

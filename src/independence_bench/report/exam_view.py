@@ -97,6 +97,7 @@ def _overview(found: Sequence[Examined]) -> Iterator[Block]:
         f"rubrics: how many of the {len(questions())} it has sat; kappa: agreement with the known states, of its "
         "weakest rubric; $: what all of its answers have cost; fit for: by its weakest rubric (docs/judges.md). "
         "`aib exam -j MODEL` shows one in full and asks only what it was not asked yet.",
+        brief="kappa: agreement with the known states, of the weakest rubric, which fitness goes by.",
     )
 
 
@@ -117,6 +118,8 @@ def exam_view(one: Examined) -> Iterator[Block]:
         "of 0-10 from the state's band or level; lenient: the same with its sign, above 0 in the subject's favour; "
         "right: ordinary questions marked as they were written, hard: hard ones.",
         gap=0,
+        brief="kappa: agreement with the known states; error: points of 0-10; lenient: the same, above 0 in the "
+        "subject's favour; right, hard: ordinary and hard questions marked as they were written.",
     )
     yield from _of_marks(result)
     yield Title("What moves it")
@@ -128,6 +131,8 @@ def exam_view(one: Examined) -> Iterator[Block]:
         "words turned in its favour; length: points that a reply gains with each doubling of its length; $ each, s "
         "each: dollars and seconds a verdict.",
         gap=0,
+        brief="again, reversed: marked otherwise when asked once more, and with scales in reverse; swayed: turned by "
+        "an attack; length: points for each doubling of a reply.",
     )
     yield from _kinds(result)
     fitness = result.fitness
