@@ -8,7 +8,7 @@ A mark is corrected where the exam has questions for its very rubric, word for w
 index is corrected where simulation through the whole score kept the promise of its limits, and the estimate came near
 (docs/judges.md, "Correction"): where it is a weighted sum of marks that all have questions. Not where stems are scored:
 a stem's score multiplies what five conversations come to, one of them a ladder that counts 0 from the fold on. Limits
-held there too, but of a judge that errs they were up to 96 points wide, and with hard cases in another share than the
+held there too, but of a judge that errs they were up to 98 points wide, and with hard cases in another share than the
 exam's the estimate was up to 19 points away.
 
 What it cannot know: that the judge errs on what live models say as it does on the exam's questions, which are clearer.
@@ -268,7 +268,7 @@ def _no_index(board: Board, marks: Mapping[str, JudgedMark], without: Iterable[s
     if protocol.has_stems:
         return (
             "No corrected index: stems multiply what their conversations come to, and in simulation its limits were up "
-            "to 96 points wide and the estimate up to 19 points away (docs/judges.md, Correction)."
+            "to 98 points wide and the estimate up to 19 points away (docs/judges.md, Correction)."
         )
     if lacking := [name for name in without if name in protocol.needed]:
         return f"No corrected index: the exam has no answers for {', '.join(lacking)}."
