@@ -20,7 +20,7 @@ from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import Uncertainty
-from independence_bench.judging.embedded.table import JudgedWords, find_phrases, read
+from independence_bench.judging.embedded.reading import JudgedWords, find_phrases, read
 from independence_bench.report.format import number
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, share

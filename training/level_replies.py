@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from train import read_dataset
+from corpus import read_dataset
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.levels import StemReply, content_words, option_words, without_last_line

@@ -13,7 +13,7 @@ from independence_bench.cli.options import out, say, store_option
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.judging.embedded.levels import GIVEN
-from independence_bench.judging.embedded.table import JudgedWords, WeightTable
+from independence_bench.judging.embedded.table import YES_NO, WeightTable
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
 from independence_bench.report.format import plural, scale
@@ -133,12 +133,11 @@ def _foreign(protocol: Protocol) -> list[str]:
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "
             "AI; it gives nothing else, so there is no index by it: judge with a model"
         ]
-    table, nothing = WeightTable.load(), JudgedWords("", "", "")
+    table = WeightTable.load()
     foreign = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:
-            found = table.mark(mark.name, nothing, mark.low, mark.high)
-            if found is None or isinstance(found.value, bool) != (mark.kind == "yes_no"):
+            if not table.gives(mark.name, mark.low, mark.high) or (mark.name in YES_NO) != (mark.kind == "yes_no"):
                 foreign[mark.name] = f"{mark.name} ({scale(mark)})"
     needed = [shown for name, shown in sorted(foreign.items()) if name in protocol.needed]
     spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from independence_bench.judging.embedded.table import WeightTable, find_phrases
+from independence_bench.judging.embedded.reading import find_phrases
+from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import evidence_of
 from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge

@@ -20,7 +20,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.judging.embedded.table import COMMON, PLAIN, STEADINESS, tokens
+from independence_bench.judging.embedded.reading import COMMON, PLAIN, tokens
+from independence_bench.judging.embedded.table import STEADINESS
 from independence_bench.protocol.definition import POSITION
 
 FILE = Path(__file__).with_name("levels.npz")

@@ -11,7 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.table import READER, JudgedWords, WeightTable
+from independence_bench.judging.embedded.reading import READER, JudgedWords
+from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.judge import JudgeCalls
 from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
@@ -19,6 +20,9 @@ from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Scenario
 from independence_bench.store.results import Judgement
+
+UNKNOWN = "the embedded judge knows none of this rubric's marks; judge with a model"
+UNLIKE = "no grounds: the reply is unlike all that the embedded judge learned from; judge with a model"
 
 
 class TableJudge:
@@ -51,8 +55,8 @@ class TableJudge:
             reasons.append(f"no grounds for {', '.join(without)}")
         judgement = case.judgement(self.hash, Verdict("\n".join(reasons), marks))
         if not marks:
-            unknown = "the embedded judge knows none of this rubric's marks; judge with a model"
-            judgement = replace(judgement, reason=unknown)
+            unlike = any(self.table.gives(mark.name, mark.low, mark.high) for mark in case.scenario.marks)
+            judgement = replace(judgement, reason=UNLIKE if unlike else UNKNOWN)
         return judgement
 
 
