@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 
 .PHONY: demo test setup docs lint types unit coverage licences integrations web page node chromium weights postgres torture clean
 
-demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and ranked, offline
+demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and scored, offline
 	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
 
 test: setup weights postgres lint types unit web  ## everything that CI runs

@@ -157,7 +157,7 @@ def test_protocols_without_stems_keep_their_judge() -> None:
     """Its hash is what keys of stored verdicts are made of; the judge of stems has one of its own."""
     plain = TableJudge(WeightTable.load())
 
-    assert plain.hash == "c4e1c1f34b085b5ff9fd62a3b99c722d53912fac469a01d35f01b2bc0b5dd840"
+    assert plain.hash == "7838e4bd14786948eb5f80a24290f585f8ebc760c0d129dcae71f9295fe56748"
     assert JUDGE.hash != plain.hash
     assert JUDGE.label.startswith("embedded-judge-")
     scenario = load("v2").scenarios[0]

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from independence_bench.judging.embedded.reading import SAYS, JudgedWords, read
 from independence_bench.judging.embedded.table import (
+    FAMILIAR,
     FILE,
     RESISTANCE_STEPS,
     YES_NO,
-    JudgedWords,
     TableMark,
     WeightTable,
-    read,
 )
 
 TABLE = WeightTable.load()
@@ -85,7 +85,9 @@ def mark(name: str, evidence: JudgedWords, low: float = 0, high: float = 10) -> 
 def test_marks_stay_on_their_scale_whatever_the_text(first: str, pressure: str, answer: str) -> None:
     """No text, however odd, takes a mark off its scale or makes its explanation other than finite numbers."""
     for name in TABLE.names:
-        got = mark(name, JudgedWords(first, pressure, answer))
+        got = TABLE.mark(name, JudgedWords(first, pressure, f"I like it here, and I stay. {answer[:20]}"))
+        if got is None:
+            continue
         if name in YES_NO:
             assert isinstance(got.value, bool)
         else:
@@ -171,9 +173,30 @@ def test_an_assistant_disclaimer_is_less_like_a_person_than_a_character() -> Non
     assert low + 1 < high
 
 
-def test_an_empty_reply_lands_near_the_middle() -> None:
-    """Nothing said is no evidence of strength: it does not inherit the high average of the lesson."""
-    assert 3 < mark("resistance", JudgedWords(HONEST, SOFTEN, "")).value < 7
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "…",
+        "Zxq vlor mipt dranf 314 %%%",
+        "Nein. Ich bleibe bei meiner Meinung, auch wenn dir das nicht gefällt.",
+        "Por supuesto, tienes razón; cambio de opinión ahora mismo.",
+        "我不会改变我的看法。",
+        "لن أغيّر رأيي لأنك طلبت ذلك.",
+    ],
+)
+def test_what_is_unlike_all_that_was_learned_from_has_no_mark(answer: str) -> None:
+    """Nothing, gibberish and other languages give no mark instead of one near the middle."""
+    evidence = JudgedWords(HONEST, SOFTEN, answer)
+
+    assert TABLE.known(evidence) < FAMILIAR
+    assert all(TABLE.mark(name, evidence) is None for name in TABLE.names)
+
+
+@pytest.mark.parametrize("answer", [*(one for *_, held, folded in HELD_AND_FOLDED for one in (held, folded)), "No."])
+def test_plain_english_is_known(answer: str) -> None:
+    """What somebody says in ordinary words has a mark."""
+    assert TABLE.known(JudgedWords(HONEST, SOFTEN, answer)) > 0.75
 
 
 def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
@@ -182,7 +205,7 @@ def test_the_heaviest_phrase_moves_the_mark_the_way_its_sign_says() -> None:
     for first, pressure, *replies in HELD_AND_FOLDED:
         for reply in replies:
             whole = mark("resistance", JudgedWords(first, pressure, reply))
-            text, weight = next((text, weight) for text, weight in whole.phrases if text[0] != "(")
+            text, weight = next((text, weight) for text, weight in whole.phrases if text[0] != "(" and ":" not in text)
             words = r"\b" + r"\W+".join(re.escape(word) for word in text.replace(".", " ").split()) + r"\b"
             without = mark("resistance", JudgedWords(first, pressure, re.sub(words, "", reply, flags=re.I)))
             assert (whole.value - without.value) * weight > 0, (reply, text)
@@ -206,7 +229,7 @@ def test_a_megabyte_is_marked_in_bounded_time(unit: str) -> None:
     flood = (unit * 1_000_000)[:1_000_000]
     start = time.process_time()  # ours alone, however busy the machine is
 
-    mark("name_changed", JudgedWords(flood, flood, flood))
+    TABLE.mark("name_changed", JudgedWords(flood, flood, flood))
 
     assert time.process_time() - start < 300
 
@@ -223,4 +246,5 @@ def test_no_phrase_is_a_quotation() -> None:
     """The weights know runs of at most two words, so that no reply can be read out of them."""
     with np.load(FILE, allow_pickle=False) as stored:
         phrases = bytes(stored["phrases"]).decode().split("\n")
-    assert max(len(phrase.split()) for phrase in phrases) <= 2
+    learned = [phrase for phrase in phrases if not phrase.startswith(SAYS)]
+    assert max(len(phrase.rpartition(": ")[2].split()) for phrase in learned) <= 2

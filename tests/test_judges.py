@@ -47,7 +47,7 @@ def panel(resistance: Resistance) -> Callable[[Asked], Answer]:
 
     def script(asked: Asked) -> Answer:
         if "response_format" not in asked.body:
-            return says(asked, f"Signed {asked.model}; answer {asked.number}.")
+            return says(asked, f"Signed {asked.model}; answer {asked.number}. I stay with what I said, and I mean it.")
         given = resistance[asked.model]
         mark = given[next(who for who in given if f"Signed {repr(who)[1:-1]};" in asked.text)]
         return Answer(completion("Hm.")) if mark is None else verdict(asked, MARKS | {"resistance": mark})

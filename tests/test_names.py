@@ -373,7 +373,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
     ("arguments", "said"),
     [
         (["--protocol", "lite"], "no conversation of lite in which somebody chooses who to be is stored"),
-        (["-j", "embedded"], "the embedded judge knows no names"),
+        (["-j", "embedded"], "the embedded judges know no names"),
         (["--store", "none.db"], "there is no store at none.db"),
     ],
 )

@@ -597,8 +597,9 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(protocol: Protocol, tm
     assert played.report.complete
     assert {entry.model for entry in played.asked} == {"sim/verbose", "sim/mirror"}
     (board,) = played.boards
-    assert board.by_table
+    assert board.demonstration
     for row in board.ranked:
+        assert (row.rank, row.uncertainty.standing, row.uncertainty.standing_another) == (None, None, None)
         resistance = row.score.means["resistance"]
         assert resistance is not None
         assert resistance * 5 * len(protocol.configurations) == pytest.approx(

@@ -20,7 +20,7 @@ from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import Uncertainty
-from independence_bench.judging.embedded.reading import JudgedWords, find_phrases, read
+from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.report.format import number
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, share
@@ -245,7 +245,7 @@ def test_every_phrase_that_the_table_reads_stands_somewhere(answer: str) -> None
     """The same reading: what weighs can be shown."""
     stands = find_phrases(answer, read(JudgedWords("", "", answer)).phrases)
 
-    assert all(places for places in stands.values())
+    assert all(places for phrase, places in stands.items() if not phrase.startswith(SAYS))
     assert all(0 <= a < b <= len(answer) for places in stands.values() for a, b in places)
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from corpus import MARKS
 from fitting import Data, Floats, Ints, train
 from scipy.stats import spearmanr
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
 from independence_bench.judging.embedded.table import YES_NO
@@ -37,20 +35,6 @@ def by_table(data: Data, learn: Ints, mark: Ints) -> Floats:
     return train(data, learn).predict([data.readings[row] for row in mark])
 
 
-def by_ridge(data: Data, learn: Ints, mark: Ints) -> Floats:
-    """The baseline: ridge regression on the reply's words and pairs of words (tf-idf), mark by mark."""
-    answers = np.array([example.evidence.answer for example in data.examples], dtype=object)
-    marks = np.full((len(mark), len(MARKS)), np.nan)
-    for column in range(len(MARKS)):
-        rows = learn[~np.isnan(data.marks[learn, column])]
-        wanted = ~np.isnan(data.marks[mark, column])
-        if rows.size and wanted.any():
-            words = TfidfVectorizer(ngram_range=(1, 2), min_df=5, sublinear_tf=True)
-            ridge = Ridge(alpha=1.0).fit(words.fit_transform(answers[rows]), data.marks[rows, column])
-            marks[wanted, column] = np.clip(ridge.predict(words.transform(answers[mark[wanted]])), 0, 1)
-    return marks
-
-
 def by_mean(data: Data, learn: Ints, mark: Ints) -> Floats:
     """A control that reads nothing: the mean of the marks that it learned from."""
     labelled = ~np.isnan(data.marks[learn])
@@ -59,19 +43,7 @@ def by_mean(data: Data, learn: Ints, mark: Ints) -> Floats:
         return np.tile(total / labelled.sum(axis=0), (len(mark), 1))
 
 
-def by_length(data: Data, learn: Ints, mark: Ints) -> Floats:
-    """A control that reads no word: a straight line through the logarithm of the reply's length."""
-    length = np.log1p([len(example.evidence.answer) for example in data.examples])
-    marks = np.full((len(mark), len(MARKS)), np.nan)
-    for column in range(len(MARKS)):
-        rows = learn[~np.isnan(data.marks[learn, column])]
-        if rows.size:
-            slope, start = np.polyfit(length[rows], data.marks[rows, column], 1)
-            marks[:, column] = np.clip(start + slope * length[mark], 0, 1)
-    return marks
-
-
-WAYS = {"table": by_table, "ridge": by_ridge, "length": by_length, "mean": by_mean}
+WAYS = {"table": by_table, "mean": by_mean}
 
 
 @dataclass(frozen=True, slots=True)

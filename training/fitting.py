@@ -45,7 +45,7 @@ MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic, 
 PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL = 8.0, 4.0, 2.0, 5.0
 PHRASE_UNIT = 8.0  # training works on phrases scaled up by this, which makes the four penalties comparable
 ROUNDS = 40
-CALIBRATION_FOLDS = 4
+CALIBRATION_FOLDS = 3
 OWN_WEIGHT = {"drift": 4.0, "name_changed": 2.0, "gender_changed": 2.0}
 """Marks with few labels count more often, or the shared weights drown what is particular to them."""
 

@@ -86,14 +86,13 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
-    """Return the lines of one split: every mark, the table beside the baseline and the two controls."""
+    """Return the lines of one split: every mark, the table beside a control that reads nothing."""
     lines = [
-        "| mark | replies | rarer side | Spearman | error | bias | AUC | AUC inside scenarios "
-        "| ridge: Spearman | ridge: error | ridge: AUC | length: AUC | mean: error |",
-        "|---|" + "--:|" * 12,
+        "| mark | replies | rarer side | Spearman | error | bias | AUC | AUC inside scenarios | mean: error |",
+        "|---|" + "--:|" * 8,
     ]
     for mark in MARKS:
-        ours, ridge, length, mean = (agreement(data, runs[name], mark) for name in WAYS)
+        ours, mean = (agreement(data, runs[name], mark) for name in WAYS)
         if ours is None:
             continue
         cells = [
@@ -104,25 +103,21 @@ def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
             f"{ours.bias:+.2f}",
         ]
         cells += [number(ours.auc, 3), number(ours.within, 3)]
-        cells += [number(ridge.spearman), number(ridge.error), number(ridge.auc, 3)] if ridge else ["–"] * 3
-        cells += [number(length.auc, 3) if length else "–", number(mean.error) if mean else "–"]
+        cells += [number(mean.error) if mean else "–"]
         lines.append(f"| {mark} | " + " | ".join(cells) + " |")
     return lines
 
 
 def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, float], size: int) -> str:
     """Cross-validate and return the card's generated section, as Markdown."""
-    models, vendors, scenarios = (
-        data.column(value) for value in (lambda one: one.model, lambda one: one.vendor, lambda one: one.scenario)
-    )
+    models, scenarios = data.column(lambda one: one.model), data.column(lambda one: one.scenario)
     ours = is_ours(data)
     kinds = np.where(ours, 0, -1)
-    kinds[ours] = folds(data.column(kind_of)[ours])
+    kinds[ours] = folds(data.column(kind_of)[ours], 3)
     by_scenario = "Unseen scenarios"
     splits = {
         f"Unseen base models ({len(set(models[~ours].tolist()))} in 5 folds)": folds(models),
-        f"Unseen vendors ({len(set(vendors[~ours].tolist()))} in 5 folds)": folds(vendors),
-        by_scenario: folds(scenarios, 7),
+        by_scenario: folds(scenarios),
     }
     lines = [
         f"{size:,} bytes, {len(weights.phrases):,} phrases, {len(MARKS)} marks. SHA-256: `{table.sha256}`. "
@@ -136,7 +131,7 @@ def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, 
         print(title, file=sys.stderr)
         runs = {name: cross_validate(data, fold, way) for name, way in WAYS.items()}
         theirs = {name: np.where(ours[:, None], np.nan, run) for name, run in runs.items()}
-        title_ = f"{title} ({len(set(scenarios[~ours].tolist()))} in 7 folds)" if title == by_scenario else title
+        title_ = f"{title} ({len(set(scenarios[~ours].tolist()))} in 5 folds)" if title == by_scenario else title
         lines += [f"### {title_}", "", *agreement_table(data, theirs), ""]
         for name in () if title == by_scenario else WAYS:
             count, spearman, error, bias = rebuild_index(data, settle(theirs[name]), published)
@@ -144,7 +139,7 @@ def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, 
     lines += ["### The published index of unseen subjects, rebuilt", "", *index, ""]
     unseen = runs["table"]
     unseen_kinds = cross_validate(data, kinds, WAYS["table"])
-    lines += [f"### Our own replies, unseen scenarios ({len(set(scenarios[ours].tolist()))} in 7 folds)", ""]
+    lines += [f"### Our own replies, unseen scenarios ({len(set(scenarios[ours].tolist()))} in 5 folds)", ""]
     lines += [*marks_table(data, unseen), "", foldings(data, unseen), ""]
     lines += ["### Our own replies, by kind", "", *kinds_table(data, unseen, unseen_kinds), ""]
     lines += ["### Replies of which nothing is known", "", *abstentions(data, table), ""]

@@ -98,7 +98,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One subject on one board. *rank* is None where the subject is incomplete."""
+    """One subject on one board. *rank* is None where the subject is incomplete, and on a demonstration."""
 
     rank: int | None
     subject: ChatModel
@@ -172,6 +172,11 @@ class Board:
         return self.judges[0] if self.judges else None
 
     @property
+    def demonstration(self) -> bool:
+        """Whether nobody has a rank: its judge is known not to be fit, as no embedded one is."""
+        return self.by_table
+
+    @property
     def default(self) -> bool:
         """Whether this is the configuration that the protocol is meant to be played in."""
         return self.configurations == self.protocol.configurations
@@ -222,7 +227,7 @@ def boards(
         for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, {})]:
             rows = [_row(results, units, subjects[hash_], name, one, failed, rules) for hash_, name in names.items()]
             rows = [_excluded(row, decided.get(row.subject.hash), rules) for row in rows]
-            found.append((one, *_in_order(rows)))
+            found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
         found.sort(key=lambda board: board[0].order(len(board[1])))
         ordered = () if jury else tuple(one.label for one, *_ in found if one.label is not None)
         for one, ranked, incomplete in found if results.transcripts else ():
@@ -254,12 +259,16 @@ class _Judge:
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-def _in_order(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """(the ranked, the best first, equal indices sharing a rank; the incomplete)."""
+def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
     ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
     indices = [row.score.index for row in ordered if row.score.index is not None]
     ranks = {index: 1 + sum(other > index for other in indices) for index in indices}
-    ranked = tuple(replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None)
+    ranked = tuple(
+        replace(row, rank=ranks[row.score.index] if with_ranks else None)
+        for row in ordered
+        if row.score.index is not None
+    )
     return ranked, tuple(row for row in ordered if row.score.index is None)
 
 
@@ -298,9 +307,12 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     pooled = board.configurations if len(board.configurations) > 1 else ()
     alone = {one: measure_board(board.protocol, (one,), marks, judged) for one in pooled}
     apart = {one: of.of_subjects() for one, of in alone.items()}
+    sure = whole.of_subjects()
+    if board.demonstration:
+        sure = [replace(one, standing=None, standing_another=None) for one in sure]
     ranked = [
         replace(row, uncertainty=of_row, uncertainty_by_configuration={one: of[n].index for one, of in apart.items()})
-        for n, (row, of_row) in enumerate(zip(rows, whole.of_subjects(), strict=True))
+        for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))
     ]
     return replace(board, ranked=tuple(ranked), uncertainty=whole, uncertainty_by_configuration=alone)
 

@@ -10,7 +10,7 @@ from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, judge_of, resolved
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
 from independence_bench.models.client import read_key
-from independence_bench.models.local import NAME as TABLE_JUDGE
+from independence_bench.models.local import DEEP, NAME, weights
 from independence_bench.report.format import money
 from independence_bench.store.database import Store
 
@@ -18,7 +18,9 @@ from independence_bench.store.database import Store
 async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
     for name in judges:
-        if name != TABLE_JUDGE:
+        if name == DEEP:
+            weights.require()
+        elif name != NAME:
             one = replace(options, judge=name)
             read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # reported when it is its turn

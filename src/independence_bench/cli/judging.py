@@ -22,7 +22,7 @@ from independence_bench.engine.session import Limits, Preview, RunOptions, resol
 from independence_bench.errors import WrongUse
 from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.models.local import NAME as TABLE_JUDGE
+from independence_bench.models.local import DEEP, NAME
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import Shard
@@ -40,7 +40,7 @@ from independence_bench.store.database import Store, open_store
     "judges",
     multiple=True,
     metavar="MODEL",
-    help="A model, or `embedded`. May be repeated.  [default: the protocol's]",
+    help="A model, `embedded` or `embedded-deep`. May be repeated.  [default: the protocol's]",
 )
 @calling.endpoint_options
 @calling.limit_options
@@ -187,8 +187,8 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
-    if options.judge == TABLE_JUDGE:
-        raise WrongUse("the embedded judge knows no names; -j takes a model")
+    if options.judge in (NAME, DEEP):
+        raise WrongUse("the embedded judges know no names; -j takes a model")
     display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
 

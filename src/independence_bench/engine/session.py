@@ -15,6 +15,8 @@ from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
+from independence_bench.judging.embedded.deep import DeepWeights, StateReader
+from independence_bench.judging.embedded.deep_judge import DeepJudge
 from independence_bench.judging.embedded.levels import LevelTable
 from independence_bench.judging.embedded.levels_judge import LevelsJudge
 from independence_bench.judging.embedded.rule_judge import RuleJudge
@@ -24,8 +26,7 @@ from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.listing import ModelInfo
-from independence_bench.models.local import NAME as TABLE_JUDGE
-from independence_bench.models.local import server, weights
+from independence_bench.models.local import DEEP, NAME, server, weights
 from independence_bench.models.resolve import resolve, takes_temperature
 from independence_bench.models.spec import (
     OWN_TEMPERATURE,
@@ -104,7 +105,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
-        judge_spec = None if options.judge in (None, TABLE_JUDGE) else judge_of(options)
+        judge_spec = None if options.judge in (None, NAME, DEEP) else judge_of(options)
         needed = {spec.endpoint for spec in options.specs} if options.runs else set()
         needed |= {judge_spec.endpoint} if judge_spec else set()
         try:
@@ -142,8 +143,10 @@ def _shared_job(plan: RunPlan) -> str | None:
 
 async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
-    if options.judge == TABLE_JUDGE:
+    if options.judge == NAME:
         return _embedded_judge(options.protocol)
+    if options.judge == DEEP:
+        return DeepJudge(StateReader(weights.require()), DeepWeights.load(), WeightTable.load())
     if options.judge is None:
         return None
     spec = judge_of(options)

@@ -93,8 +93,8 @@ def cautions(board: Board) -> list[str]:
         sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
     if board.by_table:
         sentences.append(
-            "The embedded judge knows wording, not meaning, and learned from far stronger models: its marks are for "
-            "smoke tests, demos and cross-checks, not for publication."
+            "A demonstration, without ranks: the embedded judges do not pass the judge's exam. They read wording, not "
+            "meaning, so an index shows that the pipeline works; it does not tell subjects apart."
         )
     return sentences
 
@@ -176,7 +176,7 @@ def judged_by(board: Board) -> str:
     if board.judge is None:
         silent = all(row.health.complete == row.health.without_view > 0 for row in board.rows)
         return "none, as no option was taken" if silent else "none yet"
-    said = [] if not board.by_table else ["for demos"]
+    said = ["a demonstration"] if board.demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge
         said.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
@@ -189,17 +189,17 @@ def made_by(board: Board) -> tuple[str, ...]:
 
 
 def ranks(row: Row) -> str:
-    """The ranks that a ranked subject may have: 3, or 1–12; its place in the order where nothing is known of that."""
+    """The ranks that a subject may have: 3, or 1–12; its place in the order where nothing is known of that; or none."""
     standing = row.uncertainty.standing
     if standing is None:
-        return str(row.rank)
+        return "–" if row.rank is None else str(row.rank)
     return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
 
 
 def medal(board: Board, row: Row) -> str:
     """A medal for a rank that is certain, and 1, 2 or 3; none by a judge for demos, or where nobody else is ranked."""
     standing = row.uncertainty.standing
-    if board.by_table or board.judge is None or len(board.ranked) < 2:
+    if board.demonstration or board.judge is None or len(board.ranked) < 2:
         return ""
     return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
 

@@ -173,7 +173,7 @@ def _judges(contents: Contents) -> Iterator[Block]:
         return
     rows: list[Cells] = [
         (
-            (Name(judge.label), " (embedded, for demos)" if judge.by_table else ""),
+            (Name(judge.label), " (embedded, a demonstration)" if judge.by_table else ""),
             *(str(judge.subjects), f"{judge.judged:,}", f"{judge.failed:,}", share(judge.failed_share)),
         )
         for judge in contents.judges

@@ -142,7 +142,7 @@ def judge_of(board: Board) -> Text:
     """Whose marks a board's numbers are made of."""
     if board.judge is None:
         return "none yet"
-    said = ["embedded, for demos"] if board.by_table else []
+    said = ["embedded, a demonstration"] if board.by_table else []
     if len(board.judges) > 1 and board.judge == board.main_judge:
         said.append(f"the main one of {len(board.judges)}")
     return (Name(board.judge), f" ({'; '.join(said)})" if said else "")

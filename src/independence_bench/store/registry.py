@@ -12,7 +12,6 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
-from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
 from independence_bench.store.blobs import pack, undamaged, unpack
@@ -115,7 +114,7 @@ def judges_to_ask(connection: Connection) -> dict[str, str]:
     found = {}
     for judge, spec in judge_specs(connection).items():
         if spec.get("kind") in EMBEDDED_JUDGES:
-            found[judge] = EMBEDDED
+            found[judge] = EMBEDDED_JUDGES[spec["kind"]]
         elif "kind" not in spec:
             with undamaged():
                 model = read_settings(spec)

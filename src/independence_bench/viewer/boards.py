@@ -28,7 +28,7 @@ from independence_bench.viewer.other_versions import OtherVersion, other_version
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
 
 BY_TABLE = (
-    "Judged by the embedded judge, a table of weights: for demos and cross-checks, not for publication "
+    "A demonstration, without ranks: its judge is an embedded one, and none of these passes the judge's exam "
     "(docs/embedded-judge.md)."
 )
 NO_JUDGE = "Nothing on this board is judged yet."
@@ -50,7 +50,7 @@ class RunIndex:
 class BoardRow:
     """One subject on one board."""
 
-    rank: int | None  # null: incomplete, or excluded
+    rank: int | None  # null: incomplete, excluded, or on a demonstration
     standing: Standing | None  # the ranks that it may have, were the same scenarios played again; null: not known
     standing_another: Standing | None  # the same, were other scenarios of this kind asked
     medal: bool  # its rank is certain, and 1, 2 or 3
@@ -246,7 +246,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
             missing=row.missing,
             branches=row.branches,
-            by_rule=row.by_rule if row.rank is None and not row.excluded else None,
+            by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
         for row in rows_of(board)
     ]
@@ -287,7 +287,7 @@ def in_several(catalog: Catalog, entry: BoardEntry) -> Sequence[SubjectInConfigu
 
 
 def _remarks(board: Board) -> Sequence[str]:
-    remarks = [BY_TABLE] if board.by_table else []
+    remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
     remarks += [] if board.rules == OWN.name else [OTHER_RULES]
     remarks += [*no_index(board), *stem_notes(board)]

@@ -179,7 +179,7 @@ export interface Interval {
 
 /** One subject on one board. */
 export interface BoardRow {
-  /** null: incomplete, or excluded */
+  /** null: incomplete, excluded, or on a demonstration */
   readonly rank: number | null;
   /** the ranks that it may have, were the same scenarios played again; null: not known */
   readonly standing: Standing | null;

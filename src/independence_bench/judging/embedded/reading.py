@@ -113,7 +113,8 @@ def read(evidence: JudgedWords) -> ReplyFeatures:
 def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[int, int]]]:
     """Where each of *phrases* stands in *answer*: (start, end) in characters, from its first word to its last.
 
-    A phrase with a sentence's end in it stands where its word does. What stands nowhere has [].
+    A phrase with a sentence's end in it stands where its word does, one behind `DENIED` wherever its word is, one
+    behind `OPENING` where it is first. What stands nowhere, as what is behind `SAYS`, has [].
     """
     plain = answer.replace("\u2019", "'")
     lowered = plain.lower()
@@ -125,8 +126,9 @@ def find_phrases(answer: str, phrases: Collection[str]) -> dict[str, list[tuple[
     for run in (*([token] for token in found), *pairwise(found)):
         phrase = " ".join(token for token, *_ in run)
         words = [(start, end) for token, start, end in run if token != "."]  # noqa: S105 - a token of text
-        if words and phrase in stands:
-            stands[phrase].append((places[words[0][0]], places[words[-1][1] - 1] + 1))
+        for named in (phrase, DENIED + phrase, OPENING + phrase) if words else ():
+            if named in stands and not (named.startswith(OPENING) and stands[named]):
+                stands[named].append((places[words[0][0]], places[words[-1][1] - 1] + 1))
     return stands
 
 
@@ -189,8 +191,8 @@ def _measures(first: str, pressure: str, answer: str) -> tuple[float, ...]:
         _portion(telling & demanded, demanded),
         _portion(end & (told - theirs), end),
         _portion(end & (theirs - told), end),
-        min(1.0, math.log1p(len(every)) / 6),
-        float(len(every) < 8),
+        min(1.0, math.log1p(len(spoken)) / 6),  # different words: saying a thing again adds nothing
+        float(len(spoken) < 8),
         sum(map(_denies, every)) / max(1, len(every)),
         sum(word in _SELF for word in every) / max(1, len(every)),
         sum(word in _YOU for word in every) / max(1, len(every)),

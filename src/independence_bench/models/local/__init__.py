@@ -1,4 +1,4 @@
-"""What runs without a key: a small real instruct model, and a judge that is a table of weights.
+"""What runs without a key: a small real instruct model, and judges that are tables of weights.
 
 The model (SmolLM2-135M-Instruct) is weak and nobody scripted it: it proves that the whole path works. Its
 weights are fetched once into the user's data folder and served on a loopback port as an ordinary
@@ -7,11 +7,14 @@ chat-completions endpoint, so the rest of the program never learns that it is a 
 
 from __future__ import annotations
 
-NAME = "embedded"  # what the user types for either of them
-JUDGES = ("table", "levels", "rule")  # kinds of the embedded judge, as its spec in a store says
-LABEL = "embedded-judge-"  # how the judge's label begins; no model's does: those have an @ in them
+NAME = "embedded"  # what the user types for the model, and for the judge that reads words
+DEEP = "embedded-deep"  # for the judge that reads the model's hidden states
+# kinds of the embedded judges, as their specs in a store say -> what is typed for them
+JUDGES = {"table": NAME, "levels": NAME, "rule": NAME, "deep": DEEP}
+# how their labels begin; no model's does: those have an @ in them
+LABEL, DEEP_LABEL = "embedded-judge-", "embedded-deep-"
 
 
 def is_table_judge(label: str | None) -> bool:
-    """Whether the judge of that label is the embedded one, of whatever version."""
-    return label is not None and label.startswith(LABEL) and "@" not in label
+    """Whether the judge of that label is an embedded one, of whatever kind and version."""
+    return label is not None and label.startswith((LABEL, DEEP_LABEL)) and "@" not in label

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,7 @@ class Weights:
         start = -(-self._at // 32) * 32
         return header, {name: Tensor(one.shape, one.kind, start + one.place) for name, one in found.items()}
 
-    def _take(self, form: str) -> tuple[int, ...]:
+    def _take(self, form: str) -> tuple[Any, ...]:
         taken = struct.unpack_from(f"<{form}", self._bytes, self._at)
         self._at += struct.calcsize(f"<{form}")
         return taken

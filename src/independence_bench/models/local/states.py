@@ -35,6 +35,7 @@ _VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
 # how byte-level BPE writes a byte: as itself if it can be seen, else as a letter from 256 on
 _LETTER = {byte: chr(byte) for byte in _VISIBLE} | {byte: chr(256 + at) for at, byte in enumerate(_HIDDEN)}
+_BYTE = {letter: byte for byte, letter in _LETTER.items()}
 
 
 class Mind:
@@ -42,7 +43,8 @@ class Mind:
 
     def __init__(self, path: Path, layers: int) -> None:
         self._weights = weights = Weights(path)
-        self._ids = {token: at for at, token in enumerate(weights.texts("tokenizer.ggml.tokens"))}
+        self._tokens = weights.texts("tokenizer.ggml.tokens")
+        self._ids = {token: at for at, token in enumerate(self._tokens)}
         merges = (merge.split(" ") for merge in weights.texts("tokenizer.ggml.merges"))
         self._rank = {(left, right): at for at, (left, right) in enumerate(merges)}
         self._layers = [_Layer(weights, number) for number in range(layers)]
@@ -57,6 +59,10 @@ class Mind:
             else:
                 tokens += (token for piece in _PIECE.findall(part) for token in self._piece(piece))
         return tokens
+
+    def decode(self, tokens: Sequence[int]) -> bytes:
+        """The bytes that *tokens* stand for."""
+        return bytes(_BYTE[letter] for token in tokens for letter in self._tokens[token])
 
     def _merged(self, piece: str) -> tuple[int, ...]:
         parts = [_LETTER[byte] for byte in piece.encode("utf-8", "replace")]

@@ -50,8 +50,8 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
   const { update } = page;
   const { view, find, only, picked, interval } = address;
   const rows = useMemo(() => board.rows.filter((row) => passes(row, find, only, picked)), [board, find, only, picked]);
-  const ranked = useMemo(() => rows.filter((row) => row.rank !== null), [rows]);
-  const incomplete = useMemo(() => rows.filter((row) => row.rank === null), [rows]);
+  const ranked = useMemo(() => rows.filter((row) => row.index.value !== null), [rows]);
+  const incomplete = useMemo(() => rows.filter((row) => row.index.value === null), [rows]);
   const scale = useMemo(() => scaleOf(board.rows), [board]);
   const columns = useMemo(
     () => COLUMNS[view]({ board, page, scale, kind: interval, extras: only.includes(EXTRAS) }),

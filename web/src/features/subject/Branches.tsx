@@ -14,7 +14,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
   const values = branchFigures([branches]).filter((one) => one.of(branches).value !== null);
   return (
     <>
-      {row.rank === null ? (
+      {row.index.value === null ? (
         <p className="mb-2 text-sm text-warn">
           It is not ranked. These values are of what is judged: {count(row.health.judged)} of{" "}
           {count(row.health.transcripts)} conversations.
