@@ -36,8 +36,7 @@ from independence_bench.analysis.statistics.misclassification import Confusion, 
 from independence_bench.errors import NotComplete
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import marks_of, rubric_of, stem_of
-from independence_bench.models.local import NAME as TABLE_JUDGE
-from independence_bench.models.local import is_table_judge
+from independence_bench.models.local import is_table_judge, typed_for
 from independence_bench.protocol.definition import Mark, Protocol, Scenario
 from independence_bench.protocol.scoring import counted_marks
 from independence_bench.protocol.stem_scoring import level_worths, needed_marks
@@ -58,7 +57,7 @@ class NotExamined(NotComplete):
         elif "@" not in judge and not is_table_judge(judge):
             super().__init__(f"{judge} is a person, who does not sit the exam that corrections are made by")
         else:
-            named = TABLE_JUDGE if is_table_judge(judge) else judge.partition("@")[0].partition("+")[0]
+            named = typed_for(judge) if is_table_judge(judge) else judge.partition("@")[0].partition("+")[0]
             super().__init__(f"{judge} has not sat the exam that corrections are made by; `aib exam -j {named}`")
 
 

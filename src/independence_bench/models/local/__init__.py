@@ -15,6 +15,11 @@ JUDGES = {"table": NAME, "levels": NAME, "rule": NAME, "deep": DEEP}
 LABEL, DEEP_LABEL = "embedded-judge-", "embedded-deep-"
 
 
+def typed_for(label: str) -> str:
+    """What is typed for the embedded judge of that label."""
+    return DEEP if label.startswith(DEEP_LABEL) else NAME
+
+
 def is_table_judge(label: str | None) -> bool:
     """Whether the judge of that label is an embedded one, of whatever kind and version."""
     return label is not None and label.startswith((LABEL, DEEP_LABEL)) and "@" not in label
