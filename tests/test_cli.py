@@ -992,3 +992,60 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
         r"\d+ in flight · \$[\d.]+ · [\d,]+ tokens · \d+ s so far, about \d+ s left", " ".join(text.split())
     )
     assert "Independence Index · small" in text
+
+
+# ---------------------------------------------------------------- what is shown, and what may have been meant
+
+
+def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
+    """A line says how many are not shown; a word that fits nobody is wrong use."""
+    assert user.run("--models", "scripted:b/two").returncode == 0
+    everybody, top, found, nobody = (
+        user.aib("leaderboard", *options)
+        for options in ((), ("--top", "1"), ("--find", "B/TWO"), ("--find", "acne/one"))
+    )
+
+    rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
+    assert len(rows) == 2
+    assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
+    assert "1 more ranked, 2 subjects in all" in top.stdout
+    assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
+    assert nobody.returncode == 2
+    assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr
+
+
+def test_a_legend_is_brief_unless_all_of_it_is_asked_for(user: User) -> None:
+    """`--legend` explains every column."""
+    assert user.run().returncode == 0
+
+    brief, whole = user.aib("leaderboard").stdout, user.aib("leaderboard", "--legend").stdout
+
+    assert "Dimensions, 0-100 (weight):" in brief
+    assert "err: attempts" not in brief
+    assert "`--legend` explains every column." in brief
+    assert "err: attempts" in whole
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("leaderbord", "there is no command leaderbord; did you mean leaderboard? (see `aib --help`)"),
+        ("protocols shw", "there is no command shw; did you mean show? (see `aib protocols --help`)"),
+        ("leaderboard --fnd x", "there is no option --fnd; did you mean --find"),
+        ("leaderboard --judge foo", "no judge is called foo; there is scripted:judge/one@none-t0.0"),
+        ("show acme/one negotiaton", "small has no scenario negotiaton; it has"),
+        ("show acme/one choice --run 9", "--run: scripted:acme/one@none-t0.7 has no run 9 of choice; it has 1"),
+        ("show acme/on3 choice", "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?"),
+        ("protocols show v22", "did you mean v2?"),
+    ],
+)
+def test_what_may_have_been_meant_is_said(user: User, typed: str, said: str) -> None:
+    """One line, exit code 2."""
+    assert user.run().returncode == 0
+
+    done = user.aib(*typed.split())
+
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("aib: ")
+    assert said in line

@@ -106,6 +106,7 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
             said.stylize_before("dim")
             broken = [said] if width is None else _broken(said, width - INDENT, _SPACE)
             for one in broken:
+                one.rstrip()
                 one.pad_left(INDENT)
             lines += broken
         else:

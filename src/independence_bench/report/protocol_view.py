@@ -14,7 +14,7 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
     """What will be asked, said and marked, to be read from top to bottom."""
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
-    yield Passage(protocol.description, indent=0)
+    yield Passage(protocol.description, indent=0, reflow=True)
     yield Note(
         (
             f"\n{len(protocol.scenarios)} scenarios, {protocol.replies * len(protocol.configurations)} replies a run, "
@@ -27,7 +27,7 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
     yield _weights(protocol)
     for variant, text in protocol.systems:
         yield Title(f"system prompt: {variant}")
-        yield Passage(text)
+        yield Passage(text, reflow=True)
     tool = protocol.tool_role
     if tool.name:
         yield Title("tool_role")
@@ -41,10 +41,10 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
             if scenario.experiment == experiment.name:
                 yield from _scenario(scenario)
     yield Note("\nEvery judge is told", "bold underline")
-    yield Passage(protocol.judge_instructions)
+    yield Passage(protocol.judge_instructions, reflow=True)
     for name, text in {one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics}.items():
         yield Title(f"rubric: {name}")
-        yield Passage(text)
+        yield Passage(text, reflow=True)
 
 
 def _scenario(scenario: Scenario) -> Iterator[Block]:
@@ -52,7 +52,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
         yield Note("  judges are told, and nobody else:", "magenta")
-        yield Passage(scenario.reference, indent=4)
+        yield Passage(scenario.reference, indent=4, reflow=True)
     for who, text in spelled_out(scenario.script):
         if who == "model":
             judged = ", marked" if text in scenario.judged else ""
@@ -61,7 +61,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
             yield Note(f"  if it chooses {text}:" if text else "  if no option can be read:", "bold")
         else:
             yield Note(*(("  written for the model:", "magenta") if who == "given" else ("  human:", "cyan")))
-            yield Passage(text, indent=4)
+            yield Passage(text, indent=4, reflow=True)
 
 
 def _weights(protocol: Protocol) -> Table:

@@ -125,11 +125,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text from outside, with its line breaks."""
+    """A text from outside, with its line breaks; *reflow*: but for those of a file whose lines were filled."""
 
     text: str
     style: str = ""
     indent: int = 2
+    reflow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

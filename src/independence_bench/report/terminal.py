@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -25,6 +27,8 @@ from independence_bench.report.table import (
 )
 
 UNBOUNDED = 1_000_000  # columns of a pipe: nothing is wrapped, dropped or cut
+FILLED = 60  # characters of the longest line of a text that was filled
+_ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
 MORE = "`--legend` explains every column."
 
 
@@ -74,7 +78,8 @@ class _Screen:
             case Note():
                 yield from self._wrapped(written(block.text, block.style), block.indent)
             case Passage():
-                yield from self._wrapped(Text(harmless(block.text), block.style), block.indent)
+                text = reflowed(block.text) if block.reflow and self.width is not None else block.text
+                yield from self._wrapped(Text(harmless(text), block.style), block.indent)
             case Bullets():
                 for line in block.lines:
                     yield from self._wrapped(written(line))
@@ -105,6 +110,26 @@ class _Screen:
                 if one.plain and indent:
                     one.pad_left(indent)
                 yield one
+
+
+def reflowed(text: str) -> str:
+    """*text* without the line breaks of a file that was filled to some width, which would make short lines here.
+
+    A line that the next one's first word would have made the longest of all was filled; the end of a sentence stays
+    the end of a line, and what is indented or begins like a list's item a line of its own.
+    """
+    lines = text.split("\n")
+    longest = max(map(len, lines))
+    made = lines[:1]
+    for before, line in pairwise(lines):
+        first = line.split(" ")[0]
+        filled = longest >= FILLED and len(before) + 1 + len(first) > longest
+        goes_on = before.strip() and before.rstrip()[-1] not in ".:!?"
+        if filled and goes_on and line.strip() and not _ITEM.match(line):
+            made[-1] += f" {line}"
+        else:
+            made.append(line)
+    return "\n".join(made)
 
 
 def written(text: values.Text, style: str = "") -> Text:
