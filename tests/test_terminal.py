@@ -139,11 +139,10 @@ def test_remarks_and_groups_go_across_all_columns() -> None:
 
 def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:
     """Line breaks of the file would leave half lines on a narrow terminal; others mean something."""
-    filled = "One line that was filled up to some more than sixty characters, all\nof which go on here.\n\n- a\n- b\nName: x\n"
+    begins, rest = "One line that was filled up to some more than sixty characters, all", "\n\n- a\n- b\nName: x\n"
+    filled = f"{begins}\nof which go on here.{rest}"
 
-    assert reflowed(filled) == (
-        "One line that was filled up to some more than sixty characters, all of which go on here.\n\n- a\n- b\nName: x\n"
-    )
+    assert reflowed(filled) == f"{begins} of which go on here.{rest}"
     assert reflowed("short\nlines\nstay") == "short\nlines\nstay"
     narrow = shown(Passage(filled, reflow=True), width=50).splitlines()
     assert narrow[:2] == [
