@@ -22,7 +22,7 @@ from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import text_hash
 from independence_bench.integrations.inspect.rows import KEY
-from independence_bench.integrations.inspect.samples import FIRST_RUN
+from independence_bench.integrations.inspect.samples import FIRST_RUN, ROWS
 from independence_bench.store.blobs import LARGEST_TEXT, Allowance, TooLarge
 from independence_bench.store.database import Store
 
@@ -43,7 +43,7 @@ def is_log(path: Path) -> bool:
 
 
 def _logs(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file()) if folder.is_dir() else []
 
 
 def import_logs(path: Path, store: Store) -> Imported:
@@ -172,12 +172,10 @@ def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
 
 def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
     """Its rows."""
-    attachments = _part(sample, "attachments")
-    kept = _resolved(_part(_part(sample, "store"), KEY), attachments)
-    writer.add_all(kept)
+    writer.add_all(_part(_part(sample, "store"), KEY))
     for score in _part(sample, "scores").values():
         inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)
-        writer.add_all(_resolved(_part(inside, "rows"), attachments))
+        writer.add_all(_part(inside, ROWS))
 
 
 def _hashes(rows: Any) -> list[str]:
@@ -238,20 +236,6 @@ def _json(data: bytes) -> Mapping[str, Any]:
 def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = of.get(name)
     return part if isinstance(part, dict) else {}
-
-
-def _resolved(value: Any, attachments: Mapping[str, Any], deep: int = 0) -> Any:
-    """*value* with the texts that Inspect keeps once for a sample in their places."""
-    mark = "attachment://"
-    if isinstance(value, str):
-        return attachments.get(value.removeprefix(mark), value) if value.startswith(mark) else value
-    if deep > 8:  # deeper than any row
-        return value
-    if isinstance(value, list):
-        return [_resolved(one, attachments, deep + 1) for one in value]
-    if isinstance(value, dict):
-        return {name: _resolved(one, attachments, deep + 1) for name, one in value.items()}
-    return value
 
 
 def _seconds(created: Any) -> float:
