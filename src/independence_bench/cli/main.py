@@ -90,7 +90,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
-        if args and args[0] in READERS and not {"-h", "--help"} & set(args):
+        asked_about = ctx.resilient_parsing or {"-h", "--help"} & set(args)  # a shell completes it, or its help is read
+        if args and args[0] in READERS and not asked_about:
             store = _store_of(args[1:])
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
