@@ -40,8 +40,9 @@ from independence_bench.store.postgres import LOCK, PostgresDatabase
 SINGLE, DOUBLE = 7, 2  # conversations of one and of two replies: 20 calls a run
 SUBJECTS = 4
 LOOK = 0.01  # seconds between two looks at the locks
+NEAR = 0.85  # of so many times as much as there are workers
 SETTLE = 0.5  # seconds in which the server has counted the CPU of connections that were closed
-LOADS = ("1x256x0.5", "1x100x0.5", "2x100x0.5", "4x100x0.5", "1x25x0.5", "4x25x0.5")
+LOADS = ("1x256x0.57", "1x100x0.5", "2x100x0.5", "4x100x0.5", "8x50x0.5")
 BEFORE, AFTER = "before", "now"
 
 
@@ -120,6 +121,7 @@ class Result:
 
     load: Load
     steady: float  # seconds in which the middle 60 % of the calls ended
+    size: float  # kilobytes of the database at the end
     cpu: float  # seconds, all workers
     server: float  # seconds of CPU, the database
     idle: float  # share of the machine
@@ -207,8 +209,9 @@ def measure(load: Load, server: Server) -> Result:
         looking.join()
         if any(one.returncode for one in workers):
             raise RuntimeError("a worker failed")
-        ((attempts, calls, steady),) = server.say(
-            "SELECT count(*), count(DISTINCT call_key), percentile_disc(0.8) WITHIN GROUP (ORDER BY finished_at) "
+        ((attempts, calls, size, steady),) = server.say(
+            "SELECT count(*), count(DISTINCT call_key), pg_database_size(current_database()), "
+            "percentile_disc(0.8) WITHIN GROUP (ORDER BY finished_at) "
             "- percentile_disc(0.2) WITHIN GROUP (ORDER BY finished_at) FROM attempts",
             database=name,
         )
@@ -216,7 +219,7 @@ def measure(load: Load, server: Server) -> Result:
     if not served == attempts == calls == load.calls:
         raise RuntimeError(f"{load.calls} calls: {served} were served, {attempts} attempts at {calls} are stored")
     cpu = sum(Spent(**json.loads(out)).cpu for out in said)
-    return Result(load, float(steady), cpu, used, idle / seconds / (os.cpu_count() or 1), locks)
+    return Result(load, float(steady), size / 1000, cpu, used, idle / seconds / (os.cpu_count() or 1), locks)
 
 
 def _idle() -> float:
@@ -247,9 +250,11 @@ def main() -> int:
     with running(durable=True) as server:
         for load in loads:
             done.append(measure(load, server))
-            print(done[-1].row, flush=True)
+            print("  ".join(done[-1].row), file=sys.stderr, flush=True)
     print(table(HEAD, [one.row for one in done]))
     print(f"every one of {sum(one.load.calls for one in done):,} calls was served once and is stored once")
+    size = sum(one.size for one in done) / sum(one.load.calls for one in done)
+    print(f"the database holds {size:.1f} KB a call")
     return verdict(targets_of(done))
 
 
@@ -261,8 +266,9 @@ def targets_of(done: Sequence[Result]) -> list[Target]:
         alone = [other for other in now if other.load == replace(one.load, workers=1)]
         if one.load.workers > 1 and alone:
             share = one.rate / alone[0].rate / one.load.workers
-            about = f"{one.load.workers} workers of {one.load.at_once} calls of {one.load.delay:g} s, times one"
-            targets.append(Target(f"{about}, missing", one.load.workers * (1 - share), 0.15 * one.load.workers))
+            about = f"{one.load.workers} workers of {one.load.at_once} calls of {one.load.delay:g} s"
+            missing = 1 - NEAR
+            targets.append(Target(f"{about} are {one.load.workers * share:.2f} x one; missing", 1 - share, missing))
         if one.load.workers == 1 and one.load.at_once == 256:
             targets.append(Target("one of 256 in flight keeps others out", 100 * one.alone, 25, "% of the time"))
     return targets

@@ -21,7 +21,7 @@ def printed(name: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         timeout=120,
-        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
+        env={"PATH": "", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(Path(__file__).parent), **measured()},
     )
     assert ran.returncode in (0, 1), ran.stderr
     lines = ran.stdout.splitlines()
@@ -36,6 +36,16 @@ def cells(output: str, row: str) -> list[str]:
     """The numbers in the line of a table that begins with *row*."""
     (line,) = (line for line in output.splitlines() if line.startswith(f"{row}  "))
     return line.removeprefix(row).split()
+
+
+@pytest.mark.torture
+def test_scale() -> None:
+    """As it was and as it is, one worker and two make the calls of one plan once each."""
+    output = printed("scale", "--load", "1x8x0.05", "--load", "2x8x0.05", "--seconds", "1", "--before")
+
+    for row in ("before, 1 x 8", "now, 2 x 8"):
+        assert len(cells(output, row)) == 12
+    assert "was served once and is stored once" in output
 
 
 @pytest.mark.torture
