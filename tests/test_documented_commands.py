@@ -70,7 +70,7 @@ MEANT = {
     "kill.db": "aib.db",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
-        "lite", "user_role",
+        "lite", "user_role", "1/4", "november",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "logs", "inspect",
         "cc-by-4.0", "unknown", "ada/independence",
