@@ -114,6 +114,16 @@ def test_rescore() -> None:
     assert len(cells(output, "rows")) == len(cells(output, "aib leaderboard")) == 4
 
 
+def test_reading() -> None:
+    """Every reading command is started on a generated store, and one without a store."""
+    output = printed("reading", "--subjects", "3", "--runs", "2", "--times", "1")
+
+    assert cells(output, "reading it all once")[-1] == "1.00"
+    for command in ("leaderboard", "compare --by provider", "generate-report", "audit"):
+        assert len(cells(output, command)) == 2
+    assert "there is no store: " in output
+
+
 def test_start() -> None:
     """Both are started, and the imports are really listed."""
     output = printed("start", "--pairs", "1")
