@@ -43,7 +43,7 @@ licences: $(VENV)/.ready  ## what users get beside our own code, and under which
 	$(BIN)/python docs/licences.py
 
 integrations: $(TOOLS)/.ready page postgres  ## what is packed; other tools, in an environment that has them
-	$(TOOLS)/bin/pytest -q -m integration
+	$(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	$(BIN)/pytest -q -n 2 -m torture
