@@ -266,7 +266,7 @@ def targets_of(done: Sequence[Result]) -> list[Target]:
         alone = [other for other in now if other.load == replace(one.load, workers=1)]
         if one.load.workers > 1 and alone:
             share = one.rate / alone[0].rate / one.load.workers
-            about = f"{one.load.workers} workers of {one.load.at_once} calls of {one.load.delay:g} s"
+            about = f"{one.load.workers} x {one.load.at_once}"
             missing = 1 - NEAR
             targets.append(Target(f"{about} are {one.load.workers * share:.2f} x one; missing", 1 - share, missing))
         if one.load.workers == 1 and one.load.at_once == 256:

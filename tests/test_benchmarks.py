@@ -40,10 +40,10 @@ def cells(output: str, row: str) -> list[str]:
 
 @pytest.mark.torture
 def test_scale() -> None:
-    """As it was and as it is, one worker and two make the calls of one plan once each."""
-    output = printed("scale", "--load", "1x8x0.05", "--load", "2x8x0.05", "--seconds", "1", "--before")
+    """One worker and two make the calls of one plan once each."""
+    output = printed("scale", "--load", "1x8x0.05", "--load", "2x8x0.05", "--seconds", "1")
 
-    for row in ("before, 1 x 8", "now, 2 x 8"):
+    for row in ("now, 1 x 8", "now, 2 x 8"):
         assert len(cells(output, row)) == 12
     assert "was served once and is stored once" in output
 
