@@ -57,7 +57,8 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
             min(size, column.widest) if column.widest else size for size, column in zip(natural, columns, strict=True)
         ]
     kept, hidden = _kept(columns, natural, gap, width)
-    sizes = _sizes(columns, natural, kept, gap, width)
+    least = [max((_longest(row[place]) for row in plain), default=0) for place in range(len(columns))]
+    sizes = _sizes(columns, natural, least, kept, gap, width)
     for place, column in enumerate(columns):
         room = 0 if width is None or not draws else width - _total(sizes, kept, gap) - gap
         if column.drawn and room >= PICTURE[0]:
@@ -180,21 +181,35 @@ def _kept(
 
 
 def _sizes(
-    columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int], gap: int, width: int | None
+    columns: Sequence[Column],
+    natural: Sequence[int],
+    least: Sequence[int],
+    kept: Sequence[int],
+    gap: int,
+    width: int | None,
 ) -> list[int]:
-    """Characters of each column: what it needs; columns of words give way where that is too much, the widest first."""
+    """Characters of each column: what it needs; columns of words give way where that is too much, the widest first.
+
+    Not below their longest word (*least*), unless there is no other way.
+    """
     sizes = list(natural)
     words = [place for place in kept if columns[place].words]
-    while width is not None and words and _total(sizes, kept, gap) > width:
-        widest = max(words, key=lambda place: sizes[place])
-        if sizes[widest] <= NARROWEST:
-            break
-        sizes[widest] -= 1
+    for floors in (least, [0] * len(sizes)):
+        while width is not None and _total(sizes, kept, gap) > width:
+            wide = [place for place in words if sizes[place] > max(NARROWEST, floors[place])]
+            if not wide:
+                break
+            sizes[max(wide, key=lambda place: sizes[place])] -= 1
     return sizes
 
 
 def _widest(text: Text) -> int:
     return max((cell_len(line) for line in text.plain.split("\n")), default=0)
+
+
+def _longest(text: Text) -> int:
+    """Characters of its longest word."""
+    return max((cell_len(part.rstrip()) for part in _BREAK.split(text.plain)), default=0)
 
 
 def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:

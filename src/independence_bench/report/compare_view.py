@@ -17,6 +17,7 @@ from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.table import (
     Block,
     Cells,
+    Column,
     Legend,
     Name,
     Note,
@@ -126,7 +127,10 @@ def whole_table(found: SubjectComparison) -> Table:
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
     brief = f"CI: 95 % interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
-    columns = columns_of("", "A", "B", "B - A", "re-run CI", "new-scenarios CI", "detects")
+    columns = [
+        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
+        *(Column("New-scenarios CI", short="new-scen.\nCI"), Column("Detects", spare=1)),
+    ]
     return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
 
 
