@@ -189,7 +189,7 @@ def test_a_store_without_calls_of_its_own(bench: Benches) -> None:
     """Nothing was bought, so there is nothing to add up; and what is at work has no price yet."""
     made = bench(steady())
     with open_store(made.store) as store, store.reading() as connection:
-        assert "Nothing was bought" in shown(read_costs(connection))
+        assert "holds no paid calls" in shown(read_costs(connection))
 
     made.play()
     with open_store(made.store) as store, store.writing() as connection:

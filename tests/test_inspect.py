@@ -139,7 +139,7 @@ def test_a_task_is_what_aib_would_have_played(
     assert row.index == log["metrics"]["independence_index"]
     assert log["subject"] == row.runs * load(task).replies
     assert ran.returncode == 0
-    assert "Nothing was bought" in costs.stdout
+    assert "holds no paid calls" in costs.stdout
 
 
 def test_a_log_is_scored_again(place: Path) -> None:

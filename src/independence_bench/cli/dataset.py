@@ -78,7 +78,7 @@ def _print(console: Console, *, outcome: Outcome, every: bool) -> None:
         console.print(f"The source was not read to its end: {outcome.cut}.")
     _list(console, "Skipped", outcome.skipped, every)
     _list(console, "Imported, and not counted by our own rules", outcome.unusual, every)
-    console.print("`aib leaderboard --protocol published-v2 --rules published` shows it as it was published.")
+    console.print("next: `aib leaderboard --protocol published-v2 --rules published`", soft_wrap=True)
 
 
 def _list(console: Console, title: str, found: list[tuple[str, str]], every: bool) -> None:

@@ -18,22 +18,22 @@ LIBRARY = "a program that uses the library"
 # column, what it shows (left out where that is nothing throughout), what that means
 COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
     ("calls", lambda paid: f"{paid.calls:,}", ""),
-    ("told", lambda paid: _dollars(paid.dollars) if paid.told else "", "the dollars that providers said"),
+    ("reported", lambda paid: _dollars(paid.dollars) if paid.told else "", "dollars that the providers reported"),
     (
         "computed",
         lambda paid: _dollars(paid.computed_dollars) if paid.computed else "",
-        "where they said none, dollars by the tokens and the list price of that time",
+        "where they reported none, dollars by the tokens and the list price of that time",
     ),
     ("free", lambda paid: f"{paid.free:,}" if paid.free else "", "calls that cost nothing"),
     (
         "no price",
         lambda paid: f"{paid.unknown:,}" if paid.unknown else "",
-        "calls whose cost nobody knows, lost ones and those in flight among them",
+        "calls whose cost is unknown, lost ones and those in flight included",
     ),
     (
         "nothing",
         lambda paid: f"{paid.nothing:,}" if paid.nothing else "",
-        "calls that were refused or failed, and told no cost",
+        "calls that were refused or failed and reported no cost",
     ),
 )
 
@@ -41,11 +41,11 @@ COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
 def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     """Everything on one page; *store* is where it is."""
     if not costs.whole.calls:
-        yield Note(("Nothing was bought into ", Prose(store), "."), "")
+        yield Note((Prose(store), " holds no paid calls."), "")
     else:
         columns = [one for one in COLUMNS if one[1](costs.whole)]
         legend = "; ".join(f"{name}: {meaning}" for name, _, meaning in columns if meaning)
-        yield Title(("What ", Prose(store), f" has cost in its life: {_in_words(costs.whole)}"))
+        yield Title((Prose(store), f" has cost {_in_words(costs.whole)}"))
         yield Note(f"{legend}.")
         commands = [(_command(one), one.paid) for one in costs.commands]
         for title, lines, whole in (
@@ -64,11 +64,11 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         yield from _disagreements(costs)
     if costs.imported_calls:
         theirs = f"{plural(costs.imported_calls, 'imported call')} had cost {money(costs.imported_dollars)}"
-        yield Note(f"\n{theirs}, paid by whoever made them: in none of these sums.")
+        yield Note(f"\n{theirs}, paid by whoever made them; not included above.")
 
 
 def _in_words(paid: Paid) -> str:
-    said = [f"{money(paid.dollars)} told"] if paid.told else []
+    said = [f"{money(paid.dollars)} reported"] if paid.told else []
     said += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
     return " and ".join(said or ["no dollars"]) + f", in {plural(paid.calls, 'call')}"
 
@@ -88,7 +88,7 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
         more = f" {MOST} of {len(costs.disagreements)} are listed." if len(costs.disagreements) > MOST else ""
         yield Note("")
         yield Table(
-            columns_of("told is not the list price", "calls", "told", "listed", "differs", "%"),
+            columns_of("reported is not the list price", "calls", "reported", "listed", "differs", "%"),
             [
                 (
                     Prose(", ".join([one.model, one.provider, *_cached(one)])),
@@ -102,9 +102,9 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
             f"the endpoint's list when the command began; providers ask less for cached tokens.{more}",
         )
     elif costs.compared:
-        yield Note(f"\nWhat providers told and their list prices agree within 1 %: {of}.")
+        yield Note(f"\nReported costs and list prices agree within 1 %: {of}.")
     elif costs.whole.told:
-        yield Note("\nNo list price was kept of a call that told its cost: nothing to compare.")
+        yield Note("\nNo list price was kept for calls that reported their cost: nothing to compare.")
 
 
 def _cached(one: Disagreement) -> list[str]:

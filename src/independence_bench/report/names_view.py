@@ -27,9 +27,9 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
         label = "" if one.label == last else Name(one.label)
         rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), "*" * (one.by != RULE)))
         last = one.label
-    yield Title(("Names that models give themselves, protocol ", Prose(protocol.name)))
+    yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
-        *(Column("subject", words=True), Column("run"), Column("scenario", words=True, widest=12)),
+        *(Column("subject", words=True, labels=True), Column("run"), Column("scenario", words=True)),
         *(Column(title, words=True, widest=16) for title in ("chose", "g", "in the end", "g")),
         Column("", words=True),
     ]
