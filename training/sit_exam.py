@@ -129,8 +129,7 @@ def main() -> None:
     ]  # fmt: skip
     reader.keep()
     results = [result for answers in every if (result := exam_result(answers)) is not None]
-    lines = [*summary(results), "", *stance(every), "", *kinds(results), ""]
-    lines += [f"`{judge}`: {result.fitness.sentence}." for judge, result in zip(JUDGES, results, strict=True)]
+    lines = [*summary(results), "", *stance(every), "", *kinds(results)]
     rewrite(given.card, "\n".join(lines), *MARKERS)
 
 

@@ -178,7 +178,7 @@ def card(data: Data, states: States, published: Data, theirs: States, sums: Sums
     given = sums.predict(theirs)
     for column, mark in enumerate(MARKS):
         rows = ~np.isnan(published.marks[:, column]) & ~np.isnan(given[:, column])
-        if mark in YES_NO or rows.sum() < LEAST:
+        if mark in YES_NO or rows.sum() < 10:
             continue
         teacher, ours = published.marks[rows, column], given[rows, column]
         cells = [str(int(rows.sum())), f"{spearmanr(teacher, ours)[0]:.2f}"]

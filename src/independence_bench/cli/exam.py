@@ -32,7 +32,12 @@ from independence_bench.store.database import Store, open_store
 
 @click.command(name="exam")
 @click.option(
-    "-j", "--judge", "judges", multiple=True, metavar="MODEL", help="A model, or `embedded`. May be repeated."
+    "-j",
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="MODEL",
+    help="A model, `embedded` or `embedded-deep`. May be repeated.",
 )
 @click.option(
     "--rubric", "rubrics", multiple=True, metavar="NAME", help="Only this rubric. May be repeated.  [default: all nine]"
