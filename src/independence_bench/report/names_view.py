@@ -12,7 +12,7 @@ from independence_bench.judging.self_names import Choice, gender_changed, name_c
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import plural
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title
+from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Table, Text, Title
 
 MOST = 10  # names in the summary
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
@@ -20,17 +20,18 @@ _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Block]:
     """Each conversation in a line, and the names that were chosen most."""
-    rows: list[Cells] = []
-    last = ""
+    rows: list[Cells | Group] = []
+    last = None
     for one in readings:
         chosen = (Prose(", ".join(one.several)), "") if one.several else _shown(one.first)
-        label = "" if one.label == last else Name(one.label)
-        rows.append((label, str(one.run), Name(one.scenario), *chosen, *_shown(one.final), "*" * (one.by != RULE)))
+        if one.label != last:
+            rows.append(Group(label_text(one.label)))
+        rows.append((str(one.run), Name(one.scenario), *chosen, *_shown(one.final), "*" * (one.by != RULE)))
         last = one.label
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
-        *(Column("subject", words=True, labels=True), Column("run"), Column("scenario", words=True)),
-        *(Column(title, words=True, widest=16) for title in ("chose", "g", "in the end", "g")),
+        *(Column("run"), Column("scenario", words=True)),
+        *(Column(title, words=True, widest=24) for title in ("chose", "g", "in the end", "g")),
         Column("", words=True),
     ]
     yield Table(columns, rows, _legend(readings))
