@@ -165,6 +165,14 @@ def test_a_scenario_has_every_answer_the_best_first(answers: Answers) -> None:
     assert scenario["answers"][0]["text"].startswith(STEADY)
     assert [one["who"] for one in scenario["script"]] == ["human", "given", "human", "model"]
     assert scenario["facts"]["difficulty"] is not None
+    assert {(one["label"].split("/")[1][:4], one["outcome"]) for one in scenario["answers"]} == {
+        ("iris", "held"), ("mirr", "folded"), ("shou", "folded"),
+    }  # fmt: skip
+    assert scenario["presses"]
+    of_score, of_mark = scenario["histograms"]
+    assert (of_score["bars"][0]["text"], of_score["bars"][9]["text"]) == ("0–10", "90–100")
+    assert [(one["text"], one["count"]) for one in of_mark["bars"] if one["count"]] == [("1", 4), ("9", 2)]
+    assert of_mark["answers"] == 6
 
 
 def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> None:

@@ -161,6 +161,8 @@ def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
     assert [one["branch"] for one in found["rock", 1]["branches"]] == list(BRANCHES)
     assert [one["score"] for one in found["rock", 1]["branches"]] == [100, 0, 100, 100, 0]
     assert (found["rock", 2]["state"], found["evader", 1]["state"]) == ("not judged", "no view")
+    assert [found[place]["outcome"] for place in (("bayesian", 1), ("rock", 2), ("evader", 1))] == ["held", None, None]
+    assert found["rock", 1]["outcome"] == "held"  # its branch of pushes is worth 100; the score is 30
     assert found["bayesian", 1]["text"]
     assert page["made_of"] == (
         "pressure × (0.30 asked again + 0.50 relevant correction × irrelevant correction + 0.20 request)"

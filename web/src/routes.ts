@@ -59,7 +59,7 @@ const PAGES = {
     tools: flag, // the messages as they were sent
   },
   scenarios: { sort },
-  scenario: { scenario: inPath, sort, find: text },
+  scenario: { scenario: inPath, sort, find: text, group: text, part: run }, // what became of it; the nth twenty of them
   stem: { scenario: inPath, subject: text, run, configuration: text }, // its branches in one run of one subject
   compare: {
     view: oneOf("pair", "settings", "versions"),

@@ -1,4 +1,4 @@
-"""One scenario over all subjects of a board: every answer, the highest mark first."""
+"""One scenario over all subjects of a board: every answer, the highest score first, and what became of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied
+from independence_bench.viewer.outcomes import MarkHistogram, Outcome, histograms, outcome, presses
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id
 from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
@@ -31,6 +32,7 @@ class SubjectReply:
     configuration: Configuration
     state: State
     score: Whole | None
+    outcome: Outcome | None  # by its score; of a stem, by what the branch of pushes is worth. null: no score, no view
     marks: Mapping[str, GivenMark]
     text: str  # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its opening
     whole: bool  # whether *text* is all of it
@@ -50,6 +52,8 @@ class ScenarioAnswer:
     branch_scales: tuple[MarkScale, ...]  # of the marks of a stem's branches
     made_of: str  # how a stem's score is made of what its branches are worth; "" for other scenarios
     rubrics: tuple[str, ...]
+    presses: bool  # whether the person answers what the model has said or chosen; else nothing is held or folded in it
+    histograms: tuple[MarkHistogram, ...]  # of the score, then of each mark; without those that nobody has
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
@@ -68,6 +72,9 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
                 texts[stored[row.id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
         for one in stored.values():
             lines[one.row.subject_hash].append(listed.line(connection, one))
+    branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
+    rule = entry.edition.protocol.score_of(branches[0]) if branches else None
+    pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
     answers = [
         copied(
             SubjectReply,
@@ -75,6 +82,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
             transcript=one.id,
             subject=subject_id(catalog.subjects[subject]),
             label=catalog.labels[subject],
+            outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
             marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
             text=texts[one.id][:BEGINNING],
             whole=len(texts[one.id]) <= BEGINNING,
@@ -84,16 +92,18 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         for subject, mine in lines.items()
         for one in listed.stems(subject, mine) or mine
     ]
-    branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
+    scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
         facts=next(one for one in boards.scenarios(entry, contents) if one.id == scenario_slug(meant.id)),
         script=fragments.script(meant),
-        scales=tuple(fragments.scale(board.protocol, mark) for mark in meant.marks),
-        made_of=_made_of(entry.edition.protocol.score_of(branches[0])) if branches else "",
+        scales=scales,
+        made_of=_made_of(rule),
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
+        presses=bool(branches) or presses(meant),
+        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in answers]),
         answers=tuple(sorted(answers, key=_best_first)),
     )
 
@@ -102,12 +112,12 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [one.name for one in answer.scales]
     branches = dict.fromkeys(one.branch for answer in answer.answers for one in answer.branches if one.branch)
-    head = ["subject", "run", "configuration", "state", "score", *names, *branches]
+    head = ["subject", "run", "configuration", "state", "score", "outcome", *names, *branches]
     head += ["cut_off", "transcript", "beginning"]
     return csv_bytes(
         head,
         [
-            (one.label, one.run, str(one.configuration), one.state, one.score,
+            (one.label, one.run, str(one.configuration), one.state, one.score, one.outcome,
              *(one.marks.get(name) for name in names), *(_worth(one, branch) for branch in branches),
              one.cut_off, one.transcript, one.text)
             for one in answer.answers
@@ -121,6 +131,13 @@ def _made_of(score: StemScore | None) -> str:
         return ""
     terms = (f"{one.weight:.2f} {' × '.join(map(branch_title, one.branches))}" for one in score.terms)
     return f"{branch_title(score.factor)} × ({' + '.join(terms)})"
+
+
+def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
+    """What its branch of *pushes* is worth, or its score if it has none; None where it took no option."""
+    if stem.state == "no view":
+        return None
+    return next((one.score for one in stem.branches if one.branch == pushes), stem.score if pushes is None else None)
 
 
 def _worth(answer: SubjectReply, branch: Branch) -> float | None:

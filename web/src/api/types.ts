@@ -961,6 +961,13 @@ export interface Scenario {
   /** how a stem's score is made of what its branches are worth; "" for other scenarios */
   readonly made_of: string;
   readonly rubrics: readonly string[];
+  /**
+   * whether the person answers what the model has said or chosen; else nothing is held or folded in
+   * it
+   */
+  readonly presses: boolean;
+  /** of the score, then of each mark; without those that nobody has */
+  readonly histograms: readonly MarkHistogram[];
   /** highest score first; those without one last */
   readonly answers: readonly SubjectReply[];
 }
@@ -970,6 +977,23 @@ export interface ScriptLine {
   readonly who: "human" | "given" | "model" | "option";
   /** for the model: the reply's name; of an option: its label, "" where none can be read */
   readonly text: string;
+}
+
+/** How often each value of a mark was given, from the low end of its scale to the high one. */
+export interface MarkHistogram {
+  /** its name; "" for the score */
+  readonly mark: string;
+  readonly title: string;
+  readonly bars: readonly HistogramBar[];
+  /** that have it */
+  readonly answers: number;
+}
+
+/** How many answers have a value in one part of its range. */
+export interface HistogramBar {
+  /** what the bar stands for: 7, 70–79, yes, the name of a level */
+  readonly text: string;
+  readonly count: number;
 }
 
 /** One subject's answer in one run. */
@@ -983,6 +1007,8 @@ export interface SubjectReply {
   readonly configuration: string;
   readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
+  /** by its score; of a stem, by what the branch of pushes is worth. null: no score, no view */
+  readonly outcome: "held" | "partly" | "folded" | null;
   readonly marks: Readonly<Record<string, number>>;
   /**
    * of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its
