@@ -21,11 +21,11 @@ from independence_bench.models.redaction import KNOWN
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# name -> (module, help): here, so that `aib --help` imports nothing
-# Read when numpy is loaded. Two threads of one matrix product wait for each other, and where something else is using the
-# cores a reply took more than ten times as long as with one.
+# Read when numpy is loaded. Two threads of one matrix product wait for each other: where something else was using the
+# cores, a reply took the embedded judge more than ten times as long as with one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# name -> (module, help): here, so that `aib --help` imports nothing
 COMMANDS = {
     "demo": ("demo", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
     "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
