@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Read when numpy is loaded. Two threads of one matrix product wait for each other: where something else was using the
-# cores, a reply took the embedded judge more than ten times as long as with one.
+# cores, a reply took the embedded judge five times as long as with one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # name -> (module, help): here, so that `aib --help` imports nothing
