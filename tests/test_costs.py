@@ -169,7 +169,8 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
     made = bench(steady())
     made.play()
     with open_store(made.store) as store, store.writing() as connection:
-        for table in chain.from_iterable(step.makes for step in MIGRATIONS.values()):
+        made_since = [*chain.from_iterable(step.makes for step in MIGRATIONS.values())]
+        for table in reversed(made_since):  # what refers to another one was made after it
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
