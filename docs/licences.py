@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 TOOLS = {"dev", "torture", "integrations"}  # extras that only developers install
-APART = {"inspect"}  # extras of other tools: installed in .venv-integrations alone
+APART = {"inspect", "ray"}  # extras of other tools: installed in .venv-integrations alone
 APART_PAGE = ROOT / "docs" / "licences-integrations.md"
 OSI = "License :: OSI Approved :: "
 ALWAYS, PAGE = "every installation", "viewer's page"

@@ -14,8 +14,9 @@ from budget_fuzz import ROUNDING
 from simulated import Command, most_in_flight, play_together
 
 from independence_bench.calls.budget import Budget
-from independence_bench.cli.workers import job_of, shard_of
+from independence_bench.cli.workers import cluster_of, job_of, shard_of
 from independence_bench.errors import BudgetSpent, WrongUse
+from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.plan import Shard, jobs
@@ -100,6 +101,37 @@ def test_a_job_is_named_or_is_the_slurm_array() -> None:
     assert job_of(None, {}) is None
     with pytest.raises(WrongUse, match="1 to 100 characters"):
         job_of(" ", {})
+
+
+@pytest.mark.parametrize(
+    ("typed", "shard", "cluster"),
+    [
+        (None, "3/8", None),
+        ("ray", None, Cluster(None, None)),
+        ("ray", "auto/12", Cluster(None, 12)),
+        ("ray://head.example:10001", None, Cluster("ray://head.example:10001", None)),
+    ],
+)
+def test_a_cluster_is_named(typed: str | None, shard: str | None, cluster: Cluster | None) -> None:
+    """By its address or without one, and in as many parts as were asked for."""
+    assert cluster_of(typed, shard) == cluster
+
+
+@pytest.mark.parametrize(
+    ("typed", "shard", "said"),
+    [
+        ("slurm", None, "slurm is no cluster"),
+        ("ray://", None, "is no cluster"),
+        ("ray://me:secret@head", None, "is no cluster"),
+        ("ray", "3/8", "hands out all parts itself"),
+        ("ray", "auto", "hands out all parts itself"),
+        ("ray", "auto/0", "N from 1 to 10000"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(typed: str, shard: str | None, said: str) -> None:
+    """Nothing is begun that would end elsewhere or not at all."""
+    with pytest.raises(WrongUse, match=said):
+        cluster_of(typed, shard)
 
 
 # ---------------------------------------------------------------- one budget

@@ -27,6 +27,7 @@ from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import STOPPED, Interrupted
 from independence_bench.escape import label_text
+from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
 from independence_bench.store.database import Store, default_store
@@ -132,10 +133,12 @@ async def carry_out(
     ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
     spread: Spread | None = None,
+    cluster: Cluster | None = None,
 ) -> Report | None:
     """Do what *options* ask for with progress on stderr, then say how it ended; None where a person said no.
 
     *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
+    *cluster*: where it is carried out; None: here.
     """
     display = ProgressDisplay(err())
 
@@ -143,7 +146,10 @@ async def carry_out(
         check(preview)
         return approved(preview, ask, *([spread_line(spread, options.runs)] if spread else []))
 
-    report = await run(options, store, approve, display, spread)
+    if cluster is not None:
+        report = await run_on_ray(options, store, cluster, approve, display.in_one_line, say)
+    else:
+        report = await run(options, store, approve, display, spread)
     if report is not None:
         say_end(report, store, display.line(report, over=True))
     return report
@@ -197,7 +203,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
     if report.stopped:
         click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
         say(f"stopped: {report.stopped}. The same command goes on from here.")
-    unpriced = sum(progress.tally.unpriced for progress in report.subjects)
+    unpriced = sum(tally.unpriced for tally in report.tallies)
     told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
     say(
         f"spent {'at least ' if unpriced else ''}{money(report.cost)} by this command{told}, "

@@ -20,6 +20,7 @@ from independence_bench.engine.ask_names import NamesRead, name_asker, names_of,
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, Preview, RunOptions, resolved
 from independence_bench.errors import WrongUse
+from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import DEEP, NAME
@@ -60,6 +61,7 @@ def judge(
     limits: Limits,
     shard: Shard | None,
     job: str | None,
+    cluster: Cluster | None,
     probe_injection: bool,
     as_json: bool,
     yes: bool,
@@ -73,8 +75,8 @@ def judge(
     to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
     """
     if probe_injection:
-        if shard is not None:
-            raise WrongUse("--probe-injection is carried out by one worker: leave out --shard")
+        if shard is not None or cluster is not None:
+            raise WrongUse("--probe-injection is carried out by one worker: leave out --shard and --on")
         if selection != Selection(selection.store):
             raise WrongUse(
                 "--probe-injection has conversations of its own: leave out --protocol, --variants, --modes, --weights"
@@ -90,28 +92,31 @@ def judge(
             where = selection.configurations(protocol)
             options = judge_options(opened, protocol, files, roster, where, permissions())
             options = replace(options, limits=replace(limits, job=job), shard=shard)
-            complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened)
+            complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened, cluster)
     if not complete:
         raise SystemExit(1)
 
 
-def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store) -> bool:
+def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, cluster: Cluster | None = None) -> bool:
     """Have *judges* judge, one after the other, what *options* say, then print their rankings; whether all was judged.
 
     The budget is that of all of them. What cannot work (a name, a key) is said before anybody is asked; an endpoint
     that fails later ends its own judge's turn. Raises SubjectError, EndpointUnusable or StoreError.
     """
-    limits = options.limits
-    if len(judges) > 1 and options.shard and limits.budget is not None and limits.job is None:
-        raise WrongUse("--shard with several judges and a --budget needs --job NAME: they share it with all workers")
+    limits, shared = options.limits, options.shard is not None or cluster is not None
+    if len(judges) > 1 and shared and limits.budget is not None and limits.job is None:
+        raise WrongUse("several workers, several judges and a --budget need --job NAME: they all share it")
     if len(judges) == 1:
         one = replace(options, judge=judges[0])
-        return calling.print_outcome(one, store, calling.to_the_end(calling.carry_out(one, store, ask=False)))
+        return calling.print_outcome(
+            one, store, calling.to_the_end(calling.carry_out(one, store, False, cluster=cluster))
+        )
     asyncio.run(look_up(options, judges, store))
     labels: list[str | None] = []
 
     async def turn(name: str, limits: Limits) -> Report | None:
-        report = await calling.carry_out(replace(options, judge=name, limits=limits), store, ask=False)
+        now = replace(options, judge=name, limits=limits)
+        report = await calling.carry_out(now, store, ask=False, cluster=cluster)
         labels.extend([report.judge] if report else [])
         return report
 

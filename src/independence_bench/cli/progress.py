@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from rich import box
 from rich.console import Console, Group
@@ -12,7 +12,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.engine.ask import Asker
 from independence_bench.engine.run import Progress, Report
 from independence_bench.escape import label_text
 from independence_bench.report.format import money
@@ -22,15 +21,21 @@ LINE_EVERY = 10.0  # seconds between two plain lines
 MOST_ROWS = 20  # more subjects than that are summed up
 
 
+class Watched(Protocol):
+    """Work whose progress can be shown."""
+
+    report: Report
+
+
 class ProgressDisplay:
-    """Shows the progress of an asker until it is cancelled."""
+    """Shows the progress of some work until it is cancelled."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.started = time.monotonic()
         self.begun: float | None = None  # when the first of several was shown
 
-    async def __call__(self, work: Asker, table: bool = True) -> None:
+    async def __call__(self, work: Watched, table: bool = True) -> None:
         """Show *work* until cancelled: a *table* of its subjects, and a line."""
         self.started = time.monotonic()
         self.begun = self.begun or self.started
@@ -42,11 +47,11 @@ class ProgressDisplay:
                 shown.update(Group(self._table(work.report), line) if table else line)
                 await asyncio.sleep(REFRESH)
 
-    async def in_one_line(self, work: Asker) -> None:
-        """Show *work*, which has one subject, until cancelled."""
+    async def in_one_line(self, work: Watched) -> None:
+        """Show *work*, without a table of its subjects, until cancelled."""
         await self(work, table=False)
 
-    async def _lines(self, work: Asker) -> NoReturn:
+    async def _lines(self, work: Watched) -> NoReturn:
         last = ""
         while True:
             await asyncio.sleep(LINE_EVERY)
@@ -66,12 +71,12 @@ class ProgressDisplay:
         if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):
             parts.append(f"{bad} not completed")
         if not over:
-            parts.append(f"{sum(r.tally.in_flight for r in rows)} in flight")
-        if waiting := sum(r.tally.waiting for r in rows):
+            parts.append(f"{sum(t.in_flight for t in report.tallies)} in flight")
+        if waiting := sum(t.waiting for t in report.tallies):
             parts.append(f"{waiting} wait to be asked again")
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         parts.append(f"{money(report.cost)}{limit}")
-        tokens = sum(r.tally.prompt_tokens + r.tally.completion_tokens for r in rows)
+        tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
         parts.append(f"{tokens:,} tokens")
         if over:
             parts.append(duration(time.monotonic() - (self.begun or self.started)))

@@ -35,6 +35,7 @@ from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import Limits, Preview, RunOptions
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
+from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
@@ -102,6 +103,7 @@ def run(
     hours: float | None,
     shard: Shard | None,
     job: str | None,
+    cluster: Cluster | None,
     yes: bool,
     store: str,
     **typed: Any,
@@ -125,20 +127,21 @@ def run(
     stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
 
     With --shard several workers carry out one order, each its part, into one PostgreSQL store; the same command without
-    --shard does what is left of all parts (docs/scaling.md).
+    --shard does what is left of all parts; with --on a Ray cluster does that (docs/scaling.md).
     """
     target = pacing.target_of(until_width, until_ranked, typed["runs"])
     if target is not None and shard is not None:
         raise WrongUse("--until-width and --until-ranked look at all runs: leave out --shard")
+    if cluster is not None and (target is not None or hours is not None):
+        raise WrongUse("--on hands out all runs at once: leave out --until-width, --until-ranked and --spread-over")
     options = replace(read_options(**typed), limits=replace(limits, job=job), shard=shard)
     options = replace(options, protocol=weighed(options.protocol, weights))
     ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
     spread = pacing.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            complete = calling.print_outcome(
-                options, opened, calling.to_the_end(calling.carry_out(options, opened, ask, spread=spread))
-            )
+            work = calling.carry_out(options, opened, ask, spread=spread, cluster=cluster)
+            complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:

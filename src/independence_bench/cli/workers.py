@@ -1,4 +1,4 @@
-"""--shard and --job: one order carried out by several workers, by hand or on a cluster."""
+"""--shard, --job and --on: one order carried out by several workers, by hand or on a cluster."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from independence_bench.cli.selection import Command
 from independence_bench.engine.run import Report
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import Store
@@ -85,12 +86,27 @@ def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
     return typed
 
 
+def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
+    """The cluster that *typed*, what --on was given, means, in the parts that *shard* asks for; None without one."""
+    if typed is None:
+        return None
+    name, divided, where = typed.partition("://")
+    if name != "ray" or (divided and not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", where)):
+        raise WrongUse(f"--on: {label_text(typed)} is no cluster; write ray, or ray://HOST:10001")
+    parts = re.fullmatch("auto/([0-9]{1,5})", shard or "auto/1")
+    if not parts or not 1 <= int(parts[1]) <= MOST_SHARDS:
+        raise WrongUse(f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, or leave it")
+    return Cluster(typed if divided else None, int(parts[1]) if shard else None)
+
+
 def worker_options(command: Command) -> Command:
-    """--shard and --job; the command is given *shard* and *job*."""
+    """--shard, --job and --on; the command is given *shard*, *job* and *cluster*."""
 
     @wraps(command)
-    def gathered(*, shard: str | None, job: str | None, **typed: Any) -> None:
-        command(shard=shard_of(shard, os.environ), job=job_of(job, os.environ), **typed)
+    def gathered(*, shard: str | None, job: str | None, on: str | None, **typed: Any) -> None:
+        cluster = cluster_of(on, shard)
+        part = None if cluster else shard_of(shard, os.environ)
+        command(shard=part, job=job_of(job, os.environ), cluster=cluster, **typed)
 
     return together(
         click.option(
@@ -102,7 +118,12 @@ def worker_options(command: Command) -> Command:
             "--job",
             metavar="NAME",
             help="All workers of this name share --budget, and stop where an endpoint refuses one of them.  "
-            "[default: with --shard, one name for the same order]",
+            "[default: with --shard or --on, one name for the same order]",
+        ),
+        click.option(
+            "--on",
+            metavar="ray[://ADDRESS]",
+            help="Carry it out on a Ray cluster, one part for each node; --shard auto/N: in N parts (docs/scaling.md).",
         ),
     )(gathered)
 

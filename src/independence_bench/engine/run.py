@@ -102,6 +102,7 @@ class Report:
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
     judge: str | None = None  # label; None: nothing was to be judged
+    others: Tally = field(default_factory=Tally)  # of workers in other processes, who play the same subjects
 
     def add(self, other: Report) -> None:
         """Add the report of another part of the same command."""
@@ -117,7 +118,12 @@ class Report:
     @property
     def cost(self) -> float:
         """Dollars that the endpoints said this command has cost, rejected attempts included."""
-        return sum(progress.tally.cost for progress in self.subjects)
+        return sum(tally.cost for tally in self.tallies)
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """The counts of all calls, each in one of them."""
+        return [*(progress.tally for progress in self.subjects), self.others]
 
     @property
     def complete(self) -> bool:

@@ -129,16 +129,15 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
             left_out=tuple(left_out),
             shard=options.shard,
         )
-        yield plan, Session(store, clients, Budget(options.limits.budget, options.limits.job or _shared_job(plan)))
+        job = None if plan.shard is None else shared_job(plan, plan.shard.of)
+        yield plan, Session(store, clients, Budget(options.limits.budget, options.limits.job or job))
 
 
-def _shared_job(plan: RunPlan) -> str | None:
-    """One name for all parts of the same plan; None where it has no parts."""
-    if plan.shard is None:
-        return None
+def shared_job(plan: RunPlan, parts: int) -> str:
+    """One name for all of so many parts of the same plan; 0: however many there are."""
     subjects = sorted(subject.hash for subject in plan.subjects)
     played = [plan.protocol.hash, [str(one) for one in plan.configurations], subjects, plan.runs, plan.experiments]
-    return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, plan.shard.of])[:12]}"
+    return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
 
 
 async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:

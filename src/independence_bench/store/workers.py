@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, and_, case, delete, func, select, update
 
-from independence_bench.store.attempts import LEASE, Holder
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, LEASE, Holder
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.rows import insert_once, insert_rows
-from independence_bench.store.schema import closures, jobs, workers
+from independence_bench.store.schema import attempts, closures, jobs, workers
 
 LEAST = 1e-6  # dollars: less is rounding
 PARTS = 4  # of what is left of a budget, one for each worker and as many again: what a worker reserves at once
@@ -89,6 +89,34 @@ def spent_by(connection: Connection, job: str) -> tuple[float, int]:
     wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(workers.c.job == job)
     dollars, count = connection.execute(wanted).one()
     return float(dollars), int(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What attempts of a job's workers came to; dollars and tokens as far as they were told."""
+
+    cost: float
+    prompt_tokens: int
+    completion_tokens: int
+    calls: int  # attempts that ended
+    in_flight: int
+    unpriced: int  # with a reply whose cost was not told
+
+
+def last_attempt(connection: Connection) -> int:
+    """The latest attempt of the store; 0: there is none."""
+    return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
+
+
+def used_since(connection: Connection, job: str, attempt: int) -> Used:
+    """What the workers of *job* have used in attempts after *attempt*."""
+    ended = attempts.c.finished_at.is_not(None)
+    unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
+    counts = [func.count(case((which, 1))) for which in (ended, ~ended, unpriced)]
+    sums = [func.coalesce(func.sum(attempts.c[name]), 0) for name in ("cost", "prompt_tokens", "completion_tokens")]
+    of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
+    row = connection.execute(select(*sums, *counts).where(attempts.c.id > attempt, of_job)).one()
+    return Used(float(row[0]), *map(int, row[1:]))
 
 
 def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:

@@ -1,0 +1,259 @@
+"""`--on ray`: hands an order out to a Ray cluster in parts, and reads from the store how far it is.
+
+The store is the only truth: Ray retries nothing. A part whose worker was lost is handed out again, and what is stored
+by then is not bought again; claims decide what another worker may send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from independence_bench import __version__
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.ledger import Tally
+from independence_bench.engine.ask import interruptible
+from independence_bench.engine.pending import find_pending
+from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
+from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved, shared_job
+from independence_bench.errors import BenchError, EndpointUnusable, WrongUse
+from independence_bench.integrations.ray_part import Order, PartEnd, Permissions, carry_out
+from independence_bench.models.redaction import KNOWN
+from independence_bench.models.spec import Endpoint
+from independence_bench.models.trust import Permission, known_only, needed_permission
+from independence_bench.report.format import plural
+from independence_bench.store.database import Store
+from independence_bench.store.workers import last_attempt, used_since
+
+INSTALL = "pip install 'ai-independence-bench[ray,postgres]'"
+MOST_LOST = 5  # times that the worker of one part is lost before the part is left undone
+LOOK = 2.0  # seconds between two looks at the store, at least
+LOOK_SHARE = 10  # times as long as a look took nobody looks again
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where an order is carried out. *address*: as Ray takes it; None: where RAY_ADDRESS says, else this machine's."""
+
+    address: str | None = None
+    parts: int | None = None  # None: one for each node
+
+
+async def run_on_ray(
+    options: RunOptions,
+    store: Store,
+    cluster: Cluster,
+    approve: Callable[[Preview], bool],
+    watch: Callable[[HandedOut], Awaitable[None]],
+    tell: Callable[[str], object],
+) -> Report | None:
+    """Play and judge what *options* ask for on *cluster*; None where *approve* said no.
+
+    *watch* runs beside it and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C once:
+    workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
+    PostgreSQL or Ray is not installed, EndpointUnusable where there is no cluster.
+    """
+    address = store.engine.url
+    if address.get_backend_name() != "postgresql":
+        raise WrongUse("--on ray: all nodes need the store, so it is a PostgreSQL database: --store postgresql://...")
+    typed = " ".join(sys.argv)
+    if KNOWN.redacted_text(typed) != typed:
+        raise WrongUse("--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE")
+    ray = _ray()
+    asked = _Asked(options.allow)
+    async with resolved(replace(options, allow=asked), store) as (plan, session):
+        if not approve(await preview_of(plan, session)):
+            return None
+    budget = Budget(options.limits.budget, options.limits.job or shared_job(plan, 0))
+    work = HandedOut(plan, store, Report([], budget, judge=plan.judge.label if plan.judge else None))
+    if not await asyncio.to_thread(work.look):
+        return work.report
+    secret = address.password is not None or "password" in address.query
+    told = replace(options, allow=known_only, limits=replace(options.limits, job=budget.job))
+    order = Order(
+        version=__version__,
+        options=pickle.dumps(told),
+        permissions=Permissions(frozenset(asked.given)),
+        store=None if secret else address.render_as_string(),
+        shown=store.shown,
+        typed=KNOWN.redacted_text(store.typed),
+    )
+    with _connected(ray, cluster) as parts:
+        tell(f"{plural(parts, 'part')} on the cluster")
+        return await work.hand_out(_Parts(ray, order, parts, tell), watch)
+
+
+class HandedOut:
+    """An order that others carry out. `report` is what the store said at the last look."""
+
+    def __init__(self, plan: RunPlan, store: Store, report: Report) -> None:
+        self.report, self._plan, self._store = report, plan, store
+        self._since: int | None = None  # the store's last attempt before this command
+        self._calls: list[int] = []  # that each subject lacked then
+
+    def look(self) -> int:
+        """Read how far it is. Returns how many conversations and judgements are left, of all subjects."""
+        plan, report = self._plan, self.report
+        with self._store.reading() as connection:
+            if self._since is None:
+                self._since = last_attempt(connection)
+            pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
+            used = used_since(connection, report.budget.job or "", self._since)
+        subjects = [one.progress for one in pending]
+        self._calls = self._calls or [one.calls for one in subjects]
+        for one, calls in zip(subjects, self._calls, strict=True):
+            one.calls, one.answered = calls, max(calls - one.calls, 0)
+        report.subjects, report.budget.spent = subjects, used.cost
+        report.others = Tally(
+            used.calls, used.in_flight, 0, used.prompt_tokens, used.completion_tokens, used.cost, used.unpriced
+        )
+        return sum(len(one.to_play) + len(one.to_judge) for one in pending)
+
+    async def hand_out(self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]) -> Report:
+        """Have all *parts* carried out."""
+        report = self.report
+        beside = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
+
+        def stop(why: BenchError) -> None:
+            report.stopped = why
+            parts.stop()
+
+        try:
+            with interruptible(report, stop):
+                ends = await parts.carry_out()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.to_thread(self.look)
+        _conclude(report, ends)
+        return report
+
+    async def _keep_looking(self) -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.to_thread(self.look)
+            await asyncio.sleep(max(LOOK, LOOK_SHARE * (time.monotonic() - began)))
+
+
+def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
+    """Put into *report* what only the workers know."""
+    by_label = {progress.label: progress for progress in report.subjects}
+    said = {(label, trouble.what, trouble.why) for label, trouble in report.troubles}
+    for number, end in sorted(ends.items()):
+        report.lost += end.lost
+        for label, what, why in end.troubles:
+            if (label, what, why) not in said and label in by_label:
+                by_label[label].ended("failed", Trouble(what, why))
+        if end.failure is not None:
+            whose = Progress(f"part {number} of {len(ends)} on {end.host}")
+            whose.troubles.append(Trouble("all that is left of it", end.failure))
+            report.subjects.append(whose)
+        if end.stopped is not None and report.stopped is None:
+            report.stopped = BenchError(end.stopped)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Asks *allow* where a key may go, and remembers where a person had to be asked."""
+
+    allow: Callable[[Endpoint], None]
+    given: set[Permission] = field(default_factory=set)
+
+    def __call__(self, endpoint: Endpoint) -> None:
+        self.allow(endpoint)
+        if needed := needed_permission(endpoint, os.environ):
+            self.given.add(needed)
+
+
+class _Parts:
+    """The parts of an order as Ray's tasks."""
+
+    def __init__(self, ray: Any, order: Order, count: int, tell: Callable[[str], object]) -> None:
+        self._ray, self._order, self._count, self._tell = ray, order, count, tell
+        # a process of its own for each part; what is lost, we hand out again
+        settings = {"num_cpus": 1, "max_calls": 1, "max_retries": 0, "scheduling_strategy": "SPREAD"}
+        self._task = ray.remote(**settings)(carry_out)
+        self._at_work: dict[int, Any] = {}  # part -> Ray's reference
+        self._stopping = False
+
+    async def carry_out(self) -> dict[int, PartEnd]:
+        """All of them; how each ended, without those that were stopped before they began."""
+        numbers = range(1, self._count + 1)
+        try:
+            ends = await asyncio.gather(*map(self._carry_out, numbers))
+        except BaseException:
+            for ref in self._at_work.values():
+                self._ray.cancel(ref, force=True)
+            raise
+        return {number: end for number, end in zip(numbers, ends, strict=True) if end is not None}
+
+    def stop(self) -> None:
+        """Have workers wait for what is in flight, store it, and end."""
+        self._stopping = True
+        for ref in self._at_work.values():
+            self._ray.cancel(ref, force=False)
+
+    async def _carry_out(self, number: int) -> PartEnd | None:
+        errors, why = self._ray.exceptions, ""
+        for _ in range(MOST_LOST):
+            if self._stopping:
+                return None
+            ref = self._at_work[number] = self._task.options(name=f"aib part {number} of {self._count}").remote(
+                self._order, number, self._count
+            )
+            try:
+                end: PartEnd = await asyncio.wrap_future(ref.future())
+            except errors.TaskCancelledError:
+                return None
+            except errors.RayTaskError as error:
+                if isinstance(error, ImportError):
+                    return PartEnd("its node", f"this package is not installed there ({error.name})")
+                raise
+            except errors.RayError as error:
+                why = f"the worker was lost ({type(error).__name__})"
+            else:
+                if self._stopping or not end.interrupted:
+                    return replace(end, stopped=None) if end.interrupted else end
+                why = f"the worker on {end.host} was told to end"
+            finally:
+                self._at_work.pop(number, None)
+            if not self._stopping:
+                self._tell(f"part {number} of {self._count}: {why}; it goes on elsewhere from what is stored")
+        return PartEnd("several nodes", f"{why}, {MOST_LOST} times")
+
+
+def _ray() -> Any:
+    """Ray's module. Raises WrongUse where it is not installed."""
+    # `uv run` would have Ray copy the working folder, with its .env, to all nodes
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    try:
+        import ray
+    except ImportError:
+        raise WrongUse(f"--on ray needs Ray: {INSTALL}") from None
+    return ray
+
+
+@contextmanager
+def _connected(ray: Any, cluster: Cluster) -> Iterator[int]:
+    """A connection to *cluster*, one of this machine's own where there is none; how many parts there are to be."""
+    try:
+        ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = cluster.address or os.environ.get("RAY_ADDRESS") or "this machine"
+        raise EndpointUnusable(f"no Ray cluster answers at {where}: {error}") from None
+    try:
+        nodes = sum(node["Alive"] and node["Resources"].get("CPU", 0) >= 1 for node in ray.nodes())
+        if not nodes and cluster.parts is None:
+            raise WrongUse("--on ray: no node of the cluster has a CPU; start nodes, or say --shard auto/N")
+        yield cluster.parts or nodes
+    finally:
+        ray.shutdown()
