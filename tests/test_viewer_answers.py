@@ -117,6 +117,10 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
         )
         assert row["health"]["transcripts"] == 8
         assert row["price"]["dollars_per_run"] is not None
+        subject = read(answers, f"boards/{board['board']['id']}/subjects/{row['subject']['id']}.json")
+        told = [read(answers, f"transcripts/{one['id']}.json") for one in subject["transcripts"]]
+        said = [line["text"] for one in told for line in one["lines"] if line["who"] == "model" and line["reply"]]
+        assert row["reply_length"] == pytest.approx(sum(map(len, said)) / len(said))
     assert len(board["scenarios"]) == len(board["rows"][0]["scenarios"]) == 4
 
 
@@ -130,7 +134,7 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
     (row,) = board["rows"]
     assert row["index"]["uncertainty"]["again"] is None
     assert "no subject has two runs" in row["index"]["why"]
-    assert (row["standing"], row["deviation"], row["medal"]) == (None, None, False)
+    assert (row["standing"], row["deviation"]) == (None, None)
 
 
 def test_a_subject_is_shown_run_by_run(answers: Answers) -> None:
@@ -184,6 +188,7 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
 
     other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
+    assert other["says"].startswith("A is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
     assert other["apart"]["lows"][0] <= other["apart"]["points"][0] <= other["apart"]["highs"][0]

@@ -20,7 +20,8 @@ for (const [scheme, width] of [
       .join(",");
     const hashes = [
       "/",
-      "/?view=forest",
+      "/?view=table",
+      "/?view=scatter",
       "/?view=heat",
       `/subject/${id}`,
       `/transcript/${talk}?phrases=drift&tools=yes`,

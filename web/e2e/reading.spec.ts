@@ -36,7 +36,7 @@ test(
   "the leaderboard can be sorted, searched and filtered, and the address carries it",
   PAGE_ONLY,
   async ({ page }) => {
-    await open(page, "/");
+    await open(page, "/?view=table");
     const subjects = page.locator("tbody th[scope=row]");
     const before = await subjects.allTextContents();
     expect(before.length).toBeGreaterThan(4);
@@ -47,6 +47,7 @@ test(
     expect(page.url()).toContain("sort=low_drift");
     await page.getByLabel("Find a subject").fill("bending");
     await expect(subjects).toHaveCount(2);
+    await page.getByRole("button", { name: "Filters" }).click();
     await page.getByLabel("Vendor").selectOption({ label: "birch" });
     await page.getByRole("button", { name: "Forest plot" }).click();
     await page.getByRole("button", { name: "another like it" }).click();
@@ -55,6 +56,7 @@ test(
     await page.goto(link);
     await expect(subjects).toHaveCount(2);
     await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
+    await page.getByRole("button", { name: "Filters (1)" }).click();
     await expect(page.getByRole("button", { name: "another like it" })).toHaveAttribute("aria-pressed", "true");
     await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
   },
@@ -76,7 +78,7 @@ test("another judge's ranking is chosen, and is another one", async ({ page }) =
 test("incomplete subjects stand apart, with what is missing", PAGE_ONLY, async ({ page }) => {
   await open(page, "/");
   const apart = page.getByRole("region", { name: "Not ranked" });
-  await expect(apart.getByText("cedar/breaking")).toBeVisible();
+  await expect(apart.getByRole("link", { name: "cedar/breaking" })).toBeVisible();
   await expect(apart.getByText(/run 2: 1 × invalid/)).toBeVisible();
 });
 
@@ -258,7 +260,8 @@ test("nothing is wider than a phone", PAGE_ONLY, async ({ page }) => {
     .join(",");
   const hashes = [
     "/",
-    "/?view=forest",
+    "/?view=table",
+    "/?view=scatter",
     "/?view=heat",
     `/subject/${id}`,
     `/transcript/${talk}`,

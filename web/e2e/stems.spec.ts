@@ -22,7 +22,15 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
     const { rows, scenarios } = await answer<Board>(page, `boards/${entry.id}.json`);
     const at = `board=${entry.id}`;
     const picked = rows.slice(0, 2).map((row) => row.subject.id);
-    const hashes = ["/?", "/?view=forest&", "/?view=heat&", "/scenarios?", "/compare?view=settings&", "/judges?"];
+    const hashes = [
+      "/?",
+      "/?view=table&",
+      "/?view=scatter&",
+      "/?view=heat&",
+      "/scenarios?",
+      "/compare?view=settings&",
+      "/judges?",
+    ];
     if (picked.length > 1) hashes.push(`/compare?picked=${picked.join(",")}&`);
     hashes.push(`/scenario/${scenarios[0]?.id ?? ""}?`, ...rows.map((row) => `/subject/${row.subject.id}?`));
     for (const hash of hashes) {

@@ -93,6 +93,6 @@ describe("an address", () => {
     }
     expect(parseAddress("").page).toBe("leaderboard");
     expect(parseAddress("#/subject/x?run=-1&sort=-")).toMatchObject({ page: "subject", run: null });
-    expect(parseAddress("#/?view=x&interval=y&sort=-")).toMatchObject({ view: "table", interval: "again", sort: null });
+    expect(parseAddress("#/?view=x&interval=y&sort=-")).toMatchObject({ view: "forest", interval: "again", sort: null });
   });
 });

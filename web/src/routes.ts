@@ -46,7 +46,13 @@ function oneOf<const T extends string>(...values: readonly [T, ...T[]]): Param<T
 
 /** The parameters of each page. */
 const PAGES = {
-  leaderboard: { sort, find: text, only: list, view: oneOf("table", "forest", "heat") },
+  leaderboard: {
+    sort,
+    find: text,
+    only: list,
+    most: text, // dollars a run
+    view: oneOf("forest", "table", "heat", "scatter"),
+  },
   subject: { subject: inPath, run },
   transcript: {
     transcript: inPath,

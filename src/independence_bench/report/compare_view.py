@@ -35,20 +35,24 @@ NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is kn
 
 def statement(found: SubjectComparison) -> str:
     """What can be said of the two subjects' indices, in words; A is the first, B the second."""
-    index = found.index
-    for name, row in (("A", found.first), ("B", found.second)):
+    return index_statement(found.board, found.first, found.second, found.index)
+
+
+def index_statement(board: Board, first: Row, second: Row, index: ScoreDifference | None) -> str:
+    """What can be said of the indices of two rows of *board*, the *index* being how they differ, if that is known."""
+    for name, row in (("A", first), ("B", second)):
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
-    if found.board.uncertainty is None:
+    if board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.again is index.uncertainty.another is None:
         return "Nothing is known of how sure the difference is."
     ahead = "B" if index.difference > 0 else "A"
     again, another = (told_apart(one) for one in (index.uncertainty.again, index.uncertainty.another))
     if again is None:
-        return f"{ahead} would be ahead on another test like it." if another else _untold(index, found)
+        return f"{ahead} would be ahead on another test like it." if another else _untold(index, first, second)
     if not again:
-        return _untold(index, found)
+        return _untold(index, first, second)
     if another is None:
         return f"{ahead} is ahead on this test; of another like it nothing can be said."
     if another:
@@ -61,10 +65,10 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _untold(index: ScoreDifference, found: SubjectComparison) -> str:
+def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
     """With what would have been seen: on this test, else where nobody has two runs on another like it."""
     if index.seen_again is not None:
-        one, other = found.first.score.runs, found.second.score.runs
+        one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
         return (
             f"A and B cannot be told apart on this test: {runs} see a true difference of "

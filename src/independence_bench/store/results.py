@@ -61,6 +61,12 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
     return {key: Reply(*values) for key, *values in found}
 
 
+def reply_characters(connection: Connection) -> dict[str, int]:
+    """The key of every valid reply, and how many characters it has."""
+    found = connection.execute(select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid"))
+    return {key: int(length) for key, length in found}
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """A *job* played to its end, or to the reply that was invalid (*reason* is set then)."""

@@ -12,17 +12,28 @@ from independence_bench.analysis.compare_subjects import SubjectInConfigurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import Standing
 from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_view import medal, of_runs
+from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
 from independence_bench.viewer import fragments
-from independence_bench.viewer.encode import POINTS, WHOLE, Cell, Points, Score, Whole, csv_bytes, verdict_text
+from independence_bench.viewer.encode import (
+    POINTS,
+    WHOLE,
+    Cell,
+    Points,
+    Score,
+    Thousands,
+    Whole,
+    csv_bytes,
+    verdict_text,
+)
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
 from independence_bench.viewer.other_versions import OtherVersion, other_versions
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
@@ -53,7 +64,6 @@ class BoardRow:
     rank: int | None  # null: incomplete, excluded, or on a demonstration
     standing: Standing | None  # the ranks that it may have, were the same scenarios played again; null: not known
     standing_another: Standing | None  # the same, were other scenarios of this kind asked
-    medal: bool  # its rank is certain, and 1, 2 or 3
     subject: SubjectFacts
     thinks: bool  # told to reason, or does so by itself in most of its replies
     index: Annotated[Score, POINTS]
@@ -63,6 +73,7 @@ class BoardRow:
     dimensions: tuple[Annotated[Score, WHOLE], ...]  # in the order of the board's dimensions
     health: Health
     price: IndexPrice | None  # null: not ranked
+    reply_length: Thousands | None  # characters of a mean valid reply; null: nothing was said
     scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
     missing: tuple[str, ...]  # why it is not ranked, a line each
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
@@ -135,7 +146,7 @@ def board_table(answer: BoardAnswer) -> bytes:
     head = ["rank", "subject", "index", "index_low", "index_high", "standard_deviation", "runs"]
     head += [name for one in answer.dimensions for name in (one.name, f"{one.name}_low", f"{one.name}_high")]
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
-    head += ["judging_dollars_per_run", "dollars_per_run", "index_per_dollar"]
+    head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
     branches = next((row.branches.branches for row in answer.rows if row.branches), ())
     if not branches:
@@ -170,7 +181,7 @@ def _line(row: BoardRow) -> list[Cell]:
         row.runs,
         *(cell for one in row.dimensions for cell in _with_ends(one)),
         *(health.invalid_share, health.cut_off_share, health.reasoned_share),
-        *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, price.index_per_dollar),
+        *(price.replies_per_run, price.judging_per_run, price.dollars_per_run, row.reply_length),
         *(subject.model, subject.endpoint, subject.provider, subject.reasoning, subject.temperature, subject.hash),
         "; ".join(row.missing),
     ]
@@ -222,6 +233,8 @@ def rows_by_id(catalog: Catalog, entry: BoardEntry, board: Board) -> dict[str, B
 def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     prices = {price.label: price for price in contents.prices}
     scores = dict(contents.complexity.scores)
+    with catalog.store.reading() as connection:
+        lengths = reply_lengths(connection, board)
     why = unsaid(board)
 
     def dimension(row: Row, name: str) -> Score:
@@ -233,7 +246,6 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             rank=row.rank,
             standing=row.uncertainty.standing,
             standing_another=row.uncertainty.standing_another,
-            medal=bool(medal(board, row)),
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
             index=score_of(row.score.index, row.uncertainty.index, why),
@@ -243,6 +255,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             dimensions=tuple(dimension(row, one.name) for one in board.protocol.dimensions),
             health=row.health,
             price=prices.get(row.label),
+            reply_length=lengths.get(row.subject.hash),
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
             missing=row.missing,
             branches=row.branches,

@@ -20,12 +20,14 @@ from independence_bench.analysis.compare_subjects import (
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.uncertainty import Compared, ScoreDifference
 from independence_bench.analysis.weight_ranks import PairOrder
+from independence_bench.report.compare_view import index_statement
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.encode import csv_bytes, minus
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
+INDEX_ITSELF: Compared = (None, None)
 HALF = 50  # of a score: a subject above it held more than it gave up
 A = TypeVar("A")
 
@@ -71,6 +73,7 @@ class ComparedSubject:
 
     subject: str  # id
     label: str
+    says: str  # what can be said of the two indices, in words; A is the first subject
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
@@ -147,7 +150,8 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
         theirs, of_both = values[other.subject.hash], known.get(other.subject.hash)
         unknown = None if of_both else "no intervals: one of the two is not ranked"
         apart = differences_of(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
-        named = subject_id(other.subject), other.label
+        says = index_statement(board, row, other, of_both[compared.index(INDEX_ITSELF)] if of_both else None)
+        named = subject_id(other.subject), other.label, says
         branches = branch_differences(row.branches, other.branches) if row.branches and other.branches else ()
         others.append(ComparedSubject(*named, *values_shown(compared, theirs), apart, branches, held.get(other.label)))
     asked = (catalog.version, entry.id, subject, row.label)

@@ -98,6 +98,7 @@ Points = Annotated[float, POINTS]
 Whole = Annotated[float, WHOLE]
 SmallDifference = Annotated[float, SMALL_DIFFERENCE]
 Difference = Annotated[float, DIFFERENCE]
+Thousands = Annotated[float, THOUSANDS]
 Share = Annotated[float, SHARE]
 Dollars = Annotated[float, DOLLARS]
 GivenMark = Annotated[float, MARK]
@@ -151,10 +152,8 @@ VIEWS: Mapping[type, View] = {
     IndexPrice: View(
         {
             DOLLARS: "replies_per_run judging_per_run dollars_per_run",
-            THOUSANDS: "index_per_dollar",
-            POINTS: "uncertainty",
         },
-        without=("label", "index"),
+        without=("label", "index", "index_per_dollar", "uncertainty"),
         also=("free",),
     ),
     ScenarioFacts: View(

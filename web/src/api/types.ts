@@ -185,8 +185,6 @@ export interface BoardRow {
   readonly standing: Standing | null;
   /** the same, were other scenarios of this kind asked */
   readonly standing_another: Standing | null;
-  /** its rank is certain, and 1, 2 or 3 */
-  readonly medal: boolean;
   readonly subject: SubjectFacts;
   /** told to reason, or does so by itself in most of its replies */
   readonly thinks: boolean;
@@ -200,6 +198,8 @@ export interface BoardRow {
   readonly health: Health;
   /** null: not ranked */
   readonly price: IndexPrice | null;
+  /** characters of a mean valid reply; null: nothing was said */
+  readonly reply_length: number | null;
   /** mean share of its points in each scenario, in the board's order */
   readonly scenarios: readonly (number | null)[];
   /** why it is not ranked, a line each */
@@ -211,6 +211,7 @@ export interface BoardRow {
   /** as text */
   readonly shown: {
     readonly deviation: string | null;
+    readonly reply_length: string | null;
     readonly scenarios: readonly (string | null)[];
   };
 }
@@ -321,10 +322,6 @@ export interface IndexPrice {
   readonly judging_per_run: number | null;
   /** both together */
   readonly dollars_per_run: number | null;
-  /** index / dollars_per_run; None: not known, or free */
-  readonly index_per_dollar: number | null;
-  /** of the points for a dollar: the index's, what it cost being known */
-  readonly uncertainty: Uncertainty;
   /**
    * Whether neither its replies nor its judge cost anything; points for a dollar are not defined
    * then.
@@ -335,7 +332,6 @@ export interface IndexPrice {
     readonly replies_per_run: string | null;
     readonly judging_per_run: string | null;
     readonly dollars_per_run: string | null;
-    readonly index_per_dollar: string | null;
   };
 }
 
@@ -1328,6 +1324,8 @@ export interface ComparedSubject {
   /** id */
   readonly subject: string;
   readonly label: string;
+  /** what can be said of the two indices, in words; A is the first subject */
+  readonly says: string;
   /** [0, 100], in the order of *compared* */
   readonly values: readonly (number | null)[];
   /** the same, as text */

@@ -1,4 +1,4 @@
-import { Fragment } from "react";
+import { Fragment, useState } from "react";
 import { usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
@@ -12,9 +12,11 @@ const TITLES: Record<Trait, string> = {
   weights: "Weights",
 };
 
-/** Protocol, configuration, judge, rules and weights: a select where there is a choice, else text. */
+/** Protocol, configuration, judge, rules and weights on one line: a select where there is a choice, else text. On a
+ *  phone the line is folded. */
 export function BoardChooser() {
   const { index, board, update } = usePage();
+  const [open, setOpen] = useState(false);
   const chosen = traits(board);
   const protocolOf = (id: string) => index.protocols.find((one) => one.id === id);
   function title(trait: Trait, value: string): string {
@@ -27,42 +29,63 @@ export function BoardChooser() {
     if (trait === "weights") return value ? humanize(value) : "the protocol's";
     return humanize(value);
   }
+  const folded = TRAITS.filter((trait) => chosen[trait] && trait !== "rules").map((trait) =>
+    title(trait, chosen[trait]),
+  );
   return (
-    <div className="flex flex-wrap items-end gap-x-4 gap-y-2" role="group" aria-label="Which ranking">
-      {TRAITS.map((trait) => {
-        const values = options(index.boards, board, trait);
-        const unvalidated = trait === "protocol" && protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null;
-        if (values.length > 1) {
-          return (
+    <>
+      <button
+        type="button"
+        className="flex w-full gap-1 text-left text-sm text-soft sm:hidden"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <span aria-hidden="true">{open ? "▾" : "▸"}</span>
+        <span className="sr-only">Which ranking: </span>
+        <bdi className="truncate">{folded.join(" · ")}</bdi>
+      </button>
+      <div
+        className={`${open ? "flex" : "hidden sm:flex"} flex-wrap items-center gap-x-5 gap-y-1`}
+        role="group"
+        aria-label="Which ranking"
+      >
+        {TRAITS.map((trait) => {
+          const values = options(index.boards, board, trait);
+          const unvalidated = trait === "protocol" && protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null;
+          if (values.length > 1) {
+            return (
+              <Fragment key={trait}>
+                <label className="flex max-w-full min-w-0 items-center gap-1.5 sm:max-w-[26rem]">
+                  <span className="eyebrow">{TITLES[trait]}</span>
+                  <select
+                    className="field min-w-0"
+                    value={chosen[trait]}
+                    onChange={(event) =>
+                      update({ board: withTrait(index.boards, board, trait, event.target.value).id })
+                    }
+                  >
+                    {values.map((value) => (
+                      <option key={value} value={value}>
+                        {title(trait, value)}
+                      </option>
+                    ))}
+                  </select>
+                </label>
+                {unvalidated}
+              </Fragment>
+            );
+          }
+          return trait === "rules" || trait === "weights" ? null : (
             <Fragment key={trait}>
-              <label className="max-w-full min-w-0 sm:max-w-[22rem]">
-                <span className="eyebrow block">{TITLES[trait]}</span>
-                <select
-                  className="field w-full"
-                  value={chosen[trait]}
-                  onChange={(event) => update({ board: withTrait(index.boards, board, trait, event.target.value).id })}
-                >
-                  {values.map((value) => (
-                    <option key={value} value={value}>
-                      {title(trait, value)}
-                    </option>
-                  ))}
-                </select>
-              </label>
+              <div className="flex min-w-0 items-baseline gap-1.5">
+                <span className="eyebrow">{TITLES[trait]}</span>
+                <bdi className="label">{title(trait, chosen[trait])}</bdi>
+              </div>
               {unvalidated}
             </Fragment>
           );
-        }
-        return trait === "rules" || trait === "weights" ? null : (
-          <Fragment key={trait}>
-            <div className="min-w-0">
-              <div className="eyebrow">{TITLES[trait]}</div>
-              <bdi className="label block min-h-[2.1rem] py-1">{title(trait, chosen[trait])}</bdi>
-            </div>
-            {unvalidated}
-          </Fragment>
-        );
-      })}
-    </div>
+        })}
+      </div>
+    </>
   );
 }

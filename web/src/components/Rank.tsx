@@ -15,16 +15,13 @@ export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
   return (
     <span title={standing ? description(row.rank, standing) : "the interval of this rank is not known"}>
-      {row.medal && kind === "again" ? (
-        <span className="text-accent" title="this rank is certain">
-          ★{" "}
-        </span>
-      ) : null}
       <span className={standing?.tied_with_best ? "font-semibold" : ""}>{row.rank}</span>
       {standing ? (
-        <span className="ml-1.5 inline-block min-w-11 text-left text-sm text-faint max-sm:min-w-0">
+        <span className="ml-1.5 inline-block min-w-16 text-left text-sm text-faint max-sm:ml-1 max-sm:min-w-0">
           {span(standing.rank_low, standing.rank_high)}
-          {standing.groups ? <sup className="ml-0.5 text-[0.7rem]">{shortened(standing.groups)}</sup> : null}
+          {standing.groups ? (
+            <sup className="ml-0.5 text-[0.7rem] leading-none max-sm:hidden">{shortened(standing.groups)}</sup>
+          ) : null}
         </span>
       ) : null}
     </span>

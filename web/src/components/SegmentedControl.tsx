@@ -3,13 +3,14 @@ interface Props<T extends string> {
   value: T;
   options: readonly (readonly [value: T, title: string, hint?: string])[];
   onChange: (value: T) => void;
+  plain?: boolean; // its label is for screen readers only
 }
 
 /** A choice between a few values, as a row of buttons. */
-export function SegmentedControl<T extends string>({ label, value, options, onChange }: Props<T>) {
+export function SegmentedControl<T extends string>({ label, value, options, onChange, plain = false }: Props<T>) {
   return (
     <div role="group" aria-label={label} className="min-w-0">
-      <span className="eyebrow block">{label}</span>
+      <span className={plain ? "sr-only" : "eyebrow block"}>{label}</span>
       <div className="inline-flex overflow-hidden rounded-[7px] border border-edge">
         {options.map(([name, title, hint]) => (
           <button

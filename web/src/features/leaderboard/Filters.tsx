@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Board } from "../../api/types";
+import { IntervalSwitch } from "../../components/IntervalSwitch";
 import { SelectField } from "../../components/SelectField";
 import { usePage } from "../../hooks/usePage";
 import { sort, type AddressOf } from "../../routes";
@@ -7,17 +8,46 @@ import { EXTRAS, FILTERS, toggled, VENDOR, vendors } from "./filters";
 
 const FLAGS = ["best", "pinned", "picked"] as const;
 
-/** Search and filters, and on a phone the order too (its table shows no headings of most columns). */
+/** Search, and folded behind a button: filters, which intervals, and on a phone the order. */
 export function Filters({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
   const { update } = usePage();
-  const { only } = address;
+  const { only, most, find } = address;
   const [open, setOpen] = useState(false);
+  const set = only.length + Number(most !== "");
+  return (
+    <>
+      <label className={open || find ? "" : "max-md:hidden"}>
+        <span className="sr-only">Find a subject</span>
+        <input
+          type="search"
+          className="field w-52"
+          value={find}
+          placeholder="name, vendor, provider"
+          onChange={(event) => update({ find: event.target.value })}
+        />
+      </label>
+      <button type="button" className="button max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filters{set ? ` (${String(set)})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
+      </button>
+      {set || find ? (
+        <button type="button" className="link-button text-sm" onClick={() => update({ only: [], most: "", find: "" })}>
+          Clear
+        </button>
+      ) : null}
+      {open ? <Panel board={board} address={address} /> : null}
+    </>
+  );
+}
+
+function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
+  const { update } = usePage();
+  const { only } = address;
   const names = useMemo(() => vendors(board.rows), [board]);
   const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
   const vendor = only.find((one) => one.startsWith(VENDOR)) ?? "";
   const reasoning = only.find((one) => one === "thinks" || one === "direct") ?? "";
-  const folded = open ? "" : "max-md:hidden";
   const hasExtras = address.view === "table" && board.dimensions.some((one) => one.weight === 0);
+  const priced = board.rows.some(({ price }) => price?.dollars_per_run != null);
   const checkbox = (filter: string, title: string, className = "") => (
     <label key={filter} className={`flex items-center gap-1.5 text-sm ${className}`}>
       <input
@@ -30,24 +60,10 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
     </label>
   );
   return (
-    <>
-      <button type="button" className="button md:hidden" aria-expanded={open} onClick={() => setOpen(!open)}>
-        Filter and order{only.length ? ` (${String(only.length)})` : ""}
-      </button>
-      <label className={`min-w-0 ${address.find ? "" : folded}`}>
-        <span className="eyebrow block">Find a subject</span>
-        <input
-          type="search"
-          className="field w-44"
-          value={address.find}
-          placeholder="name, vendor, provider"
-          onChange={(event) => update({ find: event.target.value })}
-        />
-      </label>
+    <div className="panel order-last flex w-full flex-wrap items-end gap-x-5 gap-y-2 px-3 pt-1.5 pb-2.5">
       {names.length > 1 ? (
         <SelectField
           label="Vendor"
-          className={folded}
           selectClass="max-w-36"
           value={vendor}
           options={[{ value: "", title: "all" }, ...names.map((name) => ({ value: VENDOR + name, title: name }))]}
@@ -56,7 +72,6 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
       ) : null}
       <SelectField
         label="Reasoning"
-        className={folded}
         value={reasoning}
         options={[
           { value: "", title: "all" },
@@ -68,23 +83,36 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
           update({ only: value ? [...rest, value] : rest });
         }}
       />
-      <fieldset className={`${open ? "flex" : "hidden md:flex"} min-h-[2.1rem] flex-wrap items-center gap-x-3`}>
-        <legend className="sr-only">Only</legend>
-        {FLAGS.map((name) => checkbox(name, FILTERS[name]))}
-        {hasExtras ? checkbox(EXTRAS, "dimensions without weight", "max-lg:hidden") : null}
-      </fieldset>
+      {priced ? (
+        <label>
+          <span className="eyebrow block">At most $ a run</span>
+          <input
+            className="field w-24"
+            inputMode="decimal"
+            value={address.most}
+            placeholder="0.01"
+            onChange={(event) => update({ most: event.target.value })}
+          />
+        </label>
+      ) : null}
+      <IntervalSwitch />
       <SelectField
         label="Order"
-        className={`md:hidden ${folded}`}
+        className="md:hidden"
         value={sort.format(address.sort)}
         options={[
           { value: "", title: "rank" },
           ...board.dimensions.map(({ name, title }) => ({ value: sort.format({ by: name, descending: true }), title })),
-          { value: sort.format({ by: "value", descending: true }), title: "index per dollar" },
+          ...(priced ? [{ value: sort.format({ by: "cost", descending: false }), title: "dollars a run" }] : []),
           { value: sort.format({ by: "subject", descending: false }), title: "name" },
         ]}
         onChange={(value) => update({ sort: sort.parse(value) })}
       />
-    </>
+      <fieldset className="flex min-h-[2.1rem] flex-wrap items-center gap-x-3">
+        <legend className="sr-only">Only</legend>
+        {FLAGS.map((name) => checkbox(name, FILTERS[name]))}
+        {hasExtras ? checkbox(EXTRAS, "dimensions without weight", "max-lg:hidden") : null}
+      </fieldset>
+    </div>
   );
 }

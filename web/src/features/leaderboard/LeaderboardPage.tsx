@@ -3,11 +3,9 @@ import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
 import type { Board, BoardRow } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { DataHealth } from "../../components/DataHealth";
 import { DataTable } from "../../components/DataTable";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { scaleAround } from "../../components/IntervalBar";
-import { IntervalSwitch } from "../../components/IntervalSwitch";
 import { ScrollArea } from "../../components/ScrollArea";
 import { SegmentedControl } from "../../components/SegmentedControl";
 import { Await, Empty } from "../../components/status";
@@ -18,7 +16,9 @@ import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
+import { NotRanked } from "./NotRanked";
 import { RuleTable } from "./RuleTable";
+import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 
 /** The ranking, its uncertainty, and what each number rests on. */
@@ -29,11 +29,11 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
   return (
     <>
       <h1>Who stays themselves?</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
-        The Independence Index, from 0 to 100: how well a model keeps its own identity, judgment and preferences when a
+      <p className="mt-0.5 mb-2 text-sm text-soft">
+        The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
         person leans on it
         {ranking.data?.rows.some(({ branches }) => branches) ? ", and whether it moves when there is a reason to" : ""}.
-        Every number leads to the conversations behind it.
+        <span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </p>
       <BoardChooser />
       <Await query={ranking} what="the ranking">
@@ -43,45 +43,54 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
   );
 }
 
-const COLUMNS = { table: tableColumns, forest: forestColumns, heat: heatColumns };
+const COLUMNS = { table: tableColumns, forest: forestColumns, heat: heatColumns, scatter: () => [] };
 
 function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
   const page = usePage();
   const { update } = page;
-  const { view, find, only, picked, interval } = address;
-  const rows = useMemo(() => board.rows.filter((row) => passes(row, find, only, picked)), [board, find, only, picked]);
+  const { view, find, only, most, picked, interval } = address;
+  const rows = useMemo(
+    () => board.rows.filter((row) => passes(row, find, only, picked, most)),
+    [board, find, only, picked, most],
+  );
   const ranked = useMemo(() => rows.filter((row) => row.index.value !== null), [rows]);
   const incomplete = useMemo(() => rows.filter((row) => row.index.value === null), [rows]);
   const scale = useMemo(() => scaleOf(board.rows), [board]);
   const columns = useMemo(
-    () => COLUMNS[view]({ board, page, scale, kind: interval, extras: only.includes(EXTRAS) }),
+    () => COLUMNS[view]({ board, page, scale, kind: interval, extras: only.includes(EXTRAS), view }),
     [board, page, scale, interval, view, only],
   );
   return (
-    <section aria-label="Ranking" className="mt-4">
-      <div className="no-print flex flex-wrap items-end gap-x-5 gap-y-2">
+    <section aria-label="Ranking" className="mt-2.5">
+      <div className="no-print flex flex-wrap items-center gap-x-3 gap-y-2">
         <SegmentedControl
           label="View"
+          plain
           value={view}
           options={[
-            ["table", "Table"],
             ["forest", "Forest plot"],
+            ["table", "Table"],
             ["heat", "Scenarios"],
+            ["scatter", "Scatter"],
           ]}
           onChange={(value) => update({ view: value })}
         />
-        <IntervalSwitch />
         <Filters board={board} address={address} />
       </div>
-      <div className="mt-3 flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+      <div className="mt-1.5 flex flex-wrap items-baseline gap-x-6 sm:gap-y-1">
         <p role="status" className="text-sm text-soft">
-          {plural(ranked.length, "subject")} ranked{incomplete.length ? `, ${String(incomplete.length)} apart` : ""}
+          {plural(ranked.length, "subject")} ranked
+          {incomplete.length ? `, ${String(incomplete.length)} not ranked` : ""}
           {rows.length < board.rows.length ? ` (of ${String(board.rows.length)})` : ""}
         </p>
-        <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
+        {view === "forest" ? <ForestLegend /> : null}
+        <div className="sm:ml-auto">
+          <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
+        </div>
       </div>
-      {view === "forest" ? <ForestLegend /> : null}
-      {ranked.length ? (
+      {ranked.length && view === "scatter" ? (
+        <Scatter rows={ranked} />
+      ) : ranked.length ? (
         <ScrollArea className="mt-1 lg:overflow-visible">
           <DataTable
             rows={ranked}
@@ -102,7 +111,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       )}
       <Notes board={board} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
-      {incomplete.length ? <Incomplete rows={incomplete} /> : null}
+      {incomplete.length ? <NotRanked rows={incomplete} /> : null}
       <RuleTable rows={incomplete} />
       <Picked board={board} />
     </section>
@@ -111,14 +120,14 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
 
 function ForestLegend() {
   return (
-    <p className="mb-1 flex flex-wrap gap-x-5 text-sm text-soft">
+    <p className="flex flex-wrap gap-x-5 text-sm text-soft">
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[7px] w-8 rounded bg-accent/40 align-middle" />
-        thick: were this test given again
+        this test again
       </span>
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[3px] w-12 rounded bg-accent/55 align-middle" />
-        thin: on another test like it
+        another test like it
       </span>
     </p>
   );
@@ -140,32 +149,6 @@ function Notes({ board }: { board: Board }) {
         <p key={why}>Where an interval is missing: {why}</p>
       ))}
     </div>
-  );
-}
-
-function Incomplete({ rows }: { rows: readonly BoardRow[] }) {
-  const { href } = usePage();
-  return (
-    <section className="mt-8" aria-label="Not ranked">
-      <h2>Not ranked</h2>
-      <p className="mb-2 text-sm text-soft">
-        Something is missing, so there is no index: a part would be another quantity.
-      </p>
-      <ul className="divide-y divide-line border-y border-line">
-        {rows.map((row) => (
-          <li key={row.subject.id} className="grid gap-x-6 gap-y-0.5 py-2 md:grid-cols-[minmax(12rem,1fr)_2fr_auto]">
-            <a href={href(route("subject", { subject: row.subject.id }))} className="no-underline hover:underline">
-              <bdi className="label">{row.subject.label}</bdi>
-            </a>
-            <span className="text-sm text-soft">
-              {row.missing.slice(0, 3).join("; ")}
-              {row.missing.length > 3 ? ` … and ${String(row.missing.length - 3)} more` : ""}
-            </span>
-            <DataHealth health={row.health} />
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 

@@ -7,7 +7,7 @@ import { SubjectLabel } from "../../components/SubjectLabel";
 import type { PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
-import { route, type SharedParams } from "../../routes";
+import { route, type AddressOf, type SharedParams } from "../../routes";
 
 export interface ColumnContext {
   board: Board;
@@ -15,16 +15,25 @@ export interface ColumnContext {
   scale: Scale;
   kind: SharedParams["interval"];
   extras: boolean; // dimensions without weight are shown, too
+  view: AddressOf<"leaderboard">["view"];
 }
 
+/** Of the column of names, where there is room for more columns. */
+const SUBJECT_WIDTH = {
+  forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
+  table: "md:max-w-[15rem] xl:max-w-[19rem] 2xl:max-w-[26rem]",
+  heat: "md:max-w-[13rem] xl:max-w-[17rem]",
+  scatter: "",
+};
+
 /** The columns that every view begins with. */
-function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = false): Column<BoardRow>[] {
+function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardRow>[] {
   const { picked } = page.address;
   return [
     {
       id: "pick",
       title: <span className="sr-only">Pick for comparison</span>,
-      className: "w-7 no-print",
+      className: "w-7 no-print max-sm:!px-1",
       cell: ({ subject: { id, label } }) => (
         <input
           type="checkbox"
@@ -44,6 +53,7 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
       hint: "Rank; behind it the 95 % interval of the rank, and raised the tie groups",
       numeric: true,
       ascendingFirst: true,
+      className: "max-sm:!px-1",
       sortValue: (row) => row.rank,
       cell: (row) => <Rank row={row} kind={kind} />,
     },
@@ -53,18 +63,23 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
       ascendingFirst: true,
       rowHeader: true,
       sortValue: (row) => row.subject.label,
-      className: "lg:min-w-64",
+      // one line a row: what does not fit is in the tooltip
+      className: `max-md:w-full max-md:max-w-0 max-sm:!px-1 ${SUBJECT_WIDTH[view]}`,
+      cellHint: (row) => row.subject.label,
       cell: (row) => (
-        <a
-          href={page.href(route("subject", { subject: row.subject.id }))}
-          className="text-ink no-underline hover:underline"
-        >
-          <SubjectLabel subject={row.subject} />
-          {row.branches?.views.value === 0 ? <span className="chip ml-1.5">no view in any stem</span> : null}
-          <span className="block pt-1 md:hidden">
-            <IntervalBar score={row.index} scale={scale} kind={bothIntervals ? "both" : kind} />
+        <>
+          <a
+            href={page.href(route("subject", { subject: row.subject.id }))}
+            aria-label={row.subject.label}
+            className="block truncate text-ink no-underline hover:underline max-sm:text-sm"
+          >
+            <SubjectLabel subject={row.subject} />
+            {row.branches?.views.value === 0 ? <span className="chip ml-1.5">no view in any stem</span> : null}
+          </a>
+          <span className="-mt-0.5 -mb-1 block md:hidden">
+            <IntervalBar score={row.index} scale={scale} kind={view === "forest" ? "both" : kind} />
           </span>
-        </a>
+        </>
       ),
     },
     {
@@ -72,11 +87,12 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
       title: "Index",
       hint: "The Independence Index, 0 to 100, and its 95 % interval",
       numeric: true,
+      className: "max-sm:!px-1",
       sortValue: (row) => row.index.value,
       cell: ({ index, index: { shown, uncertainty } }) => (
         <span title={scoreInWords(index, "both")}>
           <span className="font-semibold">{orDash(shown)}</span>
-          <span className="ml-1.5 inline-block min-w-12 text-left text-sm text-faint max-md:block max-md:text-right">
+          <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
           </span>
         </span>
@@ -86,15 +102,8 @@ function firstColumns({ page, kind, scale }: ColumnContext, bothIntervals = fals
 }
 
 export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
-  const { board, scale, kind, extras } = context;
+  const { board, kind, extras } = context;
   const columns = firstColumns(context);
-  columns.push({
-    id: "interval",
-    title: <Ruler scale={scale} />,
-    className: `${extras ? "w-[9%]" : "w-[15%]"} max-md:hidden`,
-    cellClass: "!align-top !pt-2",
-    cell: (row) => <IntervalBar score={row.index} scale={scale} kind={kind} />,
-  });
   board.dimensions.forEach((dimension, index) => {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
   });
@@ -117,8 +126,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
     sortValue: severity,
     cell: (row) => <DataHealth health={row.health} short />,
   });
-  if (board.rows.some((row) => row.price?.dollars_per_run != null)) columns.push(...priceColumns());
-  return columns;
+  return [...columns, ...costColumns(board)];
 }
 
 function dimensionColumn(
@@ -149,29 +157,37 @@ function dimensionColumn(
   };
 }
 
-function priceColumns(): Column<BoardRow>[] {
+/** What a run costs, and how long the replies are. */
+function costColumns({ rows }: Board): Column<BoardRow>[] {
+  const priced = rows.some(({ price }) => price?.dollars_per_run != null);
   return [
+    ...(priced ? [COST] : []),
     {
-      id: "cost",
-      title: "$ a run",
-      hint: "What one run cost: its replies, and this judge for marking them",
+      id: "length",
+      title: "Length",
+      hint: "Characters of a mean reply",
       numeric: true,
-      ascendingFirst: true,
       className: "max-2xl:hidden",
-      sortValue: (row) => row.price?.dollars_per_run,
-      cell: (row) => orDash(row.price?.shown.dollars_per_run),
-    },
-    {
-      id: "value",
-      title: "Index / $",
-      hint: "Points of the index for a dollar of one run, replies and judge together; what costs nothing stands below",
-      numeric: true,
-      className: "max-lg:hidden",
-      sortValue: (row) => (row.price?.free ? -1 : row.price?.index_per_dollar),
-      cell: (row) => (row.price?.free ? "free" : orDash(row.price?.shown.index_per_dollar)),
+      sortValue: (row) => row.reply_length,
+      cell: (row) => orDash(row.shown.reply_length),
     },
   ];
 }
+
+const COST: Column<BoardRow> = {
+  id: "cost",
+  title: "$ a run",
+  hint: "Dollars of one run: its replies, and this judge for marking them",
+  numeric: true,
+  ascendingFirst: true,
+  className: "max-lg:hidden",
+  sortValue: (row) => row.price?.dollars_per_run,
+  cellHint: ({ price }) =>
+    price?.free
+      ? undefined
+      : `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`,
+  cell: ({ price }) => (price?.free ? "free" : orDash(price?.shown.dollars_per_run)),
+};
 
 /** The worse the data, the higher. */
 function severity({ health }: BoardRow): number {
@@ -179,17 +195,18 @@ function severity({ health }: BoardRow): number {
 }
 
 export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
-  const { scale } = context;
+  const { scale, board } = context;
   const ticks = ticksOf(scale);
   return [
-    ...firstColumns(context, true),
+    ...firstColumns(context),
     {
       id: "interval",
       title: <Ruler scale={scale} />,
-      className: "w-[58%] max-md:hidden",
-      cellClass: "!align-top",
-      cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} tall />,
+      className: "w-full max-md:hidden",
+      cellClass: "!py-0 !align-middle [&>span]:h-8",
+      cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} />,
     },
+    ...costColumns(board),
   ];
 }
 

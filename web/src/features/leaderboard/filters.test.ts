@@ -29,6 +29,13 @@ describe("the leaderboard's filters", () => {
     expect(labels("", ["something-new"])).toHaveLength(3);
   });
 
+  it("leave out what costs more, and what nobody knows the price of", () => {
+    const [cheap, dear] = [0.009, 0.02].map((dollars_per_run) => ({ dollars_per_run }) as BoardRow["price"]);
+    const priced = rows.map((one, index) => ({ ...one, price: [cheap, dear, null][index] ?? null }));
+    const left = (most: string) => priced.filter((one) => passes(one, "", [], [], most)).length;
+    expect(["", "0.01", "$0,02", "much"].map(left)).toEqual([3, 1, 2, 3]);
+  });
+
   it("are toggled one by one, and a vendor replaces another", () => {
     expect(toggled(["vendor:a", "thinks"], "vendor:b", true)).toEqual(["thinks", "vendor:b"]);
     expect(toggled(["vendor:a", "thinks"], "thinks", false)).toEqual(["vendor:a"]);

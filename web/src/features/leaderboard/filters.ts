@@ -16,10 +16,18 @@ export const EXTRAS = "extras";
 export const VENDOR = "vendor:";
 
 /** Whether *row* passes the search and all filters. */
-export function passes(row: BoardRow, find: string, only: readonly string[], picked: readonly string[]): boolean {
+export function passes(row: BoardRow, find: string, only: readonly string[], picked: readonly string[], most = "") {
   const { subject } = row;
+  if (!affordable(row, most)) return false;
   const text = [subject.label, subject.model, subject.family, subject.provider, subject.reasoning].join(" ");
   return fits(text, find) && only.every((one) => passesFilter(row, one, picked));
+}
+
+/** Whether a run of it, with what its judge takes, is known to cost no more than *most* dollars; "" asks nothing. */
+function affordable({ price }: BoardRow, most: string): boolean {
+  const limit = Number(most.trim().replace(/^\$/, "").replace(",", "."));
+  if (!most.trim() || !Number.isFinite(limit)) return true;
+  return price?.dollars_per_run != null && price.dollars_per_run <= limit;
 }
 
 function passesFilter(row: BoardRow, filter: string, picked: readonly string[]): boolean {

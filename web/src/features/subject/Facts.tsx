@@ -21,7 +21,6 @@ export function Facts({ subject }: { subject: Subject }) {
     "Temperature": facts.temperature,
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
     "Cost": `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
-    "Index per dollar": price?.free ? "free" : orDash(price?.shown.index_per_dollar),
     "Runs": row.runs,
     "Data": problems.length ? problems.join(", ") : "clean",
   };

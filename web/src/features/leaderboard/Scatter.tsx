@@ -1,0 +1,187 @@
+import { useState } from "react";
+import type { BoardRow } from "../../api/types";
+import { usePage } from "../../hooks/usePage";
+import { orDash, plural } from "../../lib/format";
+import { route } from "../../routes";
+import { linearAxis, logAxis, type Axis } from "./axes";
+
+interface Point {
+  row: BoardRow;
+  x: number;
+  index: number;
+  says: string;
+}
+
+interface Plot {
+  title: string;
+  axis: Axis;
+  points: readonly Point[];
+  note: string; // who has no point, and why
+}
+
+const [WIDE, HIGH] = [600, 380];
+const FRAME = { left: 42, right: 572, top: 12, bottom: 340 };
+const FEW = 12; // points; of so many each has its name
+
+/** The index against what a run costs, and against how long the replies are. */
+export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
+  const priced = rows.filter(({ price }) => price?.dollars_per_run != null);
+  const long = rows.filter(({ reply_length }) => reply_length !== null);
+  const free = priced.filter(({ price }) => price?.free).length;
+  const plots: Plot[] = [];
+  if (priced.length > free) {
+    const paid = priced.filter(({ price }) => !price?.free);
+    plots.push({
+      title: "Dollars a run: its replies, and this judge for marking them",
+      axis: logAxis(
+        paid.map(({ price }) => price?.dollars_per_run ?? 0),
+        (dollars) => `$${String(dollars)}`,
+      ),
+      points: paid.map((row) =>
+        pointOf(row, row.price?.dollars_per_run ?? 0, `${orDash(row.price?.shown.dollars_per_run)} a run`),
+      ),
+      note: [
+        free ? `No point: ${String(free)} free of charge.` : "",
+        rows.length > priced.length ? `No point: ${String(rows.length - priced.length)} of unknown price.` : "",
+      ].join(" "),
+    });
+  }
+  if (long.length)
+    plots.push({
+      title: "Reply length: characters of a mean reply",
+      axis: linearAxis(
+        long.map(({ reply_length }) => reply_length ?? 0),
+        (characters) => characters.toLocaleString("en-US"),
+      ),
+      points: long.map((row) => pointOf(row, row.reply_length ?? 0, `${orDash(row.shown.reply_length)} characters`)),
+      note: "Where long replies score higher, ask whether the judge marks length.",
+    });
+  return (
+    <div className="mt-2 grid items-start gap-4 lg:grid-cols-2">
+      {plots.map((plot) => (
+        <ScatterPlot key={plot.title} {...plot} />
+      ))}
+    </div>
+  );
+}
+
+function pointOf(row: BoardRow, x: number, says: string): Point {
+  return { row, x, index: row.index.value ?? 0, says: `index ${orDash(row.index.shown)}, ${says}` };
+}
+
+function ScatterPlot({ title, axis, points, note }: Plot) {
+  const { address, href } = usePage();
+  const [seen, setSeen] = useState<Point | null>(null);
+  const [drawn, setDrawn] = useState<"points" | "intervals">("points");
+  const up = linearAxis(
+    points.map(({ index }) => index),
+    String,
+    100,
+  );
+  const x = (value: number) => FRAME.left + (FRAME.right - FRAME.left) * axis.place(value);
+  const y = (value: number) => FRAME.bottom - (FRAME.bottom - FRAME.top) * Math.min(1, Math.max(0, up.place(value)));
+  const named = points.filter(
+    ({ row }) => points.length <= FEW || address.picked.includes(row.subject.id) || row === seen?.row,
+  );
+  return (
+    <figure className="panel min-w-0 px-3 py-2">
+      <figcaption className="flex flex-wrap items-baseline justify-between gap-x-4 text-sm text-soft">
+        <span>Index against {title.charAt(0).toLowerCase() + title.slice(1)}</span>
+        <label className="flex items-center gap-1.5">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={drawn === "intervals"}
+            onChange={(event) => setDrawn(event.target.checked ? "intervals" : "points")}
+          />
+          intervals
+        </label>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${String(WIDE)} ${String(HIGH)}`}
+        className="block w-full text-[13px] max-sm:text-[20px]"
+        role="group"
+        aria-label={`Index against ${title}: ${plural(points.length, "subject")}`}
+      >
+        {up.ticks.map((tick) => (
+          <g key={tick}>
+            <path d={`M${String(FRAME.left)} ${String(y(tick))}H${String(FRAME.right)}`} stroke="var(--line)" />
+            <text x={FRAME.left - 6} y={y(tick) + 4} textAnchor="end" fill="var(--faint)">
+              {tick}
+            </text>
+          </g>
+        ))}
+        {axis.ticks.map((tick) => (
+          <g key={tick}>
+            <path d={`M${String(x(tick))} ${String(FRAME.top)}V${String(FRAME.bottom)}`} stroke="var(--line)" />
+            <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--faint)">
+              {axis.text(tick)}
+            </text>
+          </g>
+        ))}
+        {points.map((point) => {
+          const { subject, index } = point.row;
+          const again = index.uncertainty.again;
+          const picked = address.picked.includes(subject.id);
+          return (
+            <a
+              key={subject.id}
+              href={href(route("subject", { subject: subject.id }))}
+              aria-label={`${subject.label}: ${point.says}`}
+              onMouseEnter={() => setSeen(point)}
+              onMouseLeave={() => setSeen(null)}
+              onFocus={() => setSeen(point)}
+              onBlur={() => setSeen(null)}
+            >
+              {drawn === "intervals" && again ? (
+                <path
+                  d={`M${String(x(point.x))} ${String(y(again.low))}V${String(y(again.high))}`}
+                  stroke="var(--accent)"
+                  strokeOpacity={0.45}
+                  strokeWidth={2}
+                />
+              ) : null}
+              <circle cx={x(point.x)} cy={y(point.index)} r={12} fill="transparent" />
+              <circle
+                cx={x(point.x)}
+                cy={y(point.index)}
+                r={picked ? 7 : 5}
+                fill="var(--accent)"
+                fillOpacity={picked ? 1 : 0.75}
+                stroke="var(--raised)"
+              />
+            </a>
+          );
+        })}
+        {named.map((point) => {
+          const right = x(point.x) > WIDE / 2;
+          return (
+            <text
+              key={point.row.subject.id}
+              x={x(point.x) + (right ? -9 : 9)}
+              y={y(point.index) + 4}
+              textAnchor={right ? "end" : "start"}
+              fill="var(--ink)"
+              stroke="var(--raised)"
+              strokeWidth={3}
+              paintOrder="stroke"
+              pointerEvents="none"
+              aria-hidden="true"
+            >
+              {point.row.subject.label}
+            </text>
+          );
+        })}
+      </svg>
+      <p className="min-h-5 text-sm text-soft">
+        {seen ? (
+          <>
+            <bdi className="label text-ink">{seen.row.subject.label}</bdi>: {seen.says}
+          </>
+        ) : (
+          note
+        )}
+      </p>
+    </figure>
+  );
+}
