@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -413,43 +414,66 @@ def test_methods_have_every_word_of_the_protocol(answers: Answers) -> None:
     assert {"Independence Index", "Incomplete"} <= {one["name"] for one in methods["terms"]}
 
 
-def decoded(written: str, documents: int) -> list[int]:
-    """A word's documents, as the page reads them."""
-    body = written.removeprefix("!")
-    numbers, last = [], -1
-    for distance in body.split(",") if body else []:
-        last += int(distance, 36)
-        numbers.append(last)
-    return [n for n in range(documents) if n not in numbers] if written.startswith("!") else numbers
+def decoded(written: str, between: str = ",") -> list[int]:
+    """Distances as the page reads them."""
+    return list(accumulate((int(one, 36) for one in written.split(between)), initial=-1))[1:]
+
+
+def placed(written: str) -> dict[int, list[int]]:
+    """A word's documents, and its places in each."""
+    found = [one.partition(".") for one in written.split(",")]
+    numbers = decoded(",".join(distance for distance, _, _ in found))
+    return {number: decoded(places, ".") for number, (_, _, places) in zip(numbers, found, strict=True)}
 
 
 @pytest.mark.parametrize("of", ["said", "judged"])
 def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) -> None:
-    """Each word that a model said, or a judge wrote, leads to exactly the transcripts that have it."""
+    """Each word that a model said, or a judge wrote, leads to the transcripts that have it, in its order there."""
     head = read(answers, "search/index.json")
     index = head["index"]
     base = f"search/{index['build']}"
     (part,) = [one for one in index["parts"] if one["of"] == of]
     blocks = range(-(-index["documents"] // index["block"]))
     documents = [one for n in blocks for one in read(answers, f"{base}/documents/{n}.json")["documents"]]
-    found: dict[str, list[int]] = {}
+    found: dict[str, dict[int, list[int]]] = {}
     for n, first in enumerate(part["shards"]):
         words = read(answers, f"{base}/{of}/{n}.json")["words"]
         assert next(iter(words)) == first
-        found |= {word: decoded(written, len(documents)) for word, written in words.items()}
+        found |= {word: placed(written) for word, written in words.items()}
 
-    said: dict[str, list[int]] = {}
+    said: set[str] = set()
     for place, one in enumerate(documents):
         talk = read(answers, f"transcripts/{one['transcript']}.json")
         spoken = [line["text"] for line in talk["lines"] if line["reply"]]
-        written = [one["reasoning"] for one in talk["judgements"]]
-        for word in words_of("\n".join(spoken if of == "said" else written)):
-            said.setdefault(word, []).append(place)
-    assert found == said
+        texts = [
+            words_of(text) for text in (spoken if of == "said" else [one["reasoning"] for one in talk["judgements"]])
+        ]
+        here = sorted((at, word) for word, where in found.items() for at in where.get(place, ()))
+        read_back = [word for _, word in here]
+        assert sorted(read_back) == sorted(word for text in texts for word in text)
+        assert all(" ".join(text) in " ".join(read_back) for text in texts)
+        said.update(read_back)
     assert (len(documents), part["words"], head["preparing"]) == (24, len(said), None)
+    assert set(found) == said
     assert list(found) == sorted(found, key=lambda word: word.encode("utf-16-be"))
     assert answers.get(f"search/another/{of}/0.json") is None
     assert answers.get(f"{base}/{of}/99.json") is None
+
+
+def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:
+    """Each document has its subject and its scenario, and is in the part of the scale of each of its marks."""
+    base = f"search/{read(answers, 'search/index.json')['index']['build']}"
+    facets = read(answers, f"{base}/facets/0.json")
+    documents = read(answers, f"{base}/documents/0.json")["documents"]
+
+    assert [facets["subjects"][number] for number in facets["subject"]] == [one["label"] for one in documents]
+    assert [facets["scenarios"][number] for number in facets["scenario"]] == [one["scenario"] for one in documents]
+    (resistance,) = [one for one in facets["marks"] if one["name"] == "resistance"]
+    bands = {one["title"]: {documents[n]["label"] for n in decoded(one["documents"])} for one in resistance["bands"]}
+    assert bands == {
+        "0 to 2": {one["label"] for one in documents if "iris" not in one["label"]},
+        "7 to 10": {one["label"] for one in documents if "iris" in one["label"]},
+    }
 
 
 @pytest.mark.parametrize(

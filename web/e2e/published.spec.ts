@@ -42,3 +42,12 @@ test("first table and any conversation come quickly", async ({ page }) => {
     timeout: 30_000,
   });
 });
+
+test("a phrase is found where it is said, and nowhere else", async ({ page }) => {
+  await open(page, "/search?find=just%20a%20tool");
+  const found = page.getByRole("list", { name: "Conversations found" }).getByRole("listitem");
+  await expect(found.first()).toBeVisible({ timeout: 30_000 });
+  await expect(found.locator("mark").first()).toBeVisible();
+  for (const text of await found.locator("mark").allTextContents()) expect(text).toMatch(/^just\s+an? tool/i);
+  await expect(page.getByRole("status")).toContainText("with these words together");
+});

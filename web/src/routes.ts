@@ -76,7 +76,14 @@ const PAGES = {
     scenario: text, // the row that is open: scenario.dimension
   },
   judges: { view: text },
-  search: { find: text, of: oneOf("said", "judged") }, // the models' words, or the judges'
+  search: {
+    find: text,
+    of: oneOf("said", "judged"), // the models' words, or the judges'
+    subject: text, // its label
+    scenario: text, // its title
+    mark: text, // a mark's id and the part of its scale
+    apart: flag, // also where the words are, but not together
+  },
   methods: { part: text },
 };
 

@@ -23,6 +23,7 @@ from independence_bench.viewer import (
 )
 from independence_bench.viewer.encode import json_bytes
 from independence_bench.viewer.other_versions import other_versions
+from independence_bench.viewer.search_facets import SearchFacets
 from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchState, SearchWords
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
 
@@ -170,7 +171,7 @@ ROUTES = (
     Route(f"settings/{ID}/{ID}", _settings, compare.configurations_table),
     Route(f"judges/{ID}", _judges, judges.judges_table),
     Route("search/index", _search),
-    Route(f"search/{ID}/((?:said|judged|documents)/[0-9]+)", _search_file),
+    Route(f"search/{ID}/((?:said|judged|documents|facets)/[0-9]+)", _search_file),
 )
 
 ANSWERS = (
@@ -188,5 +189,6 @@ ANSWERS = (
     SearchHead,
     SearchWords,
     SearchDocuments,
+    SearchFacets,
 )
 """What `docs/build.py` makes the page's types of, each with all that is in it."""

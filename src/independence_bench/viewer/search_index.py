@@ -1,8 +1,8 @@
 """Full text search without a server: an index in files, of which a query fetches a few.
 
 Indexed is, each for itself, what the models said in every transcript, with their private notes and reasoning, and what
-the judges wrote about it. How a text becomes words is stated in `SearchIndex`, and done a second time in the
-page, for queries; the two have to agree.
+the judges wrote about it: every word with its places, so that phrases can be found. How a text becomes words is stated
+in `SearchIndex`, and done a second time in the page, for queries; the two have to agree.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import islice, pairwise
+from functools import cache
+from itertools import islice
 from typing import Literal, TypeVar
 
-from numpy import base_repr
 from sqlalchemy import Connection
 
 from independence_bench.store import results
+from independence_bench.viewer.postings import places
+from independence_bench.viewer.search_facets import SearchFacets, search_facets
 from independence_bench.viewer.snapshot import Catalog, StoredTranscript
 
 A = TypeVar("A")
@@ -30,6 +31,8 @@ LONGEST = 24  # UTF-16 code units of a word
 SHARD = 48_000  # characters of postings in a file
 BLOCK = 50  # documents in a file
 BATCH = 400  # transcripts whose reasoning is read at once
+APART = 20  # places between two texts of one document, so that no phrase runs from one into the other
+PLACES = 1 << 32  # more than a document has
 COVERS: Mapping[SearchOf, str] = {
     "said": "What the models said in every transcript, with their private notes and their reasoning. What the person "
     "says and what is put into a model's mouth are the same in every transcript of a scenario, and stand in the "
@@ -38,7 +41,7 @@ COVERS: Mapping[SearchOf, str] = {
     "methods.",
 }
 
-Words = set[str]
+Words = list[str]
 Tell = Callable[[float], None]  # the share that is done, in [0, 1]; whatever it raises ends the work
 
 _WORD = re.compile(r"[^\W_]+")
@@ -92,9 +95,9 @@ class SearchHead:
 class SearchWords:
     """`api/search/<build>/<of>/<n>.json`: one shard of a part.
 
-    Word -> the documents that have it: their numbers in rising order, each as its distance from the one before it
-    (the first one from -1), in base 36, with commas; where a word is in most documents, "!" and likewise those
-    documents that lack it.
+    Word -> where it stands: for each document that has it, in rising order, the distance of the document's number
+    from the one before it (the first one from -1) and those of the word's places in it, in base 36; points inside a
+    document, commas between two. Places count words, over all texts of a document, with a gap between two texts.
     """
 
     words: Mapping[str, str]
@@ -119,12 +122,15 @@ class SearchDocuments:
     documents: tuple[SearchDocument, ...]
 
 
+SearchFile = SearchWords | SearchDocuments | SearchFacets
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """An index, and its files: path below api/search/<build>/, without its ending -> what is in it."""
 
     index: SearchIndex
-    files: Mapping[str, SearchWords | SearchDocuments]
+    files: Mapping[str, SearchFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,7 @@ class SearchState:
 
 
 def words_of(text: str) -> Words:
-    """The different words of *text*, as `SearchIndex` says."""
+    """The words of *text* in their order, as `SearchIndex` says."""
     if not text.isascii():
         for sign, plain in _TYPOGRAPHY:
             text = text.replace(sign, plain)
@@ -150,9 +156,9 @@ def words_of(text: str) -> Words:
     if "'" in text or "’" in text:
         text = _APOSTROPHE.sub("", text)
     if text.isascii():
-        found = set(text.encode("ascii").translate(_PLAIN).decode("ascii").split())
-        return found if max(map(len, found), default=0) <= LONGEST else {word[:LONGEST] for word in found}
-    return {_cut(word) for word in _WORD.findall(text.lower())}
+        found = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
+        return found if max(map(len, found), default=0) <= LONGEST else [word[:LONGEST] for word in found]
+    return [_cut(word) for word in _WORD.findall(text.lower())]
 
 
 @cache
@@ -180,27 +186,32 @@ def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
         )
         for edition, one in stored
     ]
-    files: dict[str, SearchWords | SearchDocuments] = {}
+    files: dict[str, SearchFile] = {}
     parts = []
     with catalog.store.reading() as connection:
         for done, (of, texts) in enumerate(TEXTS.items()):
-            postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
-            for read, (numbers, words) in enumerate(texts(connection, [one for _, one in stored])):
+            postings: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+            ends = [0] * len(documents)
+            for read, (numbers, text) in enumerate(texts(connection, [one for _, one in stored])):
                 if read % BATCH == 0:
                     tell((done + min(1.0, read / len(documents))) / 2)
-                for word in words:
-                    postings[word].extend(numbers)
-            shards = list(_shards(postings, len(documents)))
+                words = words_of(text)
+                for number in numbers:
+                    for place, word in enumerate(words, number * PLACES + ends[number]):
+                        postings[word].append(place)
+                    ends[number] += len(words) + APART
+            shards = list(_shards(postings))
             files |= {f"{of}/{number}": shard for number, shard in enumerate(shards)}
             firsts = tuple(next(iter(shard.words)) for shard in shards)
             parts.append(SearchPart(of, len(postings), firsts, COVERS[of]))
+        files["facets/0"] = search_facets(catalog, connection, stored)
     blocks = enumerate(_batches(documents, BLOCK))
     files |= {f"documents/{number}": SearchDocuments(tuple(block)) for number, block in blocks}
     return Search(SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)), files)
 
 
 def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
-    """The words that the model wrote, of every transcript."""
+    """What the model wrote, text by text."""
     numbers: dict[str, list[int]] = defaultdict(list)  # several where two protocols share a transcript
     for number, one in enumerate(stored):
         numbers[one.row.id].append(number)
@@ -209,56 +220,40 @@ def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterato
         for row, transcript, keys in batch:
             if row.id in numbers:
                 spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
-                thought = [thoughts[key].reasoning for key in keys if key in thoughts]
-                yield numbers[row.id], words_of("\n".join((*spoken, *thought)))
+                for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts)):
+                    if text:
+                        yield numbers[row.id], text
 
 
 def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
-    """The words of one judge, of every judgement, in no order."""
+    """What a judge wrote, judgement by judgement, in no order."""
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
     for number, one in enumerate(stored):
         numbers[one.key].append(number)
     for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in numbers}):
         if (heard, rubric) in numbers:
-            yield numbers[heard, rubric], words_of(reasoning)
+            yield numbers[heard, rubric], reasoning
 
 
-Found = tuple[Sequence[int], Words]  # (the numbers of documents, words in them)
+Found = tuple[Sequence[int], str]  # (the numbers of documents, one text in them)
 TEXTS: Mapping[SearchOf, Callable[[Connection, Sequence[StoredTranscript]], Iterator[Found]]] = {
     "said": _said,
     "judged": _judged,
 }
 
 
-def _shards(postings: Mapping[str, array[int]], documents: int) -> Iterator[SearchWords]:
+def _shards(postings: Mapping[str, array[int]]) -> Iterator[SearchWords]:
     """The words in the order in which JavaScript compares them, a file's worth at a time."""
     words: dict[str, str] = {}
     size = 0
     for word in sorted(postings, key=lambda word: word.encode("utf-16-be", "replace")):
-        words[word] = _written(postings[word], documents)
+        words[word] = places(divmod(one, PLACES) for one in sorted(postings[word]))
         size += len(word) + len(words[word])
         if size >= SHARD:
             yield SearchWords(words)
             words, size = {}, 0
     if words:
         yield SearchWords(words)
-
-
-def _written(numbers: array[int], documents: int) -> str:
-    """The document numbers as `SearchWords` says."""
-    there = sorted(set(numbers))  # several judges may have written it
-    if 2 * len(there) > documents:
-        return "!" + _distances(sorted(set(range(documents)).difference(there)))
-    return _distances(there)
-
-
-def _distances(numbers: Sequence[int]) -> str:
-    return ",".join(map(_base36, (after - before for before, after in pairwise((-1, *numbers)))))
-
-
-@lru_cache(maxsize=1 << 16)
-def _base36(number: int) -> str:
-    return base_repr(number, 36).lower()
 
 
 def _batches(items: Iterable[A], size: int) -> Iterator[list[A]]:

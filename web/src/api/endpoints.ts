@@ -27,6 +27,7 @@ export const endpoints = {
     `api/search/${id(build)}/${of}/${String(shard)}.json`,
   searchDocuments: (build: string, block: number): ApiPath<api.SearchDocuments> =>
     `api/search/${id(build)}/documents/${String(block)}.json`,
+  searchFacets: (build: string): ApiPath<api.SearchFacets> => `api/search/${id(build)}/facets/0.json`,
 };
 
 /** The same answer as a table. */

@@ -1815,9 +1815,10 @@ export interface SearchPart {
 /**
  * `api/search/<build>/<of>/<n>.json`: one shard of a part.
  *
- * Word -> the documents that have it: their numbers in rising order, each as its distance from the
- * one before it (the first one from -1), in base 36, with commas; where a word is in most
- * documents, "!" and likewise those documents that lack it.
+ * Word -> where it stands: for each document that has it, in rising order, the distance of the
+ * document's number from the one before it (the first one from -1) and those of the word's places
+ * in it, in base 36; points inside a document, commas between two. Places count words, over all
+ * texts of a document, with a gap between two texts.
  */
 export interface SearchWords {
   readonly words: Readonly<Record<string, string>>;
@@ -1838,4 +1839,34 @@ export interface SearchDocument {
   readonly configuration: string;
   /** id */
   readonly protocol: string;
+}
+
+/** `api/search/<build>/facets/0.json`: what to narrow a search to. */
+export interface SearchFacets {
+  /** labels */
+  readonly subjects: readonly string[];
+  /** of each document: the place of its subject's label */
+  readonly subject: readonly number[];
+  /** titles */
+  readonly scenarios: readonly string[];
+  readonly scenario: readonly number[];
+  readonly marks: readonly SearchMark[];
+}
+
+/** A mark by the main judge of its protocol, the parts of its scale from low to high. */
+export interface SearchMark {
+  readonly id: string;
+  readonly name: string;
+  /** name */
+  readonly protocol: string;
+  readonly bands: readonly SearchBand[];
+}
+
+/**
+ * The documents whose mark lies in one part of its scale: their numbers' distances, as in
+ * `SearchWords`.
+ */
+export interface SearchBand {
+  readonly title: string;
+  readonly documents: string;
 }

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { excerpt, hitsOf, wordsOf } from "./searchTerms";
+import { asPhrase, excerpt, hitsOf, queryOf, wordsOf } from "./searchTerms";
+
+const written = (find: string) =>
+  queryOf(find).map((unit) => unit.map((one) => one.word + (one.prefix ? "*" : "")).join(" "));
 
 describe("words of the search", () => {
   it("have no case, no accents and no apostrophes, and are cut", () => {
@@ -8,21 +11,33 @@ describe("words of the search", () => {
     expect(wordsOf(" … ")).toEqual([]);
   });
 
-  it("are found in a text as it stands, with its accents and apostrophes", () => {
-    const text = "I don't; DON’T be naïve, and naively so.";
-    expect(hitsOf(text, "dont naive").map((hit) => text.slice(hit.start, hit.end))).toEqual([
-      "don't",
-      "DON’T",
-      "naïve",
-      "naively",
-    ]);
-    expect(hitsOf(text, "")).toEqual([]);
-    expect(hitsOf(text, ".*")).toEqual([]);
+  it("are asked for whole, the last one as a beginning, and phrases in quotes together", () => {
+    expect(written("My Nam")).toEqual(["my", "nam*"]);
+    expect(written("my name ")).toEqual(["my", "name"]);
+    expect(written('keep "just a tool" nam')).toEqual(["keep", "just a tool", "nam*"]);
+    expect(written("“just a tool”")).toEqual(["just a tool"]);
+    expect(written('"just a too')).toEqual(["just a too*"]);
+    expect(written('"" …')).toEqual([]);
+    expect(asPhrase("just a tool")).toBe('"just a tool');
+    expect(asPhrase('"just a" tool')).toBeNull();
+    expect(asPhrase("tool")).toBeNull();
   });
 
-  it("give an excerpt around the first of them", () => {
+  it("are found in a text as it stands, with its accents and apostrophes", () => {
+    const text = "I don't; DON’T be naïve, and naively so.";
+    const found = (find: string) => hitsOf(text, find).map((hit) => text.slice(hit.start, hit.end));
+    expect(found("dont naive")).toEqual(["don't", "DON’T", "naïve", "naively"]);
+    expect(found("don naive ")).toEqual(["naïve"]);
+    expect(found('"dont be"')).toEqual(["DON’T be"]);
+    expect(found("")).toEqual([]);
+    expect(found(".*")).toEqual([]);
+  });
+
+  it("give the densest passage as excerpt", () => {
     expect(excerpt("a ".repeat(200) + "needle" + " b".repeat(200), "needle", 10)).toMatchObject({ whole: false });
-    expect(excerpt("one needle", "needle")).toEqual({ text: "one needle", start: 0, whole: true });
+    expect(excerpt("one needle", "needle")).toMatchObject({ text: "one needle", start: 0, whole: true });
     expect(excerpt("hay", "needle")).toBeNull();
+    const far = `tool ${"x ".repeat(300)} I am a tool with a name ${"x ".repeat(300)} name`;
+    expect(excerpt(far, "tool name ", 30)?.text).toContain("I am a tool with a name");
   });
 });

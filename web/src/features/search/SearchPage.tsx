@@ -9,8 +9,9 @@ import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
 import { count, plural } from "../../lib/format";
 import type { AddressOf } from "../../routes";
-import { findDocuments } from "./findDocuments";
-import { queryWords } from "./searchIndex";
+import { queryOf } from "../../lib/searchTerms";
+import { Filters } from "./Filters";
+import { findDocuments, narrowed } from "./findDocuments";
 import { SearchResults } from "./SearchResults";
 
 const POLL = 700; // ms between two looks at an index that is being prepared
@@ -29,8 +30,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
       <div role="search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-3">
         <label className="min-w-0 flex-[1_1_24rem]">
           <span className="eyebrow block">
-            Words {of === "said" ? "that were said" : "that a judge wrote"}; all of them must be there, the last one may
-            be a beginning
+            {of === "said" ? "Words that a model said" : "Words that a judge wrote"}; a phrase in "quotes"
           </span>
           <input
             ref={field}
@@ -61,7 +61,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
                   The store has changed; its newest conversations are found as soon as they are indexed.
                 </p>
               )}
-              <Results key={`${of} ${index.build}`} index={index} part={part} find={find} />
+              <Results key={`${of} ${index.build}`} index={index} part={part} address={address} />
             </>
           );
         }}
@@ -83,13 +83,22 @@ function Preparing({ progress }: { progress: number }) {
   );
 }
 
-function Results({ index, part, find }: { index: SearchIndex; part: SearchPart; find: string }) {
+interface ResultsProps {
+  index: SearchIndex;
+  part: SearchPart;
+  address: AddressOf<"search">;
+}
+
+function Results({ index, part, address }: ResultsProps) {
+  const { find } = address;
+  const { update } = usePage();
+  const facets = useApi(endpoints.searchFacets(index.build));
   const found = useQuery({
     queryKey: ["search", index.build, part.of, find],
     queryFn: ({ signal }) => findDocuments(index, part, find, signal),
     placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
   });
-  if (!queryWords(find, index).length) {
+  if (!queryOf(find, index.longest).length) {
     return (
       <p className="mt-4 max-w-2xl text-soft">
         {plural(index.documents, "conversation")} and {plural(part.words, "different word")} can be searched.{" "}
@@ -98,21 +107,68 @@ function Results({ index, part, find }: { index: SearchIndex; part: SearchPart; 
     );
   }
   return (
-    <Await query={found} what="the index">
-      {(documents) => (
+    <Await query={facets} what="what a search can be narrowed to">
+      {(facets) => (
         <>
-          <p role="status" className="mt-4 mb-2 text-soft">
-            {plural(documents.length, "conversation")} of {count(index.documents)}
-          </p>
-          {documents.length ? (
-            <SearchResults index={index} documents={documents} find={find} of={part.of} />
-          ) : (
-            <Empty
-              title={part.of === "said" ? "Nobody said all of these words." : "No judge wrote all of these words."}
-            >
-              Take one away, or write the beginning of the last one.
-            </Empty>
-          )}
+          <Filters facets={facets} address={address} />
+          <Await query={found} what="the index">
+            {({ said, apart: others, phrase }) => {
+              const wanted = narrowed(facets, address);
+              const here = said.filter((one) => wanted(one.document));
+              const more = others.filter((one) => wanted(one.document));
+              const apart = address.apart || !here.length;
+              const documents = (apart ? [...here, ...more] : here).map((one) => one.document);
+              return (
+                <>
+                  <div className="mt-4 mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-soft">
+                    <p role="status">
+                      {plural(documents.length, "conversation")} of {count(index.documents)}
+                      {phrase === null
+                        ? ""
+                        : here.length
+                          ? apart
+                            ? ""
+                            : " with these words together"
+                          : " with these words apart"}
+                    </p>
+                    {here.length && more.length ? (
+                      <button
+                        type="button"
+                        className="underline underline-offset-4"
+                        aria-pressed={apart}
+                        onClick={() => update({ apart: !address.apart })}
+                      >
+                        {apart ? "only where they stand together" : `also ${count(more.length)} with all of them apart`}
+                      </button>
+                    ) : null}
+                  </div>
+                  {documents.length ? (
+                    <SearchResults
+                      index={index}
+                      documents={documents}
+                      find={find}
+                      together={phrase === null ? null : { phrase, count: here.length }}
+                      of={part.of}
+                    />
+                  ) : (
+                    <Empty
+                      title={
+                        said.length
+                          ? "No conversation that was found fits the filters."
+                          : part.of === "said"
+                            ? "Nobody said all of these words."
+                            : "No judge wrote all of these words."
+                      }
+                    >
+                      {said.length
+                        ? "Choose another subject, scenario or mark."
+                        : "Take one away, or write the beginning of the last one."}
+                    </Empty>
+                  )}
+                </>
+              );
+            }}
+          </Await>
         </>
       )}
     </Await>

@@ -14,11 +14,12 @@ interface Props {
   index: SearchIndex;
   documents: readonly number[];
   find: string;
+  together: { phrase: string; count: number } | null; // the first so many have *find* as this phrase
   of: SearchPart["of"];
 }
 
 /** The conversations found. Their names come in blocks, excerpts from each one's file, only for those on screen. */
-export function SearchResults({ index, documents, find, of }: Props) {
+export function SearchResults({ index, documents, find, together, of }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const scrollMargin = useOffsetTop(ref);
   const list = useWindowVirtualizer({
@@ -56,7 +57,11 @@ export function SearchResults({ index, documents, find, of }: Props) {
             style={{ transform: `translateY(${String(item.start - scrollMargin)}px)` }}
           >
             {document ? (
-              <SearchResult document={document} find={find} of={of} />
+              <SearchResult
+                document={document}
+                find={together && item.index < together.count ? together.phrase : find}
+                of={of}
+              />
             ) : (
               <p className="h-[4.5rem] text-faint">…</p>
             )}
@@ -93,20 +98,18 @@ function SearchResult({ document, find, of }: { document: SearchDocument; find: 
   );
 }
 
-const SPEAKERS = { human: "the human", given: "put into its mouth", model: "the model" };
-
 interface Text {
   who: string;
   text: string;
 }
 
-/** The model's words first, then the human's, then the model's notes and reasoning. */
+/** What the index has of a conversation: the model's words, then its notes and reasoning. */
 function repliesOf({ lines }: Transcript): Text[] {
-  const sorted = [...lines].sort((a, b) => Number(b.who === "model") - Number(a.who === "model"));
+  const own = lines.filter((line) => line.who === "model");
   return [
-    ...sorted.map(({ who, text }) => ({ who: SPEAKERS[who], text })),
-    ...sorted.map(({ notes }) => ({ who: "the model, in its notes", text: notes })),
-    ...sorted.map(({ reasoning }) => ({ who: "the model, reasoning", text: reasoning })),
+    ...own.map(({ text }) => ({ who: "the model", text })),
+    ...own.map(({ notes }) => ({ who: "the model, in its notes", text: notes })),
+    ...own.map(({ reasoning }) => ({ who: "the model, reasoning", text: reasoning })),
   ];
 }
 
@@ -114,22 +117,24 @@ function judgementsOf({ judgements }: Transcript): Text[] {
   return judgements.map(({ judge, reasoning }) => ({ who: judge, text: reasoning }));
 }
 
-/** Of *texts* the one with most of the words that are looked for, around the first of them. */
+/** Of *texts* the passage with most of the words that are looked for. */
 function Excerpt({ texts, find }: { texts: readonly Text[]; find: string }) {
-  const distinct = ({ text }: Text) =>
-    new Set(hitsOf(text, find).map((hit) => text.slice(hit.start, hit.end).toLowerCase())).size;
-  const best = texts.map((text) => ({ text, hits: distinct(text) })).sort((a, b) => b.hits - a.hits)[0]?.text;
-  const part = best ? excerpt(best.text, find) : null;
-  if (!best || !part) return <span className="text-faint">…</span>;
-  const spans = hitsOf(part.text, find).map((hit) => ({ ...hit, kind: "hit", id: "", title: "" }));
+  const [best] = texts
+    .flatMap(({ who, text }) => {
+      const part = excerpt(text, find);
+      return part ? [{ who, ...part }] : [];
+    })
+    .sort((a, b) => b.fit - a.fit);
+  if (!best) return <span className="text-faint">…</span>;
+  const spans = hitsOf(best.text, find).map((hit) => ({ ...hit, kind: "hit", id: "", title: "" }));
   return (
     <span className="line-clamp-3">
       <span className="eyebrow">
         <bdi>{best.who}</bdi>:{" "}
       </span>
-      {part.start > 0 ? "… " : ""}
-      <HighlightedText text={part.text} spans={spans} />
-      {part.whole ? "" : " …"}
+      {best.start > 0 ? "… " : ""}
+      <HighlightedText text={best.text} spans={spans} />
+      {best.whole ? "" : " …"}
     </span>
   );
 }

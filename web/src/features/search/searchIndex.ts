@@ -1,17 +1,14 @@
-import type { SearchIndex, SearchPart } from "../../api/types";
-import { wordsOf } from "../../lib/searchTerms";
+import type { SearchPart } from "../../api/types";
+import type { QueryUnit, QueryWord } from "../../lib/searchTerms";
 
-/** One word of a query; a prefix where somebody may still be typing it. */
-export interface QueryWord {
-  word: string;
-  prefix: boolean;
-}
+/** Document -> the places of something in it, in rising order. */
+export type Places = ReadonlyMap<number, readonly number[]>;
 
-/** The words of *find*; the last one is a prefix, unless something follows it. */
-export function queryWords(find: string, index: Pick<SearchIndex, "longest">): QueryWord[] {
-  const words = wordsOf(find, index.longest);
-  const typing = /[\p{L}\p{N}]$/u.test(find);
-  return words.map((word, i) => ({ word, prefix: typing && i === words.length - 1 && word.length > 1 }));
+/** A conversation that was found; of two the one with the smaller *span*, then with more *hits*, fits better. */
+export interface Found {
+  document: number;
+  span: number; // words from the first to the last of what is looked for, where it stands closest
+  hits: number;
 }
 
 /** The shards that may have *word*. Words are sorted by code unit, so the shards follow each other. */
@@ -24,35 +21,99 @@ export function shardsOf({ word, prefix }: QueryWord, { shards }: Pick<SearchPar
   return found;
 }
 
-/** The documents of a shard that have *word*, in rising order. */
-export function documentsWith(
-  words: Readonly<Record<string, string>>,
-  { word, prefix }: QueryWord,
-  documents: number,
-): number[] {
-  if (!prefix) return Object.hasOwn(words, word) ? decoded(words[word] ?? "", documents) : [];
-  const lists = Object.entries(words).filter(([one]) => one.startsWith(word));
-  return [...new Set(lists.flatMap(([, list]) => decoded(list, documents)))].sort((a, b) => a - b);
+/** Where *word* stands, by what one shard says. */
+export function placesIn(words: Readonly<Record<string, string>>, { word, prefix }: QueryWord): Places {
+  if (!prefix) return Object.hasOwn(words, word) ? decodedPlaces(words[word] ?? "") : new Map();
+  return union(
+    Object.entries(words)
+      .filter(([one]) => one.startsWith(word))
+      .map(([, list]) => decodedPlaces(list)),
+  );
 }
 
-/** Distances in base 36, the first from -1; after "!" the documents that do not have the word. */
-export function decoded(list: string, documents: number): number[] {
-  const negated = list.startsWith("!");
-  const numbers: number[] = [];
-  let at = -1;
-  for (const distance of (negated ? list.slice(1) : list).split(",")) {
-    if (!distance) continue;
-    at += Number.parseInt(distance, 36);
-    numbers.push(at);
+/** `1.3.2,4.1`: document 0 at places 2 and 4, document 4 at place 0; distances in base 36. */
+export function decodedPlaces(list: string): Places {
+  const found = new Map<number, number[]>();
+  let document = -1;
+  for (const one of list ? list.split(",") : []) {
+    const [distance = 0, ...places] = one.split(".").map((number) => Number.parseInt(number, 36));
+    document += distance;
+    found.set(document, summed(places));
   }
-  if (!negated) return numbers;
-  const without = new Set(numbers);
-  return Array.from({ length: documents }, (_, number) => number).filter((number) => !without.has(number));
+  return found;
 }
 
-/** What all *lists* have; nothing for no list. */
-export function intersection(lists: readonly (readonly number[])[]): number[] {
-  const [first = [], ...rest] = [...lists].sort((a, b) => a.length - b.length);
-  const sets = rest.map((list) => new Set(list));
-  return first.filter((number) => sets.every((set) => set.has(number)));
+/** Distances in base 36, the first from -1. */
+export function decoded(list: string): number[] {
+  return summed((list ? list.split(",") : []).map((number) => Number.parseInt(number, 36)));
+}
+
+function summed(distances: readonly number[]): number[] {
+  let at = -1;
+  return distances.map((distance) => (at += distance));
+}
+
+/** Where any of *many* says. */
+export function union(many: readonly Places[]): Places {
+  if (many.length === 1 && many[0]) return many[0];
+  const found = new Map<number, number[]>();
+  for (const one of many)
+    for (const [document, places] of one) {
+      const there = found.get(document);
+      if (there) there.push(...places);
+      else found.set(document, [...places]);
+    }
+  for (const places of found.values()) places.sort((a, b) => a - b);
+  return found;
+}
+
+/** Where words follow each other, each in the places that its *words* say: the places of the first. */
+export function phrase(words: readonly Places[]): Places {
+  const [first = new Map<number, number[]>(), ...rest] = words;
+  if (!rest.length) return first;
+  const found = new Map<number, number[]>();
+  for (const [document, places] of first) {
+    const after = rest.map((one) => new Set(one.get(document)));
+    const here = places.filter((place) => after.every((one, n) => one.has(place + n + 1)));
+    if (here.length) found.set(document, here);
+  }
+  return found;
+}
+
+/** The documents that have all *units*, each where its places say; the best fit first. */
+export function ranked(units: readonly Places[]): Found[] {
+  const [rarest, ...rest] = [...units].sort((a, b) => a.size - b.size);
+  if (!rarest) return [];
+  const found: Found[] = [];
+  for (const document of rarest.keys()) {
+    if (!rest.every((unit) => unit.has(document))) continue;
+    const places = units.map((unit) => unit.get(document) ?? []);
+    const hits = places.reduce((sum, one) => sum + one.length, 0);
+    found.push({ document, span: spanOf(places), hits });
+  }
+  return found.sort((a, b) => a.span - b.span || b.hits - a.hits || a.document - b.document);
+}
+
+/** The fewest places from one of each list of *places* to the last of them; 0 for a single list. */
+function spanOf(places: readonly (readonly number[])[]): number {
+  if (places.length < 2) return 0;
+  const all = places
+    .flatMap((list, which) => list.map((place) => ({ place, which })))
+    .sort((a, b) => a.place - b.place);
+  const last = new Map<number, number>();
+  let best = Number.POSITIVE_INFINITY;
+  for (const { place, which } of all) {
+    last.set(which, place);
+    if (last.size === places.length) best = Math.min(best, place - Math.min(...last.values()));
+  }
+  return best;
+}
+
+/** Every different word that *units* need. */
+export function wordsToRead(units: readonly QueryUnit[]): QueryWord[] {
+  return [...new Map(units.flat().map((one) => [keyOf(one), one])).values()];
+}
+
+export function keyOf({ word, prefix }: QueryWord): string {
+  return prefix ? `${word}*` : word;
 }
