@@ -92,13 +92,13 @@ interface ResultsProps {
 function Results({ index, part, address }: ResultsProps) {
   const { find } = address;
   const { update } = usePage();
-  const facets = useApi(endpoints.searchFacets(index.build));
+  const facets = useApi(index.documents ? endpoints.searchFacets(index.build) : null);
   const found = useQuery({
     queryKey: ["search", index.build, part.of, find],
     queryFn: ({ signal }) => findDocuments(index, part, find, signal),
     placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
   });
-  if (!queryOf(find, index.longest).length) {
+  if (!index.documents || !queryOf(find, index.longest).length) {
     return (
       <p className="mt-4 max-w-2xl text-soft">
         {plural(index.documents, "conversation")} and {plural(part.words, "different word")} can be searched.{" "}
