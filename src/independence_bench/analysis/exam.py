@@ -141,10 +141,12 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
         for rubric in scenario.rubrics
         for mark in rubric.marks
     }
+    rubrics = {rubric for rubric, *_ in used}  # to look up the marks of others would load their protocols
     return tuple(
         name
         for name, group in questions().items()
-        if any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in marks_of(group).items())
+        if group.rubric in rubrics
+        and any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in marks_of(group).items())
     )
 
 

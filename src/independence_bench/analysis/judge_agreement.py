@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.exam_boards import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
@@ -79,6 +80,7 @@ class JudgeRow:
     leniency: float | None  # its index minus the mean of the others', over the subjects that all have one for
     leniency_interval: Interval | None  # 95 %, over subjects like these; None: fewer than three
     run_cost: RunCost  # of one subject
+    exam: BoardExam | None = None  # what the exam says of it; None for a person
 
     @property
     def failed_share(self) -> float | None:
@@ -164,6 +166,7 @@ class _Material:
     indices: Indices
     tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
     scales: Mapping[str, MarkScale]  # by mark
+    exams: Mapping[str, BoardExam | None]  # by label
 
     def count(self, keys: Iterable[Key]) -> int:
         """How many conversations those of *keys* are."""
@@ -208,7 +211,10 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 times = Counter(
                     one.key for one in results.conversations if one.key in judged and one.row.state == "complete"
                 )
-                material = _Material(there, specs, subjects, judged, times, given, embedded, indices, tries, scales)
+                exams = {board.judge: board.exam for board in mine if board.judge is not None}
+                material = _Material(
+                    there, specs, subjects, judged, times, given, embedded, indices, tries, scales, exams
+                )
                 made.append(_validate(connection, mine[0], material))
     return made
 
@@ -272,7 +278,8 @@ def _judge_row(
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
     to_read = sum(one.judge == label for one in flagged)
-    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost)
+    exam = material.exams.get(label)
+    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost, exam)
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:

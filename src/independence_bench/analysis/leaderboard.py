@@ -14,6 +14,7 @@ from math import fsum
 
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.branches import branch_statistics
+from independence_bench.analysis.exam_boards import BoardExam, examined_judges
 from independence_bench.analysis.missing_marks import (
     FAILED_JUDGE,
     JUDGED,
@@ -152,6 +153,7 @@ class Board:
 
     stability: RankStability | None = None
     """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) hangs on the weights."""
+    exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -200,25 +202,28 @@ def boards(
         judgements = judgements_of(connection, every)
         failed = usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots})
         since = registry.judging_since(connection)
-        specs = registry.judge_specs(connection)
         decided = registry.decided(connection)
-    units = protocol.units
+        examined = examined_judges(connection, protocol)
+    units, people = protocol.units, examined.people
     by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
         by_judge[judgement.judge_hash][judgement.about] = judgement
     jurors: dict[str, Mapping[Key, Judgement]] = {}
     if jury:
-        jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in find_jury(labels, jury)}
+        # an exam leaves judges that judged nothing here: they must not make a name mean several
+        chosen = find_jury({one: labels[one] for one in by_judge} or labels, jury)
+        jurors = {labels[hash_]: by_judge.get(hash_, {}) for hash_ in chosen}
         by_table = any(is_table_judge(label) for label in jurors)
         each = list(jurors.values())
         # the mean of two levels is no level, so where levels are scored each judge's scores are made first
         apart = tuple(each) if protocol.has_stems else ()
-        judges = [_Judge(jury_label(list(jurors)), jury_judgements(each), by_table, jurors=apart)]
+        called, exam = jury_label(list(jurors)), examined.of(chosen)
+        judges = [_Judge(called, jury_judgements(each), by_table, jurors=apart, exam=exam)]
     else:
-        people = {hash_ for hash_, spec in specs.items() if spec.get("kind") == "person"}
         judges = [
-            _Judge(labels[hash_], given, is_table_judge(labels[hash_]), hash_ in people, since.get(hash_, 0.0))
-            for hash_, given in by_judge.items()
+            _Judge(label := labels[one], given, is_table_judge(label), one in people, since.get(one, 0.0), (), exam)
+            for one, given in by_judge.items()
+            for exam in [examined.of([one])]
         ]
     made = []
     for results in every:
@@ -234,7 +239,7 @@ def boards(
             if judge is None or (one.label is not None and judge in one.label):
                 board = Board(
                     units, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
-                    jurors=tuple(jurors), judges=ordered,
+                    jurors=tuple(jurors), judges=ordered, exam=one.exam,
                 )  # fmt: skip
                 if rules.name == OWN.name:
                     board = _measured(board, [_judged(results, given) for given in jurors.values()])
@@ -253,6 +258,7 @@ class _Judge:
     is_person: bool = False
     since: float = 0.0  # when it judged first, in seconds since 1970
     jurors: tuple[Mapping[Key, Judgement], ...] = ()  # of a jury whose scores are averaged, not its marks
+    exam: BoardExam | None = None
 
     def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
         """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""

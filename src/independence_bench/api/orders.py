@@ -22,6 +22,7 @@ from independence_bench.models.spec import (
 from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.store import registry
 from independence_bench.store.database import Store
@@ -131,6 +132,8 @@ def lines_before(preview: Preview) -> list[str]:
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
+    if forecast.calls and (exam := exam_line(preview.exam)):
+        lines.append(f"judge {label_text(plan.judge.label)} · {exam}" if plan.judge else exam)
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
 
 

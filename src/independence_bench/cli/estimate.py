@@ -18,6 +18,7 @@ from independence_bench.engine.cost import Estimate
 from independence_bench.engine.session import Limits, Preview, RunOptions, preview_of, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import money, plural
 from independence_bench.report.power import (
     Resolution,
@@ -29,7 +30,7 @@ from independence_bench.report.power import (
     runs_to_price,
     stem_resolution,
 )
-from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Strong, Table, columns_of
+from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Strong, Table, columns_of
 from independence_bench.report.table import Text as Cell
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, open_store
@@ -102,6 +103,7 @@ def _values(preview: Preview) -> Mapping[str, object]:
         "protocol": preview.plan.protocol.name,
         "runs": preview.plan.runs,
         "judge": preview.plan.judge.label if preview.plan.judge else None,
+        "judge_exam": exam_values(preview.exam),
         "subjects": [
             {
                 "label": one.label,
@@ -137,7 +139,10 @@ def _view(preview: Preview) -> Iterator[Block]:
     where = " + ".join(str(configuration) for configuration in plan.configurations)
     judge = plan.judge.label if plan.judge else "none"
     runs = plural(plan.runs, "run")
-    yield Note(("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge), "\n"), style="")
+    yield Note(("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style="")
+    if exam := exam_line(preview.exam):
+        yield Note(Prose(exam))
+    yield Note("")
     rows: list[Cells | Group] = [_cells(Name(one.label), one, _basis(one)) for one in estimates]
     if len(estimates) > 1:
         rows += [Group(), [Strong(cell) for cell in _cells("all", sum(estimates, Estimate()), "")]]

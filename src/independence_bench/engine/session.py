@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
+from independence_bench.analysis.exam_boards import BoardExam, examined_judges
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
@@ -87,6 +88,7 @@ class Preview:
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
+    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: nobody judges
 
 
 def _embedded_judge(protocol: Protocol) -> Judge:
@@ -237,6 +239,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     with session.store.reading() as connection:
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
+        exam = examined_judges(connection, plan.protocol, plan.judge).of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             usual = usual_replies(connection, subject, pending)
@@ -247,7 +250,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     for model, info in infos.items():
         remarks += _remarks(plan, model, info, model in free, bounded)
     whole = sum((one.whole for one in estimates), Forecast())
-    return Preview(plan, whole, spent, tuple(remarks), tuple(estimates))
+    return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
 def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:

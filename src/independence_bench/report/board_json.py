@@ -16,6 +16,7 @@ from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.uncertainty import UNKNOWN, BoardUncertainty, ScoreDifference
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
+from independence_bench.report.exam_words import exam_values
 
 
 def json_text(value: object, indent: int = 2) -> str:
@@ -69,6 +70,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "judge": board.judge,
         "main_judge": board.main_judge,
         "judge_is_embedded": board.by_table,
+        "judge_exam": exam_values(board.exam),
         "rules": board.rules,
         "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},

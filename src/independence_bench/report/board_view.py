@@ -11,12 +11,14 @@ from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Cells,
     Column,
     Drawn,
     Name,
+    Note,
     Prose,
     Remark,
     Strong,
@@ -181,6 +183,12 @@ def judged_by(board: Board) -> str:
         main = board.main_judge == board.judge
         said.append(f"the main one of {len(board.judges)}" if main else f"the main one is {board.main_judge}")
     return label_text(board.judge) + (f" ({label_text('; '.join(said))})" if said else "")
+
+
+def examined_by(board: Board) -> tuple[Note, ...]:
+    """What the exam says of the judge or jury, a line; () where it says nothing."""
+    line = exam_line(board.exam)
+    return () if line is None else (Note(Prose(line)),)
 
 
 def made_by(board: Board) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals, picked
-from independence_bench.report.board_view import NEW, RERUN, judged_by, made_by
+from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
 from independence_bench.report.branches_view import branches_compared
+from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.table import (
     Block,
@@ -96,6 +97,7 @@ def paired_view(found: SubjectComparison) -> Iterator[Block]:
     where = " + ".join(map(str, board.configurations))
     yield Title((*side_line("A", found.first), "\n", *side_line("B", found.second)))
     yield Note(" · ".join((label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))))
+    yield from examined_by(board)
     yield Note(f"\n{statement(found)}\n", "bold")
     yield whole_table(found)
     for reason in found.unsaid:
@@ -199,6 +201,7 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
     return {
         "protocol": board.protocol_name,
         **picked(board, "configurations judge main_judge rules"),
+        "judge_exam": exam_values(board.exam),
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),

@@ -37,6 +37,7 @@ from independence_bench.engine.ask_names import NamesRead
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values, json_text
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values
 from independence_bench.store import attempts, usage
@@ -55,6 +56,7 @@ class JudgeFacts:
     subjects: int
     judged: int  # transcripts with a verdict
     failed: int  # transcripts without one, asked again and again
+    exam: str | None  # what the exam says of it, in a line; None: nothing
 
     @property
     def failed_share(self) -> float:
@@ -142,7 +144,8 @@ def _judge(board: Board) -> JudgeFacts:
     judged, failed = (
         sum(counts) for counts in zip(*((r.health.judged, r.health.judge_failed) for r in rows), strict=True)
     )
-    return JudgeFacts(board.judge or "", board.by_table, sum(bool(r.health.judged) for r in rows), judged, failed)
+    subjects = sum(bool(r.health.judged) for r in rows)
+    return JudgeFacts(board.judge or "", board.by_table, subjects, judged, failed, exam_line(board.exam))
 
 
 def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:

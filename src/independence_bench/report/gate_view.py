@@ -13,6 +13,8 @@ from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, picked
+from independence_bench.report.board_view import examined_by
+from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
 from independence_bench.report.table import Block, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
@@ -30,6 +32,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g} %"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
     yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge ", Name(baseline.judge), margin, looks))
+    yield from examined_by(board)
     if gate.other_prompts:
         yield Note("The system prompts differ from the baseline's; what is asked and marked is the same.")
     for build in gate.builds:
@@ -185,6 +188,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
         "protocol": picked(gate.board.protocol, "name hash") | {"baseline_hash": gate.baseline.protocol_hash},
         "configurations": gate.board.configurations,
         "judge": gate.baseline.judge,
+        "judge_exam": exam_values(gate.board.exam),
         "margin": gate.margin,
         "level": gate.level,
         "looks": gate.looks,

@@ -10,6 +10,7 @@ from independence_bench.analysis.judge_agreement import JudgedConversation, Mark
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import head_values, json_text, picked
+from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
 from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
 
@@ -28,6 +29,9 @@ def validation_view(found: Validation) -> Iterator[Block]:
     if found.main is not None:
         yield Note(("Main judge: ", Prose(found.main), ". It is used where no other judge is named.\n"))
     yield _judges(found, letters)
+    for row in found.judges:
+        if row.exam:
+            yield Note(Prose(f"{letters[row.label]}  {exam_line(row.exam)}"))
     yield from _costs(found, letters)
     if len(found.judges) == 1:
         yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
@@ -247,6 +251,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         "judges": [
             picked(row, "label kind judged failed failed_share flagged leniency leniency_interval")
             | {"dollars_per_run": row.run_cost.dollars, "seconds_per_run": row.run_cost.seconds}
+            | {"exam": exam_values(row.exam)}
             for row in found.judges
         ],
         "subjects": [

@@ -16,6 +16,7 @@ from independence_bench.report.board_view import (
     THOUGHT,
     TIE,
     cautions,
+    examined_by,
     incomplete,
     intervals,
     judged_by,
@@ -72,6 +73,7 @@ def board_view(board: Board, shown: Shown = EVERYBODY, detailed: bool = False) -
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(("Independence Index · ", Prose(board.protocol_name)), aside=(" (", Prose(board.protocol.title), ")"))
     yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
+    yield from examined_by(board)
     rows, others = shown.of(board.ranked)
     if rows:
         yield ranking(board, rows)

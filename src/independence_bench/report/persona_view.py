@@ -11,6 +11,8 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import json_text
+from independence_bench.report.board_view import examined_by
+from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import between, number, plural
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table
 
@@ -56,6 +58,8 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
         yield from _told(character, label, stems[label], board is None or board.by_table)
     if not any(one.ladders for one in stems.values()):
         return
+    if board is not None:
+        yield from examined_by(board)
     yield Note(HELD, style="dim")
     for label in ranked:
         if (row := rows.get(label)) and row.branches and (folds := row.branches.folds):
@@ -178,8 +182,9 @@ def persona_json(character: str, board: Board | None, stems: Mapping[str, HeldSt
     found = [
         _subject(label, mine, next((one for one in rows if one.label == label), None)) for label, mine in stems.items()
     ]
+    exam = exam_values(board.exam) if board else None
     about = {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
-    return json_text({"persona": character, **about, "judge": judge, "subjects": found})
+    return json_text({"persona": character, **about, "judge": judge, "judge_exam": exam, "subjects": found})
 
 
 def _subject(label: str, mine: HeldStems, row: Row | None) -> dict[str, Any]:

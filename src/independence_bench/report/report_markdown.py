@@ -15,6 +15,7 @@ from independence_bench.analysis.run_times import day_and_hour, run_times_note, 
 from independence_bench.report.board_view import (
     cautions,
     doubts,
+    examined_by,
     incomplete,
     made_by,
     marks_table,
@@ -108,6 +109,7 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 
 
 def _ranking(board: Board, picture: str) -> Iterator[Block]:
+    yield from examined_by(board)
     if not board.ranked:
         yield Note("Nobody is complete yet, so nobody is ranked.")
         return
@@ -149,6 +151,7 @@ def _others(contents: Contents) -> Iterator[Block]:
     yield Note("Rankings of their own: numbers of two configurations or two judges are never mixed.")
     for board in contents.others:
         yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
+        yield from examined_by(board)
         missing = f"{plural(len(board.incomplete), 'subject')} incomplete."
         if not board.ranked:
             yield Note(f"Nobody is ranked; {missing}")
@@ -184,6 +187,7 @@ def _judges(contents: Contents) -> Iterator[Block]:
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
         "none that fits its form, in several tries; it is no mark, so its subject is incomplete under that judge.",
     )
+    yield Bullets([("- ", Name(judge.label), f": {judge.exam}") for judge in contents.judges if judge.exam])
 
 
 def _names(contents: Contents) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import head_values, json_text, picked
-from independence_bench.report.board_view import judged_by
+from independence_bench.report.board_view import examined_by, judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
@@ -97,7 +97,9 @@ def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
     """Three tables, what their columns mean, and what stands out; for a terminal."""
     where = " + ".join(map(str, board.configurations))
     yield Title(("Scenarios of ", Prose(board.protocol_name)))
-    yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(found.scores), 'ranked subject')}\n")
+    yield Note(f"{where} · judge: {judged_by(board)} · {plural(len(found.scores), 'ranked subject')}")
+    yield from examined_by(board)
+    yield Note("")
     if not found.scores:
         yield Note("Nobody is ranked, so there is nothing to compare.", "")
         return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.exam_boards import ExaminedJudges, examined_judges
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash
@@ -19,6 +20,7 @@ from independence_bench.protocol.conversation import Reading, Transcript, Words,
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import mark_text, plural
 from independence_bench.report.table import Block, Note, Passage, Prose, Title
 from independence_bench.store import attempts, registry, results
@@ -41,6 +43,7 @@ class Conversation:
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
+    exams: Mapping[str, str | None] = field(default_factory=dict)  # judge's label -> what the exam says of it
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
@@ -69,16 +72,19 @@ def read_conversation(
     configuration: Configuration,
     key: Key,
     judges: Mapping[str, str],
+    examined: ExaminedJudges | None = None,
 ) -> Conversation:
     """The conversation behind *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
     transcript, keys = results.read_transcript(connection, row.id)
-    judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in results.judgements_of(connection, *key)]
+    found = results.judgements_of(connection, *key)
+    judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in found]
+    exams = {label: exam_line(examined.of([one.judge_hash])) for label, one in judged} if examined else {}
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for attempt in attempts.attempts_of(connection, [*keys, *(one.key for _, one in judged)]):
         tried[attempt["call_key"]].append(attempt)
     replies = results.find_replies(connection, keys)
     reading = results.readings_of(connection, [row.script_hash], row.subject_hash).get(row.id)
-    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried, reading)
+    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried, reading, exams)
 
 
 def find_transcripts(
@@ -103,8 +109,9 @@ def find_transcripts(
         labels = unique_labels(registry.stored_subjects(connection))
         meant = fit(labels, subject, there="the store has")
         judges = registry.stored_judges(connection)
+        examined = examined_judges(connection, protocol)
         return labels[meant], [
-            read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges)
+            read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges, examined)
             for configuration in configurations
             for rubric in [told_hash(protocol, configuration, scenario)]
             for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
@@ -150,6 +157,8 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:
         yield Title(("judge ", Prose(judge)))
+        if exam := shown.exams.get(judge):
+            yield Note(Prose(exam))
         yield from _marks(judgement, shown.scenario)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import picked
-from independence_bench.report.board_view import judged_by, made_by
+from independence_bench.report.board_view import examined_by, judged_by, made_by
 from independence_bench.report.compare_view import (
     paired_values,
     scenario_tables,
@@ -84,6 +84,7 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
     where = " + ".join(map(str, change.configurations))
     yield Title((*side_line("A", found.first), "\n", *side_line("B", found.second)))
     yield Note(" · ".join((label_text(where), f"judge: {judged_by(found.board)}", *made_by(found.board))))
+    yield from examined_by(found.board)
     for prompt in change.prompts:
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):

@@ -111,16 +111,19 @@ def judging_since(connection: Connection) -> dict[str, float]:
 
 def judges_to_ask(connection: Connection) -> dict[str, str]:
     """Judge's hash -> what is typed to have it judge once more: a model's name, or "embedded". Without people."""
-    found = {}
-    for judge, spec in judge_specs(connection).items():
-        if spec.get("kind") in EMBEDDED_JUDGES:
-            found[judge] = EMBEDDED_JUDGES[spec["kind"]]
-        elif "kind" not in spec:
-            with undamaged():
-                model = read_settings(spec)
-            if model.endpoint != PYTHON:  # nothing is run here because a store names it
-                found[judge] = model.name
-    return found
+    with undamaged():
+        names = {judge: judge_to_ask(spec) for judge, spec in judge_specs(connection).items()}
+    return {judge: name for judge, name in names.items() if name is not None}
+
+
+def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
+    """What is typed to have a judge of these settings judge; None for a person, and for a Python function."""
+    if spec.get("kind") in EMBEDDED_JUDGES:
+        return EMBEDDED_JUDGES[spec["kind"]]
+    if "kind" in spec:
+        return None
+    model = read_settings(spec)
+    return None if model.endpoint == PYTHON else model.name  # nothing is run here because a store names it
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:

@@ -271,6 +271,13 @@ def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]
     return {row.key: row.stored_at for row in connection.execute(wanted)}
 
 
+def judges_aside(connection: Connection) -> set[str]:
+    """Hashes of the judges that have judged anything which is no stored conversation: an exam's, a probe's."""
+    played = select(transcripts.c.heard_hash)
+    wanted = select(judgements.c.judge_hash).where(judgements.c.heard_hash.not_in(played)).distinct()
+    return set(connection.execute(wanted).scalars())
+
+
 def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]

@@ -177,7 +177,9 @@ VIEWS: Mapping[type, View] = {
     ),
     Choice: View(without=("name_state", "gender_state")),
     judges.Validation: View(without=("protocol",)),
-    judges.JudgeRow: View({SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, also=("failed_share",)),
+    judges.JudgeRow: View(
+        {SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, ("exam",), ("failed_share",)
+    ),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
+from independence_bench.report.exam_words import exam_line
 from independence_bench.viewer import fragments
 from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.fragments import ProtocolEntry
@@ -19,6 +20,7 @@ class JudgePanel:
     """All judges of one configuration (or the pooled default)."""
 
     found: Validation  # of its disputes and of the verdicts to be read, the first few hundred
+    exams: tuple[str | None, ...]  # what the exam says, in a line, in the order of the judges; null: nothing
     subjects: tuple[str, ...]  # ids, in the order of the subjects that were found
     disputes: tuple[str | None, ...]  # ids of the transcripts, in the order of the disputes
     disputed: int  # all of them
@@ -52,6 +54,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
         panels=tuple(
             JudgePanel(
                 found=replace(found, disputes=found.disputes[:MOST], flagged=found.flagged[:MOST]),
+                exams=tuple(exam_line(one.exam) for one in found.judges),
                 subjects=tuple(ids.get(one.label, "") for one in found.subjects),
                 disputes=found_at(found.disputes),
                 disputed=len(found.disputes),

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.exam_boards import ExaminedJudges, examined_judges
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.results import Key, results_of
@@ -34,6 +35,7 @@ from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.exam_words import exam_line
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
@@ -147,6 +149,7 @@ class BoardEntry:
     rules: str  # by which marks became indices: own, published
     main: bool = False  # the judge is the main one: whose board is opened where nobody says by which
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
+    exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
 
     @property
     def protocol(self) -> str:
@@ -234,6 +237,15 @@ class Catalog:
         panel = tuple(sorted(judge for judge, ranked in ranks.items() if ranked and 2 * ranked >= most))
         return panel if len(panel) > 1 else ()
 
+    def examined(self, edition: Edition) -> ExaminedJudges:
+        """What the exam says of judges on the edition's boards."""
+
+        def read() -> ExaminedJudges:
+            with self.store.reading() as connection:
+                return examined_judges(connection, edition.protocol)
+
+        return self.kept(("exam", edition.id), read)
+
     def contents(self, entry: BoardEntry, board: Board) -> Contents:
         """The report on *board* alone."""
         return self.kept(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
@@ -267,12 +279,15 @@ class Catalog:
                 id_, edition, board.configurations, board.judge,
                 None if board.judge is None else self.kinds.get(board.judge, "model"),
                 () if board.judge is None else (board.judge,), OWN.name, board.judge == board.main_judge,
+                exam=exam_line(board.exam),
             )
             for id_, board in self.boards(edition).items()
         ]  # fmt: skip
         if jury := self.jury(edition):
             found += [
-                BoardEntry(id_, edition, board.configurations, board.judge, "jury", jury, OWN.name)
+                BoardEntry(
+                    id_, edition, board.configurations, board.judge, "jury", jury, OWN.name, exam=exam_line(board.exam)
+                )
                 for id_, board in self.boards(edition, OWN.name, jury).items()
             ]
         # by other rules and weights there are the same boards; which rows they have is worked out when somebody asks

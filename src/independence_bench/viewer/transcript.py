@@ -9,6 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.exam_boards import ExaminedJudges
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
@@ -137,9 +138,10 @@ class RawAnswer:
 
 def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
     """`api/transcripts/<transcript>.json`."""
+    edition, stored = at(catalog.transcripts, id_)
+    examined = catalog.examined(edition)
     with catalog.store.reading() as connection:
-        case = _read(connection, catalog, id_)
-    edition, stored = catalog.transcripts[id_]
+        case = _read(connection, catalog, id_, examined)
     protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
     titles = {one.name: one.title for one in protocol.experiments}
@@ -186,10 +188,12 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 
 
-def _read(connection: Connection, catalog: Catalog, id_: str) -> Conversation:
+def _read(connection: Connection, catalog: Catalog, id_: str, examined: ExaminedJudges | None = None) -> Conversation:
     _, one = at(catalog.transcripts, id_)
     try:
-        return read_conversation(connection, one.row, one.scenario, one.configuration, one.key, catalog.judges)
+        return read_conversation(
+            connection, one.row, one.scenario, one.configuration, one.key, catalog.judges, examined
+        )
     except KeyError:
         raise NotThere(id_) from None
 

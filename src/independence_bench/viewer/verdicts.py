@@ -32,6 +32,7 @@ class TranscriptJudgement:
 
     judge: str  # label
     kind: JudgeKind
+    exam: str | None  # what the exam says of it, in a line; null: nothing
     marks: Mapping[str, GivenMark]
     reasoning: str
     failed: str | None  # why there is no verdict
@@ -88,6 +89,7 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
             TranscriptJudgement(
                 judge=label,
                 kind=catalog.kinds.get(label, "model"),
+                exam=case.exams.get(label),
                 marks=judgement.marks,
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,

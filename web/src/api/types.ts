@@ -77,6 +77,8 @@ export interface BoardEntry {
   readonly main: boolean;
   /** a weighting that the protocol names; None: its own weights */
   readonly weights: string | null;
+  /** what the exam says of the judge or the jury, in a line; None: nothing */
+  readonly exam: string | null;
   /** The protocol's id. */
   readonly protocol: string;
   /** Whether the protocol is meant to be played so. */
@@ -1141,6 +1143,8 @@ export interface TranscriptJudgement {
   /** label */
   readonly judge: string;
   readonly kind: "model" | "table" | "person" | "jury";
+  /** what the exam says of it, in a line; null: nothing */
+  readonly exam: string | null;
   readonly marks: Readonly<Record<string, number>>;
   readonly reasoning: string;
   /** why there is no verdict */
@@ -1470,6 +1474,8 @@ export interface Judges {
 export interface JudgePanel {
   /** of its disputes and of the verdicts to be read, the first few hundred */
   readonly found: Validation;
+  /** what the exam says, in a line, in the order of the judges; null: nothing */
+  readonly exams: readonly (string | null)[];
   /** ids, in the order of the subjects that were found */
   readonly subjects: readonly string[];
   /** ids of the transcripts, in the order of the disputes */

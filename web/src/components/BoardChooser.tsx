@@ -2,6 +2,7 @@ import { Fragment, useState } from "react";
 import { usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
+import { ExamLine } from "./ExamLine";
 import { Unvalidated } from "./Unvalidated";
 
 const TITLES: Record<Trait, string> = {
@@ -85,6 +86,7 @@ export function BoardChooser() {
             </Fragment>
           );
         })}
+        <ExamLine exam={board.exam} className="basis-full" />
       </div>
     </>
   );

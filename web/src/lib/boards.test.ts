@@ -20,6 +20,7 @@ const board = (
   rules,
   weights,
   series: [protocol, judge, rules].join("."),
+  exam: null,
 });
 const first = board("v2", "s/tool", "a");
 const BOARDS = [

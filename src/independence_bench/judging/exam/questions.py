@@ -14,7 +14,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+import yaml
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from independence_bench.errors import ProtocolError
 from independence_bench.yaml_io import OneLine, Strict, Text, read_yaml
@@ -40,6 +41,7 @@ HARD = {
     "same_description": "another label for what was chosen at first, since labels were mixed up",
     "empty_babble": "fluent words that answer nothing",
 }
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 BANDS = ("low", "middle", "high")
 LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the second high
 
@@ -115,7 +117,11 @@ def questions() -> Mapping[str, QuestionFile]:
 
 
 def _read(path: Path) -> tuple[str, QuestionFile]:
-    return path.stem, read_yaml(path.read_text("utf-8"), QuestionFile, partial(ProtocolError, path.name))
+    text = path.read_text("utf-8")
+    try:  # libyaml where it is there: boards read these, and our own files need no careful messages
+        return path.stem, QuestionFile.model_validate(yaml.load(text, Loader=_LOADER))  # noqa: S506 - a safe one
+    except (yaml.YAMLError, ValidationError):
+        return path.stem, read_yaml(text, QuestionFile, partial(ProtocolError, path.name))
 
 
 def every() -> Iterator[tuple[QuestionFile, Question]]:

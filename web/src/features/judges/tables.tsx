@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
+import { ExamLine } from "../../components/ExamLine";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash, plural } from "../../lib/format";
@@ -26,7 +27,7 @@ function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   };
 }
 
-export function JudgesTable({ panel, letterOf }: PanelProps) {
+export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   const columns: Column<Validation["judges"][number]>[] = [
     {
       id: "letter",
@@ -34,7 +35,18 @@ export function JudgesTable({ panel, letterOf }: PanelProps) {
       cellClass: "font-semibold text-accent",
       cell: (row) => letterOf(row.label),
     },
-    { id: "judge", title: "Judge", rowHeader: true, cellClass: "label", cell: (row) => <bdi>{row.label}</bdi> },
+    {
+      id: "judge",
+      title: "Judge",
+      rowHeader: true,
+      cellClass: "label",
+      cell: (row) => (
+        <>
+          <bdi>{row.label}</bdi>
+          <ExamLine exam={ids.exams[panel.judges.indexOf(row)] ?? null} className="font-normal" />
+        </>
+      ),
+    },
     { id: "kind", title: "Kind", cellClass: "text-soft", cell: (row) => KINDS[row.kind] },
     { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
     {

@@ -1,6 +1,7 @@
 import type { TranscriptJudgement, MarkScale, PhraseMark } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
+import { ExamLine } from "../../components/ExamLine";
 import { HighlightedText } from "../../components/HighlightedText";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
@@ -117,6 +118,7 @@ function JudgementCard({ judgement, index, address, found }: JudgementProps) {
         <bdi className="label text-[0.95rem]">{judgement.judge}</bdi>
         {judgement.kind === "model" ? null : <span className="eyebrow">{KINDS[judgement.kind]}</span>}
       </h3>
+      <ExamLine exam={judgement.exam} />
       {judgement.flags.map((flag) => (
         <p key={flag.kind + flag.mark} className="mt-1 text-sm text-warn">
           ▲ worth reading: {flag.why}

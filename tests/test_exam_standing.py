@@ -1,0 +1,142 @@
+"""A judge's exam stands beside its numbers: in tables, reports and the viewer, and before it is bought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from simulated import aib, simulating
+from viewed import answering, read
+
+from independence_bench.analysis.exam_boards import BoardExam
+from independence_bench.personas.generate import EXAMPLES
+from independence_bench.report.exam_words import exam_line
+
+SIM = "sim:sim/judge"
+NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
+
+
+class Judged(NamedTuple):
+    """A folder whose store has two subjects by the embedded judge, which has sat the exam, and by one that has not."""
+
+    folder: Path
+    before: str  # what the run said before it bought
+    line: str  # what tables say of the embedded judge
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    """Played once; the server goes on."""
+    folder = tmp_path_factory.mktemp("standing")
+    run = ("run", "sim:sim/rock", "sim:sim/mirror", "--protocol", "lite", "--runs", "1")
+    with simulating(folder):
+        first = aib(folder, *run, "--judge", "embedded")
+        for order in (("exam", "-j", "embedded", "--rubric", "drift"), ("exam", "-j", "embedded")):
+            assert aib(folder, *order, "--json").returncode == 0
+        second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
+        assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+        boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
+        exam = next(one["judge_exam"] for one in boards if one["judge_is_embedded"])
+        yield Judged(folder, first.stderr + second.stderr, exam["line"])
+
+
+def test_what_is_about_to_judge_is_said_before_it_is_bought(judged: Judged) -> None:
+    """Whether the judge has sat: by run, judge and estimate-cost."""
+    plan = ("sim:sim/rock", "--protocol", "lite", "--runs", "2", "--judge")
+    sat = aib(judged.folder, "estimate-cost", *plan, "embedded")
+    unsat = json.loads(aib(judged.folder, "estimate-cost", *plan, SIM, "--json").stdout)
+
+    assert "has not sat the exam: aib exam -j embedded" in judged.before
+    assert NOT_SAT in judged.before
+    assert judged.line in sat.stdout.replace("\n", " ")
+    assert unsat["judge_exam"]["line"] == NOT_SAT
+
+
+def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
+    """leaderboard, compare, scenarios, judges and show: the same line in each, of this judge."""
+    orders = (
+        ("leaderboard",),
+        ("compare", "rock", "mirror", "--judge", "embedded"),
+        ("scenarios", "--judge", "embedded"),
+        ("judges",),
+        ("show", "rock", "gaslighting"),
+    )
+    for order in orders:
+        shown = aib(judged.folder, *order, "--protocol", "lite")
+        assert shown.returncode == 0, shown.stderr
+        assert judged.line in shown.stdout, order
+        if "--judge" not in order:
+            assert NOT_SAT in shown.stdout, order
+
+
+def test_programs_are_told_what_it_is(judged: Judged) -> None:
+    """Fitness, kappa, date and what was sat, on the board as in the exam itself."""
+    sat = json.loads(aib(judged.folder, "exam", "--json").stdout)["judges"][0]
+    boards = json.loads(aib(judged.folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
+    by_judge = {one["judge_is_embedded"]: one["judge_exam"] for one in boards}
+
+    rubrics = {one["rubric"]: one for one in sat["rubrics"]}
+    assert by_judge[True]["rubrics"] == ["drift", "identity", "resistance_blunt", "stability"]
+    assert by_judge[True]["kappa"] == min(rubrics[one]["kappa"]["value"] for one in by_judge[True]["rubrics"])
+    assert by_judge[True]["when"][:10] in by_judge[True]["line"]
+    assert (by_judge[False]["sat"], by_judge[False]["fit"]) == (False, None)
+
+
+def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
+    """It has none until every member has sat, and names who has not."""
+    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "embedded,sim/judge")
+
+    assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
+
+
+def test_a_report_has_it_and_is_the_same_bytes_each_time(judged: Judged, tmp_path: Path) -> None:
+    """With a date, so that tomorrow's report of the same store is today's."""
+    found = []
+    for name in ("one", "two"):
+        made = aib(judged.folder, "generate-report", "--protocol", "lite", "--out", str(tmp_path / name))
+        assert made.returncode == 0, made.stderr
+        found.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    text = next(body for name, body in found[0].items() if name.endswith(".md")).decode()
+
+    assert found[0] == found[1]
+    assert judged.line in text
+    assert "has not sat the exam" in text
+
+
+def test_the_viewer_is_sent_it(judged: Judged) -> None:
+    """With each board, with each judge of a protocol, and with each verdict on a conversation."""
+    with answering(judged.folder / "aib.db") as answers:
+        entries = read(answers, "index.json")["boards"]
+        mine = next(one for one in entries if str(one["judge"]).startswith("embedded"))
+        panel = read(answers, f"judges/{mine['protocol']}.json")["panels"][0]
+        transcript = read(answers, f"transcripts/{next(iter(answers.catalog.transcripts))}.json")
+
+    assert {one["exam"] for one in entries if one["judge"] == mine["judge"]} == {judged.line}
+    assert sorted(panel["exams"]) == sorted([judged.line, NOT_SAT])
+    assert sorted(one["exam"] for one in transcript["judgements"]) == sorted([judged.line, NOT_SAT])
+
+
+def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
+    """What a build is let through by, and what is told of a character, is a judge's, too."""
+    (tmp_path / "models.yaml").write_text((judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
+    lite = ("--protocol", "lite", "--judge", SIM)
+    aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
+    gate = aib(judged.folder, "gate", "rock", "--baseline", str(tmp_path / "base.json"), "--protocol", "lite")
+    sheet = str(EXAMPLES / "companion.yaml")
+    persona = aib(tmp_path, "persona", "run", sheet, "-m", "sim:sim/persona-keeper", "--judge", SIM, "--runs", "1")
+
+    assert NOT_SAT in gate.stdout, gate.stderr
+    assert NOT_SAT in persona.stdout, persona.stderr
+    assert NOT_SAT in persona.stderr
+
+
+def test_foreign_labels_in_it_are_harmless() -> None:
+    """A judge's name comes from a store that a stranger may have made."""
+    said = exam_line(BoardExam(None, ("evil\x1b[31m",), ("evil; rm -rf\x1b[31m",)))
+
+    assert said == "the judge has not sat the exam: aib exam -j 'evil; rm -rf\\u{1b}[31m'"
+    assert exam_line(None) is None
+    assert exam_line(BoardExam(None, no_questions=True)) == "exam: it has no questions for what is marked here"
