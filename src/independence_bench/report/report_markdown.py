@@ -187,7 +187,7 @@ def _judges(contents: Contents) -> Iterator[Block]:
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
         "none that fits its form, in several tries; it is no mark, so its subject is incomplete under that judge.",
     )
-    yield Bullets([("- ", Name(judge.label), f": {judge.exam}") for judge in contents.judges if judge.exam])
+    yield Bullets([("- ", Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam])
 
 
 def _names(contents: Contents) -> Iterator[Block]:
