@@ -22,9 +22,9 @@ from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
+from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
-from independence_bench.analysis.leaderboard import Health
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.intervals import Interval
