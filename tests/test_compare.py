@@ -27,7 +27,8 @@ from independence_bench.analysis.compare_subjects import (
     standing_out,
 )
 from independence_bench.analysis.configurations import compare_configurations
-from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.health import Health
+from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.spending import SubjectCost
 from independence_bench.analysis.statistics.paired import linear_limits
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences

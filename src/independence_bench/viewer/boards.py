@@ -10,8 +10,9 @@ from independence_bench.analysis.branch_values import BranchStatistics, Estimate
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
+from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.analysis.leaderboard import Board, Health, Row
+from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.intervals import Interval
