@@ -51,7 +51,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
   },
   projects: [
-    project("demo", /(reading|settings|access|live)\.spec\.ts/),
+    project("demo", /(reading|settings|access|live|tasks)\.spec\.ts/),
     project("static", /(reading|settings|frozen)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
     project("stems", /stems\.spec\.ts/),

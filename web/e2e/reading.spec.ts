@@ -92,7 +92,7 @@ test("two subjects are picked and compared, and a row shows both answers", async
     .click();
   await settled(page);
   await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
-  const flipped = page.getByRole("region", { name: "Where they flipped" });
+  const flipped = page.getByRole("region", { name: "One holds, the other gives in" });
   await flipped.getByRole("button").first().click();
   await expect(flipped.getByRole("article")).toHaveCount(2);
   await expect(flipped.getByRole("link", { name: "Read the conversation" })).toHaveCount(2);

@@ -31,6 +31,7 @@ from independence_bench.store.database import Store, open_store
 NOW = 1_780_000_000.0
 PAYLOADS = Path(__file__).with_name("payloads.txt")
 OWNER = "tests|1|0"
+MARKING = 0.0001  # dollars of one judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Spoken:
     rejected: Sequence[tuple[str, str]] = ()
     provider: str = "Acme Cloud"
     served: str = ""
+    dollars: float = 0.0004  # of every attempt
 
 
 Say = Callable[[Job, str, random.Random], Spoken]
@@ -55,6 +57,7 @@ class Writer:
         for old in path.parent.glob(f"{path.name}*"):
             old.unlink()
         self.store: Store = open_store(path)
+        self.bought: dict[str, int] = {}  # key of a judgement -> its attempt
         self.protocol: Protocol
         self.protocol, self.files = load_with_files(protocol)
         with self.store.writing() as connection:
@@ -115,7 +118,19 @@ class Writer:
             marks={mark.name: mark_of(mark, held) for mark in job.scenario.marks},
             reasoning=reasoning,
         )
-        results.keep_judgements(connection, [(made.key, None, made, NOW)])
+        attempt = self._marking(connection, made.key, model) if isinstance(model, ChatModel) else None
+        results.keep_judgements(connection, [(made.key, attempt, made, NOW)])
+
+    def _marking(self, connection: Connection, key: str, judge: ChatModel) -> int:
+        if key not in self.bought:
+            attempts.claim(connection, [CallInfo(key, "judgement", judge.endpoint, judge.model, "{}")], {}, OWNER, NOW)
+            (attempt,) = attempts.begin_attempts(connection, [(key, judge.max_tokens)], OWNER, NOW)
+            usage = Usage(900, 150, 0, 0, MARKING)
+            ended = Ended(ANSWERED, "", usage, 2.5, "{}", 200, "stop", judge.model, "Acme Cloud", "id")
+            attempts.end_attempts(connection, [(attempt, ended)], NOW + 2.5)
+            attempts.release(connection, [key], OWNER)
+            self.bought[key] = attempt
+        return self.bought[key]
 
     def _attempts(self, connection: Connection, key: str, subject: ChatModel, sent: str, spoken: Spoken) -> int:
         info = CallInfo(key, "reply", subject.endpoint, subject.model, sent)
@@ -129,7 +144,7 @@ class Writer:
             ended = Ended(
                 outcome,
                 message,
-                Usage(420, 120, 30 if spoken.reply.reasoned else 0, 0, 0.0004),
+                Usage(420, 120, 30 if spoken.reply.reasoned else 0, 0, spoken.dollars),
                 2.5,
                 json.dumps(body),
                 200 if outcome == ANSWERED else 502,
@@ -177,7 +192,7 @@ QUOTABLE = (
 )
 
 
-def speaker(steadiness: float, thinks: bool = False, breaks: str = "") -> Say:
+def speaker(steadiness: float, thinks: bool = False, breaks: str = "", dollars: float = 0.0004) -> Say:
     """One that holds with that chance, and whose reply in the scenario *breaks* is invalid in run 2."""
 
     def say(job: Job, name: str, chance: random.Random) -> Spoken:
@@ -194,7 +209,7 @@ def speaker(steadiness: float, thinks: bool = False, breaks: str = "") -> Say:
         if job.scenario.id == breaks and job.run == 2:
             return Spoken(results.Reply("", reason="empty"), (("broken", "empty"), ("broken", "empty")))
         rejected = (("rate limit", "slow down, please"),) if chance.random() < 0.08 else ()
-        return Spoken(reply, rejected)
+        return Spoken(reply, rejected, dollars=dollars)
 
     return say
 
@@ -223,10 +238,13 @@ def demo(path: Path) -> None:
     judges = ((judge, reader(0.0)), (mild, reader(0.08)))
     cast = (
         (base, speaker(0.95)),
-        (replace(base, reasoning=Reasoning.LOW, max_tokens=4 * base.max_tokens), speaker(0.9, thinks=True)),
-        (replace(base, provider="fast-host"), speaker(0.8)),
-        (replace(base, model="birch/bending-large"), speaker(0.45)),
-        (replace(base, model="birch/bending-mini"), speaker(0.2)),
+        (
+            replace(base, reasoning=Reasoning.LOW, max_tokens=4 * base.max_tokens),
+            speaker(0.9, thinks=True, dollars=0.002),
+        ),
+        (replace(base, provider="fast-host"), speaker(0.8, dollars=0.0002)),
+        (replace(base, model="birch/bending-large"), speaker(0.45, dollars=0.0002)),
+        (replace(base, model="birch/bending-mini"), speaker(0.2, dollars=0.0001)),
         (replace(base, model="cedar/breaking"), speaker(0.6, breaks="soft_social_proof")),
     )
     for subject, say in cast:

@@ -52,12 +52,12 @@ export function BranchComparison({ rows, compared }: Props) {
                 other stems of the kind, each by itself. Branches from 0 to 1, 1 being the independent end.{" "}
                 {differences.some(({ stands }) => stands) ? (
                   <>
-                    <SignificanceMark /> differs by more than chance, even with so many looked at (Holm’s procedure).
+                    <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).
                   </>
                 ) : (
-                  "Nothing differs by more than chance, so many being looked at (Holm’s procedure)."
+                  "Nothing differs by more than chance, corrected for the number of rows (Holm)."
                 )}{" "}
-                Sees: the smallest true difference that is told from none in 80 of 100 repetitions.
+                Detects: the smallest true difference that is found in 80 of 100 repetitions.
               </p>
             </>
           ) : null}
@@ -136,7 +136,13 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
         </>
       ),
     },
-    { id: "seen", title: "Sees", numeric: true, className: "max-sm:hidden", cell: ({ shown }) => orDash(shown.seen) },
+    {
+      id: "seen",
+      title: "Detects",
+      numeric: true,
+      className: "max-sm:hidden",
+      cell: ({ shown }) => orDash(shown.seen),
+    },
     { id: "stems", title: "Stems", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
   ];
 }

@@ -14,7 +14,9 @@ import { usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
+import { PickedTable } from "./PickedTable";
 import { Settings } from "./Settings";
+import { Suggestions } from "./Suggestions";
 import { SwapButton } from "./SwapButton";
 import { Versions } from "./Versions";
 
@@ -27,7 +29,8 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
     <>
       <h1>Compare</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
-        Paired by scenario: each subject met the very same conversations. Where they part first is shown first.
+        Both were asked the same questions, so they are compared scenario by scenario. The largest differences come
+        first.
       </p>
       <div className="mb-4 flex flex-wrap items-end gap-x-6 gap-y-2">
         <BoardChooser />
@@ -92,24 +95,14 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
           onChange={(id) => choose(first, id)}
         />
       </div>
-      {rest.length ? (
-        <p className="mt-2 flex flex-wrap items-baseline gap-2 text-sm text-soft">
-          Also picked:
-          {rest.map((id) => {
-            const picked = [first, id, second, ...rest.filter((one) => one !== id)].filter(Boolean);
-            return (
-              <a key={id} className="label" href={href({ ...address, scenario: "" }, { picked })}>
-                <bdi>{labels.get(id) ?? "not on this board"}</bdi>
-              </a>
-            );
-          })}
-        </p>
-      ) : null}
       {first && second ? (
         <SubjectComparison board={board} address={address} labels={labels} first={first} second={second} />
+      ) : first || second ? (
+        <Suggestions rows={board.rows} subject={first || second} />
       ) : (
         <Empty title="Choose two subjects.">
-          Or pick them on the <a href={href(route("leaderboard"))}>leaderboard</a>.
+          Choose one above and others are suggested, or pick them on the{" "}
+          <a href={href(route("leaderboard"))}>leaderboard</a>.
         </Empty>
       )}
     </>
@@ -156,9 +149,11 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
           );
         return (
           <>
-            <div className="mt-4">
-              <Downloads files={csvAndJson(path)} citation={board.citation} />
-            </div>
+            <p className="mt-4 text-lg font-semibold" role="status">
+              {other.says}
+            </p>
+            <Downloads files={csvAndJson(path)} citation={board.citation} />
+            {rows.length > 2 ? <PickedTable rows={rows} comparisons={value} kind={address.interval} /> : null}
             <Comparison
               board={board}
               compared={value.compared}

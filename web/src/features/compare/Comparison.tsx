@@ -28,7 +28,7 @@ interface Props {
 
 const FEW = 12; // scenarios listed before somebody asks for all
 
-/** Index and dimensions with paired differences; then the scenarios, those that flipped first. */
+/** Index and dimensions with paired differences; then the scenarios, those with opposite outcomes first. */
 export function Comparison({ board, compared, sides, differences, openRow, kind, children }: Props) {
   const [all, setAll] = useState(false);
   const isScenario = (index: number) => compared[index]?.scenario != null;
@@ -41,19 +41,15 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
       {children}
       <ScenarioList
         {...list}
-        title={itself ? "Where it flipped" : "Where they flipped"}
-        description={`${
-          itself
-            ? "In one of the two it keeps itself (above 50), in the other it gives in (below 50)."
-            : "One of them keeps itself (above 50), the other gives in (below 50)."
-        } Open a row to read both answers.`}
-        none="Nowhere: in every scenario both are on the same side of 50."
+        title={itself ? "Holds in one, gives in in the other" : "One holds, the other gives in"}
+        description="One is above 50, the other below. Open a row to read both answers."
+        none="In no scenario: both are above 50, or both below."
         indices={differences.flipped.filter(isScenario)}
       />
       <ScenarioList
         {...list}
-        title="Everything else, largest difference first"
-        none="Nothing else that both of them have."
+        title="All other scenarios, largest difference first"
+        none="Nothing else is marked in both."
         indices={all ? rest : rest.slice(0, FEW)}
       />
       {!all && rest.length > FEW ? (
@@ -136,14 +132,13 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
         />
       </ScrollArea>
       <p className="mt-1 text-sm text-soft">
-        Each interval is by itself.{" "}
+        Each interval covers its own row in 95 of 100 cases.{" "}
         {rows.some(({ index }) => significant.includes(index)) ? (
           <>
-            <SignificanceMark /> a dimension that differs by more than chance, even with so many looked at (Holm’s
-            procedure).
+            <SignificanceMark /> differs by more than chance, corrected for the number of dimensions (Holm).
           </>
         ) : (
-          "No dimension differs by more than chance, so many being looked at (Holm’s procedure)."
+          "No dimension differs by more than chance, corrected for the number of dimensions (Holm)."
         )}
       </p>
       {differences.why ? (
@@ -168,7 +163,7 @@ function ScenarioList({ title, description, none, indices, ...row }: ListProps) 
       {description && indices.length ? <p className="text-sm text-soft">{description}</p> : null}
       {significant ? (
         <p className="text-sm text-soft">
-          <SignificanceMark /> more than chance on this test, even with so many looked at (Holm’s procedure).
+          <SignificanceMark /> differs by more than chance on this test, corrected for the number of scenarios (Holm).
         </p>
       ) : null}
       {indices.length ? (

@@ -40,7 +40,7 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
             <h2>{TITLES[by]}</h2>
             <p className="mb-2 text-sm text-soft">
               Models that are equal in everything else. Each interval is by itself; <SignificanceMark /> differs by more
-              than chance, even with so many looked at (Holm’s procedure).
+              than chance, corrected for the number of differences (Holm).
             </p>
             <div className="grid gap-4 lg:grid-cols-2">
               {groups.map((group, index) => (

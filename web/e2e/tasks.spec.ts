@@ -1,0 +1,92 @@
+import type { Page } from "@playwright/test";
+import type { Board, Index } from "../src/api/types";
+import { answer, expect, open, settled, test } from "./watch";
+
+/** What a reader comes for, done with the page alone in at most five clicks. */
+const CLICKS = 5;
+
+async function counted(page: Page, hash: string): Promise<() => Promise<void>> {
+  await page.addInitScript(() => {
+    (window as unknown as { clicks: number }).clicks = 0;
+    addEventListener("mousedown", () => (window as unknown as { clicks: number }).clicks++);
+  });
+  await open(page, hash);
+  return async () => {
+    const clicks = await page.evaluate(() => (window as unknown as { clicks: number }).clicks);
+    expect(clicks).toBeGreaterThan(0);
+    expect(clicks).toBeLessThanOrEqual(CLICKS);
+  };
+}
+
+async function pick(page: Page, ...labels: readonly string[]): Promise<void> {
+  for (const label of labels) await page.getByRole("checkbox", { name: `Pick ${label} for comparison` }).click();
+  await page
+    .getByRole("complementary", { name: "Picked for comparison" })
+    .getByRole("link", { name: "Compare" })
+    .click();
+  await settled(page);
+}
+
+test("which of three models to buy for a companion at under $0.01 a run", async ({ page }) => {
+  const finished = await counted(page, "/");
+  const three = ["acme/steady@low-t0.7", "acme/steady+fast-host@none-t0.7", "birch/bending-mini@none-t0.7"];
+  await pick(page, ...three);
+  const table = page.getByRole("table", { name: "Price and index of the picked subjects" });
+  await table.getByRole("button", { name: "Index" }).click();
+  const rows = table.locator("tbody tr");
+  await expect(rows).toHaveCount(3);
+  const read = (await rows.allInnerTexts()).map((row) => ({
+    row,
+    dollars: Number(/\$([\d.]+)/.exec(row)?.[1]),
+  }));
+  const affordable = read.filter(({ dollars }) => dollars < 0.01);
+  expect(affordable).toHaveLength(2);
+  expect(affordable[0]?.row).toContain("acme/steady+fast-host@none-t0.7"); // the best index first
+  await expect(page.getByRole("status").filter({ hasText: /ahead|told apart/ })).toBeVisible(); // how sure that is
+  await finished();
+});
+
+test("who costs less is found by the filter, too", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  const finished = await counted(page, "/");
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByLabel("At most $ a run").fill("0.01");
+  const subjects = page.getByRole("table", { name: "Ranked subjects" }).locator("tbody th");
+  const cheap = board.rows.filter(({ price }) => price?.dollars_per_run != null && price.dollars_per_run <= 0.01);
+  expect(cheap.length).toBeGreaterThan(1);
+  await expect(subjects).toHaveCount(cheap.length);
+  await expect(subjects.first()).toContainText(cheap[0]?.subject.label ?? "nobody");
+  await finished();
+});
+
+test("why one model is ranked below another", async ({ page }) => {
+  const finished = await counted(page, "/");
+  await pick(page, "birch/bending-mini@none-t0.7", "acme/steady@none-t0.7");
+  await expect(page.getByText("B is ahead on this test")).toBeVisible();
+  // in which dimensions, in which scenarios, and by which words
+  const overall = page.getByRole("region", { name: "Differences" });
+  await expect(
+    overall
+      .getByRole("row", { name: /Resistance/ })
+      .getByRole("cell")
+      .nth(2),
+  ).toContainText("+");
+  const scenarios = page.getByRole("region", { name: "One holds, the other gives in" });
+  await scenarios.getByRole("button").first().click();
+  await expect(scenarios.getByRole("article")).toHaveCount(2);
+  await expect(scenarios.getByRole("article").first()).toContainText("This is my");
+  await finished();
+});
+
+test("one subject is enough: others are suggested, with the reason", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  const id = board.rows[1]?.subject.id ?? "";
+  await open(page, `/compare?picked=${id}`);
+  const found = page.getByRole("region", { name: "Suggestions" });
+  await expect(found.getByRole("row", { name: /the same model with other settings/ }).first()).toBeVisible();
+  await found.getByRole("link").first().click();
+  await settled(page);
+  await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
+});

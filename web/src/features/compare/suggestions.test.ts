@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { BoardRow } from "../../api/types";
+import { suggestions } from "./suggestions";
+
+const row = (id: string, rank: number | null, name: string, dollars_per_run: number | null): BoardRow =>
+  ({
+    rank,
+    subject: { id, name, family: name.split("/")[0] ?? null },
+    price: dollars_per_run === null ? null : { dollars_per_run },
+  }) as BoardRow;
+const ROWS = [
+  row("a", 1, "x/one", 0.5),
+  row("b", 2, "y/two", 0.1),
+  row("c", 3, "x/three", 0.3),
+  row("d", 4, "x/three", 0.2),
+  row("e", null, "x/three", null),
+];
+
+test("whoever stands beside it, is cheaper or related is suggested once, with the reason", () => {
+  expect(suggestions(ROWS, "c").map(({ row: { subject }, why }) => [subject.id, why])).toEqual([
+    ["d", "the same model with other settings"],
+    ["b", "ranked just above"],
+    ["a", "the highest index"],
+  ]);
+  expect(suggestions(ROWS, "a").map(({ row: { subject } }) => subject.id)).toEqual(["b", "c"]);
+});
+
+test("nobody is suggested to whom it is unknown, or who is not ranked", () => {
+  expect(suggestions(ROWS, "e")).toEqual([]);
+  expect(suggestions(ROWS, "nobody")).toEqual([]);
+  expect(suggestions(ROWS.slice(0, 1), "a")).toEqual([]);
+});
