@@ -460,6 +460,17 @@ def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) 
     assert answers.get(f"{base}/{of}/99.json") is None
 
 
+def test_names_of_all_subjects_are_counted_together(answers: Answers) -> None:
+    """Each name with who chose it, and where its subjects are found; a small protocol asks for none."""
+    board = read(answers, "index.json")["boards"][0]["id"]
+    found = read(answers, f"boards/{board}/names.json")
+
+    chose = {label for one in found["naming"]["counts"] for label in one["subjects"]}
+    assert set(found["subjects"]) == chose
+    assert all(answers.get(f"boards/{board}/subjects/{id_}.json") for id_ in found["subjects"].values())
+    assert b"name,subjects,times,who" in (answers.get(f"boards/{board}/names.csv") or b"")
+
+
 def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:
     """Each document has its subject and its scenario, and is in the part of the scale of each of its marks."""
     base = f"search/{read(answers, 'search/index.json')['index']['build']}"

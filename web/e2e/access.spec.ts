@@ -30,6 +30,7 @@ for (const [scheme, width] of [
     hashes.push(
       "/compare?view=settings",
       "/judges",
+      "/names",
       "/search?find=silence",
       "/search?find=ground&of=judged",
       "/methods",

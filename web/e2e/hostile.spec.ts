@@ -171,6 +171,7 @@ test("all other pages", async ({ page }) => {
     "/compare?view=settings",
     "/judges",
     "/methods",
+    "/names",
     "/search?find=script%20alert",
     "/search?find=__proto__",
   ]) {

@@ -25,6 +25,7 @@ const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P 
   stem: lazyPage(() => import("./features/scenario/StemPage")),
   compare: lazyPage(() => import("./features/compare/ComparePage")),
   judges: lazyPage(() => import("./features/judges/JudgesPage")),
+  names: lazyPage(() => import("./features/names/NamesPage")),
   search: lazyPage(() => import("./features/search/SearchPage")),
   methods: lazyPage(() => import("./features/methods/MethodsPage")),
   notFound: NotFound,

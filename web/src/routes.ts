@@ -75,6 +75,7 @@ const PAGES = {
     second: text,
     scenario: text, // the row that is open: scenario.dimension
   },
+  names: { find: text, view: oneOf("all", "one") }, // "one": those that one subject alone chose
   judges: { view: text },
   search: {
     find: text,

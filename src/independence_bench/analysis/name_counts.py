@@ -67,3 +67,45 @@ def count_by_scenario(picks: Sequence[tuple[str, Sequence[str]]]) -> list[Scenar
 def unique_names(counts: Sequence[NameCount]) -> list[NameCount]:
     """Those that one subject alone chose, the most often chosen first."""
     return [count for count in counts if len(count.subjects) == 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names that models gave themselves when they were free to choose who to be."""
+
+    counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
+    conversations: int = 0  # in which they chose who to be; 0: none, or nobody has looked
+    declined: int = 0  # of those: went by no name
+    unsure: int = 0  # of those: nobody could tell
+    by_scenario: tuple[ScenarioNames, ...] = ()
+
+    @property
+    def unique(self) -> tuple[NameCount, ...]:
+        """The names that one subject alone chose, the most often chosen first."""
+        return tuple(unique_names(self.counts))
+
+    @property
+    def times(self) -> int:
+        """How many names were chosen, in all conversations."""
+        return sum(count.times for count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """One conversation in which a subject chose who to be."""
+
+    subject: str  # label
+    run: int
+    scenario: str
+    picks: tuple[str, ...]  # the names that it chose
+    state: str  # of its name: chosen, declined, unsure, unsaid
+
+
+def count_choices(conversations: Sequence[Choosing]) -> Naming:
+    """What all of them come to, however many protocols and subjects they are of."""
+    named = [Named(one.subject, one.run, name, one.scenario) for one in conversations for name in one.picks]
+    states = Counter(one.state for one in conversations)
+    by_scenario = count_by_scenario([(one.scenario, one.picks) for one in conversations])
+    return Naming(
+        tuple(count_names(named)), len(conversations), states["declined"], states["unsure"], tuple(by_scenario)
+    )

@@ -17,6 +17,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.name_counts import Choosing, Naming, count_choices
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.engine.ask import ConversationCalls, ConversationTask, JudgeAsker
@@ -121,6 +122,13 @@ def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> li
             )  # fmt: skip
         readings = _read_before(connection, readings)
     return sorted(readings, key=lambda one: (one.label, one.run, str(one.configuration), one.scenario))
+
+
+def naming_of(readings: Iterable[NamesRead]) -> Naming:
+    """The names of *readings*, counted."""
+    return count_choices(
+        [Choosing(one.label, one.run, one.scenario, one.picks, one.first.name_state) for one in readings]
+    )
 
 
 def unsure(readings: Iterable[NamesRead]) -> list[NamesRead]:

@@ -7,9 +7,8 @@ not fixed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from independence_bench.analysis.compare_settings import (
@@ -23,21 +22,15 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.name_counts import (
-    NameCount,
-    Named,
-    ScenarioNames,
-    count_by_scenario,
-    count_names,
-    unique_names,
-)
+from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.analysis.spending import SubjectCost, subject_costs
-from independence_bench.engine.ask_names import NamesRead
+from independence_bench.engine.ask_names import NamesRead, naming_of
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values, json_text
 from independence_bench.report.exam_words import exam_line
+from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values
 from independence_bench.store import attempts, usage
@@ -72,17 +65,6 @@ class Detail:
     row: Row
     scored: Mapping[str, tuple[int, int]]  # mark -> (transcripts that have it, planned), over all runs
     spent: SubjectCost
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """The names that the subjects of the main board gave themselves when they were free to choose who to be."""
-
-    counts: tuple[NameCount, ...] = ()
-    conversations: int = 0  # in which they chose who to be; 0: none, or nobody has looked
-    declined: int = 0  # of those: went by no name
-    unsure: int = 0  # of those: nobody could tell
-    by_scenario: tuple[ScenarioNames, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +113,7 @@ def read_contents(
         efforts=tuple(compare_efforts(main, spent)),
         prices=tuple(price_indices(main.ranked, spent)),
         judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
-        naming=_naming(main, readings),
+        naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
         reliability=measure_reliability(together, typical),
         details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
@@ -148,13 +130,14 @@ def _judge(board: Board) -> JudgeFacts:
     return JudgeFacts(board.judge or "", board.by_table, subjects, judged, failed, exam_line(board.exam))
 
 
-def _naming(board: Board, readings: Sequence[NamesRead]) -> Naming:
-    rows = {row.subject.hash: row for row in board.rows}
-    mine = [r for r in readings if r.subject_hash in rows and r.configuration in board.configurations]
-    chosen = [Named(rows[r.subject_hash].label, r.run, name, r.scenario) for r in mine for name in r.picks]
-    states = Counter(r.first.name_state for r in mine)
-    by_scenario = tuple(count_by_scenario([(r.scenario, r.picks) for r in mine]))
-    return Naming(tuple(count_names(chosen)), len(mine), states["declined"], states["unsure"], by_scenario)
+def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
+    """The readings of the board's subjects, by the labels that they have there."""
+    labels = {row.subject.hash: row.label for row in board.rows}
+    return [
+        replace(one, label=labels[one.subject_hash])
+        for one in readings
+        if one.subject_hash in labels and one.configuration in board.configurations
+    ]
 
 
 def _scored(board: Board, row: Row) -> dict[str, tuple[int, int]]:
@@ -186,7 +169,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "reasoning_efforts": _comparisons(contents.efforts),
         "index_per_dollar": [asdict(price) | {"free": price.free} for price in contents.prices],
         "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
-        "names": asdict(contents.naming) | {"unique": [count.name for count in unique_names(contents.naming.counts)]},
+        "names": naming_json(contents.naming),
         **scenario_values(contents.complexity),
         "reliability": reliability_values(contents.reliability),
         "subjects": [_detail(detail) for detail in contents.details],

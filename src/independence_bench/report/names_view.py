@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from independence_bench.analysis.name_counts import Named, count_by_scenario, count_names
-from independence_bench.engine.ask_names import RULE, NamesRead
+from independence_bench.analysis.name_counts import NameCount, Naming
+from independence_bench.engine.ask_names import RULE, NamesRead, naming_of
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
@@ -56,23 +58,33 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 def _summary(readings: Sequence[NamesRead]) -> str:
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
-    names = count_names([Named(one.label, one.run, name, one.scenario) for one in readings for name in one.picks])
+    naming = naming_of(readings)
     moved = [name_changed(one.first, one.final) for one in asked]
     genders = [gender_changed(one.first, one.final) for one in asked]
-    most = ", ".join(f"{label_text(name.name)} {len(name.subjects)}" for name in names[:MOST])
+
+    def first(names: Sequence[NameCount], number: Callable[[NameCount], int]) -> str:
+        return ", ".join(f"{label_text(name.name)} {number(name)}" for name in names[:MOST])
+
     lines = [
         *(
             f"{label_text(one.scenario)}: {plural(one.conversations, 'conversation')}, {one.named:,} with a name, "
             f"{plural(one.picks, 'pick')}, {plural(one.names, 'name')}."
-            for one in count_by_scenario([(one.scenario, one.picks) for one in readings])
+            for one in naming.by_scenario
         ),
         f"Asked for a name in {plural(len(asked), 'conversation')}: {states['chosen']} chose a name, "
         f"{states['declined']} declined, {states['unsure']} unsure; "
         f"changed afterwards: the name {_of(moved)}, the gender {_of(genders)}.",
     ]
-    if most:
-        picks = plural(sum(name.times for name in names), "pick")
-        lines.append(f"{picks} of {plural(len(names), 'name')}; by how many subjects chose them: {most}.")
+    if naming.counts:
+        lines.append(
+            f"{plural(naming.times, 'pick')} of {plural(len(naming.counts), 'name')}; by how many subjects chose them: "
+            f"{first(naming.counts, lambda name: len(name.subjects))}."
+        )
+    if naming.unique:
+        lines.append(
+            f"{plural(len(naming.unique), 'name')} of one subject alone; by how often it chose them: "
+            f"{first(naming.unique, lambda name: name.times)}."
+        )
     return "\n" + "\n".join(lines)
 
 
@@ -92,4 +104,11 @@ def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
         | {"read_by": one.by}
         for one in readings
     ]
-    return json_text({"protocol": picked(protocol, "name hash"), "choices": choices})
+    return json_text(
+        {"protocol": picked(protocol, "name hash"), "names": naming_json(naming_of(readings)), "choices": choices}
+    )
+
+
+def naming_json(naming: Naming) -> dict[str, Any]:
+    """The counted names for programs; *unique* are the names that one subject alone chose."""
+    return asdict(naming) | {"unique": [count.name for count in naming.unique]}

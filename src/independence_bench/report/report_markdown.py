@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.leaderboard import MOST_UNANSWERED, Board
-from independence_bench.analysis.name_counts import unique_names
 from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
     cautions,
@@ -217,11 +216,11 @@ def _names(contents: Contents) -> Iterator[Block]:
         "scenarios and by all subjects together. Case does not matter.",
         words="Name Who",
     )
-    if unique := unique_names(naming.counts)[:MOST_NAMES]:
+    if unique := naming.unique[:MOST_NAMES]:
         yield report_table(
             ("Name", "Times", "Only"),
             [(Prose(c.name), str(c.times), _who(c.subjects)) for c in unique],
-            "Names that one subject alone chose, those first that it chose most often.",
+            f"Names that one subject alone chose, {len(naming.unique):,} in all; those first that it chose most often.",
             words="Name Only",
         )
 

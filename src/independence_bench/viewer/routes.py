@@ -16,6 +16,7 @@ from independence_bench.viewer import (
     fragments,
     judges,
     methods,
+    names,
     scenarios,
     subjects,
     transcript,
@@ -92,6 +93,7 @@ class Answers:
         inside = f"boards/{entry.id}"
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
+        yield from _both(f"{inside}/names")
         for version in other_versions(self.catalog, entry):
             yield from _both(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.units:
@@ -164,6 +166,7 @@ ROUTES = (
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
+    Route(f"boards/{ID}/names", _on_board(names.names_answer), names.names_table),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
@@ -184,6 +187,7 @@ ANSWERS = (
     compare.ComparisonsAnswer,
     compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
+    names.NamesAnswer,
     judges.JudgesAnswer,
     methods.MethodsAnswer,
     SearchHead,

@@ -1463,6 +1463,51 @@ export interface ByVersions {
   readonly settles: string | null;
 }
 
+/** `api/boards/<board>/names.json`: every name that a subject gave itself, and who chose it. */
+export interface Names {
+  readonly version: string;
+  readonly board: string;
+  readonly naming: Naming;
+  /** label -> id, of all that chose a name */
+  readonly subjects: Readonly<Record<string, string>>;
+}
+
+/** The names that models gave themselves when they were free to choose who to be. */
+export interface Naming {
+  /** the name that most subjects chose first */
+  readonly counts: readonly NameCount[];
+  /** in which they chose who to be; 0: none, or nobody has looked */
+  readonly conversations: number;
+  /** of those: went by no name */
+  readonly declined: number;
+  /** of those: nobody could tell */
+  readonly unsure: number;
+  readonly by_scenario: readonly ScenarioNames[];
+}
+
+/** One name, however it was written, and who chose it. */
+export interface NameCount {
+  /** as it was written most often */
+  readonly name: string;
+  readonly times: number;
+  /** labels, by the alphabet */
+  readonly subjects: readonly string[];
+  /** (scenario, times), by the alphabet */
+  readonly scenarios: readonly (readonly [string, number])[];
+}
+
+/** What one scenario's conversations gave. */
+export interface ScenarioNames {
+  readonly scenario: string;
+  readonly conversations: number;
+  /** of those: with a name, or several */
+  readonly named: number;
+  /** names that were chosen in them */
+  readonly picks: number;
+  /** different ones */
+  readonly names: number;
+}
+
 /** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
 export interface Judges {
   readonly version: string;

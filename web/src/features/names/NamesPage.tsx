@@ -1,0 +1,167 @@
+import { useState } from "react";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { NameCount, Names, ScenarioNames } from "../../api/types";
+import { BoardChooser } from "../../components/BoardChooser";
+import { DataTable, type Column } from "../../components/DataTable";
+import { csvAndJson, Downloads } from "../../components/Downloads";
+import { ScrollArea } from "../../components/ScrollArea";
+import { SegmentedControl } from "../../components/SegmentedControl";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { usePage } from "../../hooks/usePage";
+import { count, humanize, plural } from "../../lib/format";
+import { folded } from "../../lib/searchTerms";
+import { route, type AddressOf } from "../../routes";
+
+const SHOWN = 4; // subjects of a name, before all are asked for
+
+/** The names that all subjects gave themselves: the popular ones, and those of one subject alone. */
+export default function NamesPage({ address }: { address: AddressOf<"names"> }) {
+  const { board } = usePage();
+  const names = useApi(endpoints.names(board.id));
+  useDocumentTitle("Names");
+  return (
+    <>
+      <h1>Names</h1>
+      <p className="mt-1 mb-4 max-w-3xl text-soft">
+        The names that models gave themselves in every scenario that lets them choose who to be. They enter no score.
+      </p>
+      <BoardChooser />
+      <Await query={names} what="the names; the first time this may take some seconds">
+        {(value) =>
+          value.naming.counts.length ? (
+            <Chosen names={value} address={address} />
+          ) : (
+            <Empty title="No name was chosen.">Not every protocol has a scenario that lets a model choose one.</Empty>
+          )
+        }
+      </Await>
+    </>
+  );
+}
+
+function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> }) {
+  const { update, board } = usePage();
+  const { naming } = names;
+  const wanted = folded(address.find.trim());
+  const alone = naming.counts.filter((one) => one.subjects.length === 1);
+  const rows = (address.view === "one" ? alone : naming.counts).filter(
+    (one) => folded(one.name).includes(wanted) || one.subjects.some((label) => folded(label).includes(wanted)),
+  );
+  const picks = naming.counts.reduce((sum, one) => sum + one.times, 0);
+  return (
+    <div className="mt-4 flex flex-col gap-6">
+      <p className="max-w-3xl text-soft">
+        {plural(picks, "pick")} of {plural(naming.counts.length, "name")} in{" "}
+        {plural(naming.conversations, "conversation")}; {count(alone.length)} of them were chosen by one subject alone.
+        Asked for a name, models declined {count(naming.declined)} times; {count(naming.unsure)} answers are unclear.
+      </p>
+      <section aria-label="Scenarios">
+        <ScrollArea>
+          <DataTable
+            rows={naming.by_scenario}
+            columns={SCENARIO_COLUMNS}
+            rowKey={(row) => row.scenario}
+            caption="Names by scenario"
+            className=""
+          />
+        </ScrollArea>
+      </section>
+      <section aria-label="Names">
+        <div className="mb-3 flex flex-wrap items-end gap-x-4 gap-y-3">
+          <label className="min-w-0 flex-[0_1_20rem]">
+            <span className="eyebrow block">Name or subject</span>
+            <input
+              type="search"
+              className="field w-full"
+              value={address.find}
+              onChange={(event) => update({ find: event.target.value })}
+            />
+          </label>
+          <SegmentedControl
+            label="Chosen by"
+            value={address.view}
+            options={[
+              ["all", "anyone", "Every name, the one that most subjects chose first"],
+              ["one", "one subject only", "Names that no other subject chose"],
+            ]}
+            onChange={(view) => update({ view })}
+          />
+          <div className="ml-auto">
+            <Downloads files={csvAndJson(endpoints.names(board.id))} />
+          </div>
+        </div>
+        <p role="status" className="mb-2 text-soft">
+          {plural(rows.length, "name")}
+        </p>
+        <ScrollArea>
+          <DataTable
+            rows={rows}
+            columns={nameColumns(names)}
+            rowKey={(row) => row.name}
+            caption="Names, and who chose them"
+          />
+        </ScrollArea>
+      </section>
+    </div>
+  );
+}
+
+const SCENARIO_COLUMNS: Column<ScenarioNames>[] = [
+  { id: "scenario", title: "Scenario", rowHeader: true, cell: (row) => humanize(row.scenario) },
+  { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
+  { id: "named", title: "With a name", numeric: true, cell: (row) => count(row.named) },
+  { id: "picks", title: "Picks", numeric: true, cell: (row) => count(row.picks) },
+  { id: "names", title: "Different names", numeric: true, cell: (row) => count(row.names) },
+];
+
+function nameColumns(names: Names): Column<NameCount>[] {
+  return [
+    {
+      id: "name",
+      title: "Name",
+      rowHeader: true,
+      sortValue: (row) => row.name,
+      cell: (row) => <bdi className="label font-medium">{row.name}</bdi>,
+    },
+    {
+      id: "subjects",
+      title: "Subjects",
+      numeric: true,
+      sortValue: (row) => row.subjects.length,
+      cell: (row) => count(row.subjects.length),
+    },
+    { id: "times", title: "Times", numeric: true, sortValue: (row) => row.times, cell: (row) => count(row.times) },
+    { id: "who", title: "Who", cell: (row) => <Who labels={row.subjects} ids={names.subjects} /> },
+    {
+      id: "scenarios",
+      title: "Where",
+      cellClass: "eyebrow",
+      cell: (row) => row.scenarios.map(([scenario, times]) => `${humanize(scenario)} ${count(times)}`).join(", "),
+    },
+  ];
+}
+
+function Who({ labels, ids }: { labels: readonly string[]; ids: Names["subjects"] }) {
+  const { href } = usePage();
+  const [all, setAll] = useState(false);
+  const shown = all ? labels : labels.slice(0, SHOWN);
+  return (
+    <>
+      {shown.map((label, i) => (
+        <span key={label}>
+          {i ? ", " : ""}
+          <a href={href(route("subject", { subject: ids[label] ?? "" }))}>
+            <bdi className="label">{label}</bdi>
+          </a>
+        </span>
+      ))}
+      {shown.length < labels.length ? (
+        <button type="button" className="ml-2 text-soft underline underline-offset-4" onClick={() => setAll(true)}>
+          and {count(labels.length - SHOWN)} more
+        </button>
+      ) : null}
+    </>
+  );
+}
