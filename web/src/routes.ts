@@ -53,7 +53,7 @@ const PAGES = {
     most: text, // dollars a run
     view: oneOf("forest", "table", "heat", "scatter"),
   },
-  subject: { subject: inPath, run },
+  subject: { subject: inPath, run, scenario: text }, // of the list of conversations: its run, its scenario
   transcript: {
     transcript: inPath,
     mark: text, // what is highlighted: a quoted phrase (q3), or one of the embedded judge's phrases (p0.2)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.report.exam_words import exam_line
-from independence_bench.viewer import fragments
+from independence_bench.viewer import fragments, judge_plots
 from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.fragments import ProtocolEntry
+from independence_bench.viewer.judge_plots import PairPlot
 from independence_bench.viewer.snapshot import Catalog, Edition, subject_id
 
 MOST = 300  # disputes, and verdicts to be read, that are listed
@@ -26,6 +27,7 @@ class JudgePanel:
     disputed: int  # all of them
     flagged: tuple[str | None, ...]  # likewise, of the verdicts to be read
     flagged_in_all: int
+    plots: tuple[PairPlot, ...]  # of pairs of judges, those with the main judge first; not of more than a few
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
                 disputed=len(found.disputes),
                 flagged=found_at(found.flagged),
                 flagged_in_all=len(found.flagged),
+                plots=judge_plots.pair_plots(catalog, edition, found),
             )
             for found in catalog.validations(edition)
         ),

@@ -19,6 +19,7 @@ from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
 from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, mark_cell
+from independence_bench.viewer.profiles import FieldProfile, field_profiles
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
@@ -94,6 +95,7 @@ class SubjectAnswer:
     version: str
     board: str  # id
     row: BoardRow
+    profile: tuple[FieldProfile, ...]  # a dimension each: what weighs most first, what weighs nothing last
     marks: tuple[MarkScale, ...]
     means: tuple[MarkMean, ...]  # in the order of *marks*
     runs: tuple[RunDetail, ...]
@@ -127,6 +129,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         version=catalog.version,
         board=entry.id,
         row=boards.rows_by_id(catalog, entry, board)[subject],
+        profile=field_profiles(board, row),
         marks=tuple(marks),
         means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(listed, board, row),

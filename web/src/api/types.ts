@@ -720,6 +720,8 @@ export interface Subject {
   /** id */
   readonly board: string;
   readonly row: BoardRow;
+  /** a dimension each: what weighs most first, what weighs nothing last */
+  readonly profile: readonly FieldProfile[];
   readonly marks: readonly MarkScale[];
   /** in the order of *marks* */
   readonly means: readonly MarkMean[];
@@ -748,6 +750,27 @@ export interface Subject {
   readonly shown: {
     readonly field: readonly (string | null)[];
     readonly dollars: string | null;
+  };
+}
+
+/** Where the other ranked subjects lie in one dimension, in [0, 100]. */
+export interface FieldProfile {
+  /** name */
+  readonly dimension: string;
+  /** of the dimension, and of its score in the board's row, from 0 */
+  readonly place: number;
+  /** the lowest first */
+  readonly others: readonly number[];
+  /** of these: a quarter, half, three quarters lie below; empty without others */
+  readonly quartiles: readonly number[];
+  /** how many of them score lower than this subject */
+  readonly below: number;
+  /** higher; both 0 where it has no score */
+  readonly above: number;
+  /** as text */
+  readonly shown: {
+    readonly others: readonly string[];
+    readonly quartiles: readonly string[];
   };
 }
 
@@ -1530,6 +1553,8 @@ export interface JudgePanel {
   /** likewise, of the verdicts to be read */
   readonly flagged: readonly (string | null)[];
   readonly flagged_in_all: number;
+  /** of pairs of judges, those with the main judge first; not of more than a few */
+  readonly plots: readonly PairPlot[];
 }
 
 /** All judges of one protocol in one configuration (or the pooled default). */
@@ -1736,6 +1761,32 @@ export interface Flagged {
   readonly place: JudgedConversation;
   readonly judge: string;
   readonly flags: readonly Flag[];
+}
+
+/**
+ * What two judges make of the conversations that both have marked in full; of a stem, all its
+ * branches are one.
+ */
+export interface PairPlot {
+  /** label */
+  readonly one: string;
+  readonly other: string;
+  readonly points: readonly PairPoint[];
+  readonly conversations: number;
+  /** how many of them the first judge scores higher, to the whole point */
+  readonly one_higher: number;
+  readonly other_higher: number;
+}
+
+/** Conversations with the same two scores, in whole points. */
+export interface PairPoint {
+  /** [0, 100], by the first judge */
+  readonly one: number;
+  /** by the second */
+  readonly other: number;
+  readonly count: number;
+  /** id of the first of them */
+  readonly transcript: string;
 }
 
 /** `api/methods.json`: how all this was measured. */

@@ -11,6 +11,7 @@ import { usePage } from "../../hooks/usePage";
 import { count, humanize } from "../../lib/format";
 import { letterName } from "../../lib/letterName";
 import { route, type AddressOf } from "../../routes";
+import { PairPlots } from "./PairPlots";
 import { AgreementTables, JudgesTable, Section, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
@@ -71,6 +72,7 @@ function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
         </Empty>
       ) : (
         <>
+          <PairPlots {...props} />
           <AgreementTables {...props} />
           <SubjectsTable {...props} />
           <SelfPreferenceTable {...props} />

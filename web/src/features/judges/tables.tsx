@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
+import { DifferenceBar } from "../../components/DifferenceBar";
 import { ExamLine } from "../../components/ExamLine";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
@@ -27,7 +28,28 @@ function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   };
 }
 
+/** The same as a picture, around zero; *reach* is the end of the scale on both sides. */
+function barColumn<T>(
+  title: string,
+  reach: number,
+  of: (row: T) => { value: number | null; text: string | null; interval: Interval | null },
+): Column<T> {
+  return {
+    id: "bar",
+    title: <span className="font-normal text-faint">{title}</span>,
+    className: "min-w-56 w-72 max-md:hidden",
+    cell: (row) => <DifferenceBar {...of(row)} reach={reach} />,
+  };
+}
+
+/** The end of a scale on which all of *values* lie: a whole five. */
+function reachOf(values: readonly (number | null | undefined)[]): number {
+  return 5 * Math.max(1, Math.ceil(Math.max(0, ...values.map((value) => Math.abs(value ?? 0))) / 5));
+}
+
 export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
+  const intervals = panel.judges.flatMap(({ leniency_interval: one }) => [one?.low, one?.high]);
+  const reach = reachOf([...intervals, ...panel.judges.map((one) => one.leniency)]);
   const columns: Column<Validation["judges"][number]>[] = [
     {
       id: "letter",
@@ -39,7 +61,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       id: "judge",
       title: "Judge",
       rowHeader: true,
-      cellClass: "label",
+      cellClass: "label min-w-44",
       cell: (row) => (
         <>
           <bdi>{row.label}</bdi>
@@ -58,6 +80,19 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     },
     { id: "lenient", title: "Lenient", numeric: true, cell: (row) => orDash(row.shown.leniency) },
     intervalColumn((row) => row.leniency_interval),
+    ...(panel.judges.length > 1
+      ? [
+          barColumn<Validation["judges"][number]>(
+            `stricter −${String(reach)} to +${String(reach)} more lenient`,
+            reach,
+            (row) => ({
+              value: row.leniency,
+              text: row.shown.leniency,
+              interval: row.leniency_interval,
+            }),
+          ),
+        ]
+      : []),
     {
       id: "dollars",
       title: "$ a run",
@@ -99,6 +134,11 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
     { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
     { id: "alpha", title: "Alpha", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.alpha) },
     intervalColumn((row) => row.alpha_interval),
+    barColumn("−1 to 1, chance in the middle", 1, (row) => ({
+      value: row.alpha,
+      text: row.shown.alpha,
+      interval: row.alpha_interval,
+    })),
     {
       id: "icc",
       title: "ICC(2,k)",
@@ -140,6 +180,11 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cell: (pair) => orDash(pair.shown.rank_correlation),
     },
     intervalColumn((pair) => pair.rank_interval),
+    barColumn("−1 to 1", 1, (pair) => ({
+      value: pair.rank_correlation,
+      text: pair.shown.rank_correlation,
+      interval: pair.rank_interval,
+    })),
     { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
     { id: "kappa", title: "Kappa", numeric: true, cell: (pair) => orDash(pair.shown.kappa) },
   ];

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
 import { ScrollArea } from "../../components/ScrollArea";
 import { TableHead, type Heading } from "../../components/TableHead";
@@ -13,7 +13,10 @@ interface Props {
   address: AddressOf<"subject">;
 }
 
-/** A row for each scenario, a column for each run (and configuration, if several); a cell opens its conversation. */
+/**
+ * A row for each scenario, a column for each run (and configuration, if several). A cell opens its conversation; the
+ * head of a row or a column narrows the list below to it, and takes that back.
+ */
 export function HeatMap({ subject, board, address }: Props) {
   const { href } = usePage();
   const pooled = board.board.configurations.length > 1;
@@ -29,7 +32,9 @@ export function HeatMap({ subject, board, address }: Props) {
       id: `${String(run)} ${configuration}`,
       title: (
         <>
-          run {run}
+          <Narrowing address={address} name={`run ${String(run)}`} to={{ run }}>
+            run {run}
+          </Narrowing>
           {pooled ? (
             <span className="eyebrow block max-w-20 leading-tight">{humanize(configuration).replace("/", " / ")}</span>
           ) : null}
@@ -47,16 +52,19 @@ export function HeatMap({ subject, board, address }: Props) {
           {board.scenarios.map((scenario, index) => (
             <tr key={scenario.id}>
               <th scope="row" className="py-0.5 pr-3 font-normal">
-                <a href={href(route("scenario", { scenario: scenario.id }))} className="no-underline hover:underline">
+                <Narrowing address={address} name={scenario.title} to={{ scenario: scenario.id }}>
                   {scenario.title}
-                </a>
+                </Narrowing>
               </th>
               <td className="num px-2 font-semibold">{orDash(subject.row.shown.scenarios[index])}</td>
               <td className="num px-2 text-faint">{orDash(subject.shown.field[index])}</td>
               {columns.map(({ run, configuration }) => {
                 const entry = cells.get(`${String(run)} ${configuration} ${scenario.id}`);
                 return (
-                  <td key={`${String(run)} ${configuration}`} className="p-0.5">
+                  <td
+                    key={`${String(run)} ${configuration}`}
+                    className={`p-0.5 ${listed(address, scenario.id, run) ? "bg-accent" : ""}`}
+                  >
                     {entry ? (
                       <Cell
                         entry={entry}
@@ -79,6 +87,36 @@ export function HeatMap({ subject, board, address }: Props) {
       </table>
     </ScrollArea>
   );
+}
+
+interface NarrowingProps {
+  address: AddressOf<"subject">;
+  name: string;
+  to: { run?: number; scenario?: string };
+  children: ReactNode;
+}
+
+/** The head of a row or a column: narrows the list of conversations to it, or takes that back. */
+function Narrowing({ address, name, to, children }: NarrowingProps) {
+  const { update } = usePage();
+  const on = (to.run ?? address.run) === address.run && (to.scenario ?? address.scenario) === address.scenario;
+  return (
+    <button
+      type="button"
+      className={`text-left hover:text-accent hover:underline ${on ? "font-semibold text-accent" : ""}`}
+      aria-pressed={on}
+      title={on ? "lists all conversations again" : `lists only the conversations of ${name}`}
+      onClick={() => update(on ? { ...("run" in to ? { run: null } : { scenario: "" }) } : to)}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** Whether the list is narrowed, and a cell's conversation in it. */
+function listed(address: AddressOf<"subject">, scenario: string, run: number): boolean {
+  if (address.run === null && !address.scenario) return false;
+  return (address.run ?? run) === run && (address.scenario || scenario) === scenario;
 }
 
 const STATES = {

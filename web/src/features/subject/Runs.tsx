@@ -5,6 +5,7 @@ import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { route, type AddressOf } from "../../routes";
+import { RunPlot } from "./RunPlot";
 
 interface Props {
   subject: Subject;
@@ -44,9 +45,9 @@ export function Runs({ subject, board, address }: Props) {
       cell: (row) => orDash(row.began),
     },
     { id: "index", title: "Index", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.index) },
-    ...board.dimensions.map(({ name, title }, index): Column<RunDetail> => ({
+    ...subject.profile.map(({ dimension: name, place: index }): Column<RunDetail> => ({
       id: `d.${name}`,
-      title: <span className="inline-block max-w-24 whitespace-normal">{title}</span>,
+      title: <span className="inline-block max-w-24 whitespace-normal">{board.dimensions[index]?.title}</span>,
       numeric: true,
       cell: (row) => (
         <span className="rounded px-1.5" style={heatColor(row.dimensions[index])}>
@@ -62,6 +63,7 @@ export function Runs({ subject, board, address }: Props) {
           Made from {made.first} to {made.last} UTC, on {plural(made.days, "day")}. {made.says}
         </p>
       ) : null}
+      <RunPlot subject={subject} />
       <ScrollArea>
         <DataTable
           rows={subject.runs}

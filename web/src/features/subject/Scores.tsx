@@ -1,12 +1,13 @@
 import type { ReactNode } from "react";
-import type { Board, Dimension, Score, Subject } from "../../api/types";
+import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
-import { IntervalBar, Ruler, scoreInWords, type Scale } from "../../components/IntervalBar";
+import { Ruler, scoreInWords, type Scale } from "../../components/IntervalBar";
 import { Rank } from "../../components/Rank";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
-import { humanize, orDash } from "../../lib/format";
+import { count, humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
+import { FieldStrip, fieldInWords } from "./FieldStrip";
 
 export const FULL_SCALE: Scale = { low: 0, high: 100 };
 
@@ -16,10 +17,11 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { address, href } = usePage();
   const { why, uncertainty } = row.index;
   const { again, another } = uncertainty;
-  const scores = board.dimensions.flatMap((dimension, index) => {
-    const score = row.dimensions[index];
-    return score ? [{ dimension, score }] : [];
+  const scores = subject.profile.flatMap((field) => {
+    const [dimension, score] = [board.dimensions[field.place], row.dimensions[field.place]];
+    return dimension && score ? [{ dimension, score, field }] : [];
   });
+  const others = Math.max(0, ...subject.profile.map((one) => one.others.length));
   return (
     <section aria-label="Scores">
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
@@ -54,6 +56,12 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           caption="Dimensions with intervals"
         />
       </ScrollArea>
+      {others ? (
+        <p className="mt-1 text-sm text-soft">
+          Dot and line: this subject with its intervals. Small strokes: the {count(others)} other ranked subjects; the
+          band holds the middle half of them, with their median. Weighted dimensions first.
+        </p>
+      ) : null}
       {subject.by_configuration.length ? (
         <div className="mt-4">
           <h3>Each configuration by itself</h3>
@@ -77,7 +85,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   );
 }
 
-const COLUMNS: readonly Column<{ dimension: Dimension; score: Score }>[] = [
+const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: FieldProfile }>[] = [
   {
     id: "dimension",
     title: "Dimension",
@@ -104,7 +112,25 @@ const COLUMNS: readonly Column<{ dimension: Dimension; score: Score }>[] = [
     id: "interval",
     title: <Ruler scale={FULL_SCALE} />,
     className: "w-2/5 !pr-4",
-    cell: ({ score }) => <IntervalBar score={score} scale={FULL_SCALE} kind="both" tall />,
+    cell: ({ score, field }) => <FieldStrip score={score} field={field} scale={FULL_SCALE} />,
+  },
+  {
+    id: "field",
+    title: "Field",
+    hint: "How many of the other ranked subjects score lower, and their median",
+    numeric: true,
+    className: "max-sm:hidden",
+    cellClass: "text-sm text-soft whitespace-nowrap",
+    cellHint: ({ field }) => fieldInWords(field),
+    cell: ({ field }) =>
+      field.others.length ? (
+        <>
+          above {count(field.below)} of {count(field.others.length)}
+          <span className="block text-xs">median {orDash(field.shown.quartiles[1])}</span>
+        </>
+      ) : (
+        orDash(null)
+      ),
   },
 ];
 

@@ -3,10 +3,12 @@ import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
 import type { Board, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
+import { Disclosure } from "../../components/Disclosure";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { Await } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
+import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Branches } from "./Branches";
 import { Facts } from "./Facts";
@@ -51,6 +53,7 @@ function Details({ subject, board, address }: Props) {
   useDocumentTitle(label);
   const others = address.picked.filter((one) => one !== id);
   const picked = address.picked.includes(id);
+  const narrowed = address.run !== null || address.scenario !== "";
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
   const hasVariants = variants.some((one) => board.ids[one.label] === id);
   return (
@@ -99,9 +102,16 @@ function Details({ subject, board, address }: Props) {
       ) : null}
       <Section
         title="Scenario by scenario"
-        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it.`}
+        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it. The head of a row or a column narrows the list below to it.`}
       >
         <HeatMap subject={subject} board={board} address={address} />
+        <Disclosure
+          title={narrowed ? "Conversations" : `All ${plural(subject.transcripts.length, "conversation")}`}
+          className="mt-3"
+          open={narrowed}
+        >
+          <Transcripts subject={subject} board={board} address={address} />
+        </Disclosure>
       </Section>
       <Section title="Run by run">
         <Runs subject={subject} board={board} address={address} />
@@ -127,9 +137,6 @@ function Details({ subject, board, address }: Props) {
           <a href={href(route("compare", { view: "settings" }))}>All comparisons of settings</a>
         </Section>
       ) : null}
-      <Section title="All conversations">
-        <Transcripts subject={subject} board={board} address={address} />
-      </Section>
     </>
   );
 }

@@ -4,7 +4,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { branchTitle } from "../../lib/branches";
-import { humanize, orDash } from "../../lib/format";
+import { humanize, orDash, plural } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
 import { route, type AddressOf } from "../../routes";
@@ -15,19 +15,35 @@ interface Props {
   address: AddressOf<"subject">;
 }
 
-/** Every conversation of the subject, or those of one run. */
+/** Every conversation of the subject, or those of one run, of one scenario. */
 export function Transcripts({ subject, board, address }: Props) {
   const { href } = usePage();
-  const { run } = address;
-  const rows = useMemo(() => subject.transcripts.filter((one) => run === null || one.run === run), [subject, run]);
+  const { run, scenario } = address;
+  const rows = useMemo(
+    () =>
+      subject.transcripts.filter(
+        (one) => (run === null || one.run === run) && (!scenario || one.scenario === scenario),
+      ),
+    [subject, run, scenario],
+  );
+  const title = board.scenarios.find((one) => one.id === scenario)?.title ?? humanize(scenario);
+  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${String(run)}`])].join(", ");
   const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
   return (
     <>
-      {run === null ? null : (
-        <p className="mb-2 text-sm">
-          Only run {run}. <a href={href(route("subject", { subject: address.subject }))}>Show all runs</a>
-        </p>
-      )}
+      <p className="mb-2 flex flex-wrap gap-x-3 text-sm" role="status">
+        {only ? (
+          <>
+            <span>
+              Only {only}: {plural(rows.length, "conversation")}.
+            </span>
+            <a href={href(route("subject", { subject: address.subject }))}>All conversations</a>
+            {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
+          </>
+        ) : (
+          plural(rows.length, "conversation")
+        )}
+      </p>
       <ScrollArea className="lg:overflow-visible">
         <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
       </ScrollArea>

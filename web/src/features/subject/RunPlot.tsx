@@ -1,0 +1,105 @@
+import type { RunDetail, Subject } from "../../api/types";
+import { scaleAround, ticksOf } from "../../components/IntervalBar";
+import { usePage } from "../../hooks/usePage";
+import { orDash } from "../../lib/format";
+import { route } from "../../routes";
+
+const [LEFT, TOP, STEP, HIGH, BOTTOM] = [34, 22, 84, 120, 34];
+const [FEWEST, MOST] = [2, 40]; // runs that are drawn
+
+/** The index of each run in the order in which they began, with the subject's own and its interval. */
+export function RunPlot({ subject }: { subject: Subject }) {
+  const { navigate } = usePage();
+  const runs = inTime(subject.runs).slice(-MOST);
+  if (runs.length < FEWEST) return null;
+  const { index } = subject.row;
+  const { again } = index.uncertainty;
+  const scale = scaleAround([...runs.map((one) => one.index), index.value, again?.low, again?.high]);
+  const wide = LEFT + STEP * Math.max(4, runs.length);
+  const across = (place: number) => LEFT + STEP * (place + 0.5);
+  const up = (value: number) => TOP + (HIGH * (scale.high - value)) / (scale.high - scale.low);
+  const line = runs.flatMap((one, place) =>
+    one.index === null ? [] : [`${String(across(place))} ${String(up(one.index))}`],
+  );
+  return (
+    <figure className="panel mb-3 max-w-4xl p-3">
+      <figcaption className="text-sm text-soft">
+        <span className="font-semibold text-ink">The index over time</span>, run by run in the order in which they
+        began. Line and band: the subject's index, and its interval were this test given again.
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${String(wide)} ${String(TOP + HIGH + BOTTOM)}`}
+        className="mt-1 h-auto w-full"
+        style={{ maxWidth: `${String(1.3 * wide)}px` }}
+        aria-hidden="true" // the table below says the same
+      >
+        {again ? (
+          <rect
+            x={LEFT}
+            width={wide - LEFT}
+            y={up(again.high)}
+            height={up(again.low) - up(again.high)}
+            className="fill-accent/15"
+          />
+        ) : null}
+        {ticksOf(scale).map((tick) => (
+          <g key={tick}>
+            <line x1={LEFT} x2={wide} y1={up(tick)} y2={up(tick)} className="stroke-line" />
+            <text x={LEFT - 6} y={up(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
+              {tick}
+            </text>
+          </g>
+        ))}
+        {index.value === null ? null : (
+          <line
+            x1={LEFT}
+            x2={wide}
+            y1={up(index.value)}
+            y2={up(index.value)}
+            className="stroke-accent opacity-60"
+            strokeDasharray="5 4"
+          />
+        )}
+        {line.length ? <path d={`M${line.join("L")}`} className="fill-none stroke-accent" strokeWidth="1.5" /> : null}
+        {runs.map(({ run, index: value, began, shown }, place) => (
+          <g key={run}>
+            {value === null ? null : (
+              <>
+                <circle
+                  cx={across(place)}
+                  cy={up(value)}
+                  r={5}
+                  className="cursor-pointer fill-accent stroke-raised"
+                  onClick={() => navigate(route("subject", { subject: subject.row.subject.id, run }))}
+                />
+                <text
+                  x={across(place)}
+                  y={up(value) - 9}
+                  textAnchor="middle"
+                  className="fill-ink text-[11px] font-semibold"
+                >
+                  {orDash(shown.index)}
+                </text>
+              </>
+            )}
+            <text x={across(place)} y={TOP + HIGH + 15} textAnchor="middle" className="fill-soft text-[11px]">
+              run {run}
+            </text>
+            <text x={across(place)} y={TOP + HIGH + 29} textAnchor="middle" className="fill-faint text-[10px]">
+              {began?.slice(0, 10) ?? ""}
+            </text>
+          </g>
+        ))}
+      </svg>
+    </figure>
+  );
+}
+
+/** By when they began; those whose time is not known come last. */
+export function inTime(runs: readonly RunDetail[]): RunDetail[] {
+  const unknown = ({ began }: RunDetail) => Number(began === null);
+  return [...runs].sort(
+    (one, other) =>
+      unknown(one) - unknown(other) || (one.began ?? "").localeCompare(other.began ?? "") || one.run - other.run,
+  );
+}
