@@ -9,8 +9,8 @@ interface Props<T extends string> {
 /** A choice between a few values, as a row of buttons. */
 export function SegmentedControl<T extends string>({ label, value, options, onChange, plain = false }: Props<T>) {
   return (
-    <div role="group" aria-label={label} className="min-w-0">
-      <span className={plain ? "sr-only" : "eyebrow block"}>{label}</span>
+    <div role="group" aria-label={label} className="flex min-w-0 flex-wrap items-center gap-x-2">
+      <span className={plain ? "sr-only" : "eyebrow"}>{label}</span>
       <div className="inline-flex overflow-hidden rounded-[7px] border border-edge">
         {options.map(([name, title, hint]) => (
           <button

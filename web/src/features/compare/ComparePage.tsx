@@ -28,14 +28,15 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
   return (
     <>
       <h1>Compare</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
+      <p className="mt-0.5 mb-2 text-sm text-soft">
         Both were asked the same questions, so they are compared scenario by scenario. The largest differences come
         first.
       </p>
-      <div className="mb-4 flex flex-wrap items-end gap-x-6 gap-y-2">
-        <BoardChooser />
+      <BoardChooser />
+      <div className="mt-2 mb-2 flex flex-wrap items-center gap-x-6 gap-y-2">
         <SegmentedControl
           label="Compare"
+          plain
           value={address.view}
           options={[
             ["pair", "two subjects"],

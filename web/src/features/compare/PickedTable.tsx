@@ -102,8 +102,8 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
         />
       </ScrollArea>
       <p className="mt-1 text-sm text-soft">
-        Where the interval of a difference holds 0, the two cannot be told apart. Choose another one to see it beside A
-        below.
+        Where the interval of a difference includes 0, the two cannot be told apart. Choose another one to see it beside
+        A below.
       </p>
     </section>
   );

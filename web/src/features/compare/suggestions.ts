@@ -3,7 +3,7 @@ import type { BoardRow } from "../../api/types";
 /** Whom to compare a subject with, and why. */
 export interface Suggestion {
   row: BoardRow;
-  why: string;
+  why: string; // one reason or several
 }
 
 const MOST = 6;
@@ -17,7 +17,9 @@ export function suggestions(rows: readonly BoardRow[], subject: string): Suggest
   const others = ranked.filter((row) => row !== mine);
   const found: Suggestion[] = [];
   const add = (row: BoardRow | undefined, why: string) => {
-    if (row && row !== mine && !found.some((one) => one.row === row)) found.push({ row, why });
+    const already = found.find((one) => one.row === row);
+    if (already) already.why += `; ${why}`;
+    else if (row && row !== mine) found.push({ row, why });
   };
   for (const row of others.filter(({ subject: { name } }) => name === mine.subject.name).slice(0, 2))
     add(row, "the same model with other settings");

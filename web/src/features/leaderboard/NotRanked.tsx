@@ -38,7 +38,7 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
         cellHint: ({ missing }) => missing.join("\n"),
         cell: ({ missing }) => (
           <span className="block truncate text-sm text-soft">
-            {missing.length > 1 ? `${String(missing.length)} faults: ` : ""}
+            {missing.length > 1 ? `${String(missing.length)} reasons: ` : ""}
             {missing.join("; ")}
           </span>
         ),
@@ -65,7 +65,7 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
     <section className="mt-8" aria-label="Not ranked">
       <h2>Not ranked</h2>
       <p className="mb-1 text-sm text-soft">
-        Something is missing, and an index of the rest would measure something else. Point at a line to read all of it.
+        Something is missing, and an index of the rest would measure something else. Open a subject to read all of it.
       </p>
       <ScrollArea>
         <DataTable rows={rows} columns={columns} rowKey={(row) => row.subject.id} caption="Subjects without an index" />

@@ -21,7 +21,7 @@ export interface ColumnContext {
 /** Of the column of names, where there is room for more columns. */
 const SUBJECT_WIDTH = {
   forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
-  table: "md:max-w-[15rem] xl:max-w-[19rem] 2xl:max-w-[26rem]",
+  table: "md:max-w-[13rem] xl:max-w-[19rem] 2xl:max-w-[26rem]",
   heat: "md:max-w-[13rem] xl:max-w-[17rem]",
   scatter: "",
 };
@@ -122,7 +122,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
     id: "health",
     title: "Data",
     hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
-    className: "whitespace-nowrap max-sm:hidden",
+    className: "whitespace-nowrap max-xl:hidden",
     sortValue: severity,
     cell: (row) => <DataHealth health={row.health} short />,
   });
