@@ -182,6 +182,31 @@ test("one scenario over all subjects, best first; and every other page", async (
   await expect(page.getByText("There is no such page.")).toBeVisible();
 });
 
+test(
+  "the map of a subject narrows its list; judges and groups of answers lead to conversations",
+  PAGE_ONLY,
+  async ({ page }) => {
+    const { board } = await first(page);
+    await open(page, `/subject/${board.rows[0]?.subject.id ?? ""}`);
+    const map = page.getByRole("region", { name: "Scenario by scenario" });
+    await map.getByRole("button", { name: "run 2", exact: true }).click();
+    await map.getByRole("button", { name: "What you would make" }).click();
+    await expect(map.getByRole("table", { name: "Conversations", exact: true }).locator("tbody tr")).toHaveCount(1);
+    await map.getByRole("link", { name: "This scenario over all subjects" }).click();
+    await settled(page);
+    await expect(page.getByRole("img", { name: /^Score, how many answers/ })).toBeVisible();
+    await expect(page.getByRole("article").first()).toBeVisible();
+    await open(page, "/judges");
+    const against = page.getByRole("region", { name: "Judge against judge" });
+    await against.getByText("As a table").first().click();
+    await against
+      .getByRole("link", { name: /^Open one with/ })
+      .first()
+      .click();
+    await expect(page).toHaveURL(/#\/transcript\//);
+  },
+);
+
 test("equations are drawn as mathematics, say what they are, and scroll by themselves", PAGE_ONLY, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, "/methods");

@@ -138,7 +138,7 @@ function FlaggedVerdicts({ panel, ids, letterOf }: PanelProps) {
   );
 }
 
-const FEW = 25;
+const FEW = 10;
 
 interface ShortListProps<T> {
   items: readonly T[];

@@ -19,7 +19,7 @@ export function PairPlots({ panel, ids, letterOf }: PanelProps) {
   return (
     <Section
       title="Judge against judge"
-      description={`A point a conversation (of stems: a stem), by the score that each of the two gives it; a larger point is several. On the line they agree, below it the judge named first is the more lenient one. A click opens a conversation.${left ? ` Not drawn: ${count(left)} more pairs.` : ""}`}
+      description={`A point a conversation (of stems: a stem; the same words in two runs count twice), by the score that each of the two gives it; a larger point is several. On the line they agree, below it the judge named first is the more lenient one. A click opens a conversation.${left ? ` Not drawn: ${count(left)} more pairs.` : ""}`}
     >
       <div className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {ids.plots.map((plot) => (
