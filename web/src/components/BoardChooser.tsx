@@ -1,4 +1,4 @@
-import { Fragment, useState } from "react";
+import { useState } from "react";
 import { usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
@@ -30,7 +30,7 @@ export function BoardChooser() {
     if (trait === "weights") return value ? humanize(value) : "the protocol's";
     return humanize(value);
   }
-  const folded = TRAITS.filter((trait) => chosen[trait] && trait !== "rules").map((trait) =>
+  const folded = TRAITS.filter((trait) => chosen[trait] && (trait !== "rules" || chosen.rules !== "own")).map((trait) =>
     title(trait, chosen[trait]),
   );
   return (
@@ -52,41 +52,35 @@ export function BoardChooser() {
       >
         {TRAITS.map((trait) => {
           const values = options(index.boards, board, trait);
-          const unvalidated = trait === "protocol" && protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null;
           if (values.length > 1) {
             return (
-              <Fragment key={trait}>
-                <label className="flex max-w-full min-w-0 items-center gap-1.5 sm:max-w-[26rem]">
-                  <span className="eyebrow">{TITLES[trait]}</span>
-                  <select
-                    className="field min-w-0"
-                    value={chosen[trait]}
-                    onChange={(event) =>
-                      update({ board: withTrait(index.boards, board, trait, event.target.value).id })
-                    }
-                  >
-                    {values.map((value) => (
-                      <option key={value} value={value}>
-                        {title(trait, value)}
-                      </option>
-                    ))}
-                  </select>
-                </label>
-                {unvalidated}
-              </Fragment>
+              <label key={trait} className="flex max-w-full min-w-0 items-center gap-1.5 sm:max-w-[26rem]">
+                <span className="eyebrow">{TITLES[trait]}</span>
+                <select
+                  className="field min-w-0"
+                  value={chosen[trait]}
+                  onChange={(event) => update({ board: withTrait(index.boards, board, trait, event.target.value).id })}
+                >
+                  {values.map((value) => (
+                    <option key={value} value={value}>
+                      {title(trait, value)}
+                    </option>
+                  ))}
+                </select>
+              </label>
             );
           }
           return trait === "rules" || trait === "weights" ? null : (
-            <Fragment key={trait}>
-              <div className="flex min-w-0 items-baseline gap-1.5">
-                <span className="eyebrow">{TITLES[trait]}</span>
-                <bdi className="label">{title(trait, chosen[trait])}</bdi>
-              </div>
-              {unvalidated}
-            </Fragment>
+            <div key={trait} className="flex min-w-0 items-baseline gap-1.5">
+              <span className="eyebrow">{TITLES[trait]}</span>
+              <bdi className="label">{title(trait, chosen[trait])}</bdi>
+            </div>
           );
         })}
-        <ExamLine exam={board.exam} className="basis-full" />
+      </div>
+      <div className="flex flex-wrap items-center gap-x-3">
+        {protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null}
+        <ExamLine exam={board.exam} />
       </div>
     </>
   );

@@ -5,10 +5,7 @@ import { route } from "../routes";
 export function Unvalidated() {
   const { href } = usePage();
   return (
-    <a
-      href={href(route("methods", { part: "unvalidated" }))}
-      className="chip chip-warn mb-1.5 no-underline hover:underline"
-    >
+    <a href={href(route("methods", { part: "unvalidated" }))} className="chip chip-warn no-underline hover:underline">
       unvalidated
     </a>
   );

@@ -68,14 +68,18 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       cellHint: (row) => row.subject.label,
       cell: (row) => (
         <>
-          <a
-            href={page.href(route("subject", { subject: row.subject.id }))}
-            aria-label={row.subject.label}
-            className="block truncate text-ink no-underline hover:underline max-sm:text-sm"
-          >
-            <SubjectLabel subject={row.subject} />
-            {row.branches?.views.value === 0 ? <span className="chip ml-1.5">no view in any stem</span> : null}
-          </a>
+          <span className="flex items-baseline gap-1.5">
+            <a
+              href={page.href(route("subject", { subject: row.subject.id }))}
+              aria-label={row.subject.label}
+              className="min-w-0 truncate text-ink no-underline hover:underline max-sm:text-sm"
+            >
+              <SubjectLabel subject={row.subject} />
+            </a>
+            {row.branches?.views.value === 0 ? (
+              <span className="chip shrink-0 max-sm:hidden">no view in any stem</span>
+            ) : null}
+          </span>
           <span className="-mt-0.5 -mb-1 block md:hidden">
             <IntervalBar score={row.index} scale={scale} kind={view === "forest" ? "both" : kind} />
           </span>
