@@ -108,7 +108,7 @@ def play_round(folder: Path, wanted: Round) -> Found:
         while found.kills < wanted.kills and not _run_and_kill(folder, wanted, draw, found):
             pass
         _bring_to_its_end(folder, wanted, found)
-    _look(folder, wanted, found)
+    look(folder, wanted, found)
     return found
 
 
@@ -202,7 +202,8 @@ def _lines(path: Path) -> int:
 # ---------------------------------------------------------------- what must be true at the end
 
 
-def _look(folder: Path, wanted: Round, found: Found) -> None:
+def look(folder: Path, wanted: Round, found: Found) -> None:
+    """Put into *found* what is there at the end of a round, and what of it is wrong."""
     entries = read_ledger(folder / "ledger.jsonl")
     where = wanted.store if "://" in wanted.store else folder / wanted.store
     with open_store(where, create=False) as store, store.reading() as connection:

@@ -154,7 +154,8 @@ def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
             if (label, what, why) not in said and label in by_label:
                 by_label[label].ended("failed", Trouble(what, why))
         if end.failure is not None:
-            whose = Progress(f"part {number} of {len(ends)} on {end.host}")
+            where = f" on {end.host}" if end.host else ""
+            whose = Progress(f"part {number} of {len(ends)}{where}")
             whose.troubles.append(Trouble("all that is left of it", end.failure))
             report.subjects.append(whose)
         if end.stopped is not None and report.stopped is None:
@@ -186,15 +187,18 @@ class _Parts:
         self._stopping = False
 
     async def carry_out(self) -> dict[int, PartEnd]:
-        """All of them; how each ended, without those that were stopped before they began."""
-        numbers = range(1, self._count + 1)
+        """All of them: how each ended. An error that is none of ours stops the others gently before it is raised."""
+        tasks = {number: asyncio.create_task(self._carry_out(number)) for number in range(1, self._count + 1)}
         try:
-            ends = await asyncio.gather(*map(self._carry_out, numbers))
-        except BaseException:
+            await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
+            if not all(task.done() for task in tasks.values()):
+                self.stop()
+                await asyncio.wait(tasks.values())
+        except asyncio.CancelledError:
             for ref in self._at_work.values():
                 self._ray.cancel(ref, force=True)
             raise
-        return {number: end for number, end in zip(numbers, ends, strict=True) if end is not None}
+        return {number: task.result() for number, task in tasks.items()}
 
     def stop(self) -> None:
         """Have workers wait for what is in flight, store it, and end."""
@@ -202,23 +206,26 @@ class _Parts:
         for ref in self._at_work.values():
             self._ray.cancel(ref, force=False)
 
-    async def _carry_out(self, number: int) -> PartEnd | None:
+    async def _carry_out(self, number: int) -> PartEnd:
         errors, why = self._ray.exceptions, ""
         for _ in range(MOST_LOST):
             if self._stopping:
-                return None
+                break
             ref = self._at_work[number] = self._task.options(name=f"aib part {number} of {self._count}").remote(
                 self._order, number, self._count
             )
             try:
                 end: PartEnd = await asyncio.wrap_future(ref.future())
-            except errors.TaskCancelledError:
-                return None
-            except errors.RayTaskError as error:
-                if isinstance(error, ImportError):
-                    return PartEnd("its node", f"this package is not installed there ({error.name})")
-                raise
             except errors.RayError as error:
+                cause = getattr(error, "cause", None) or error
+                if self._stopping:
+                    break
+                if isinstance(cause, errors.TaskCancelledError):
+                    return PartEnd("the cluster", "somebody cancelled it there")
+                if isinstance(cause, ImportError):
+                    return PartEnd("its node", f"this package is not installed there ({cause.name})")
+                if isinstance(error, errors.RayTaskError):
+                    raise
                 why = f"the worker was lost ({type(error).__name__})"
             else:
                 if self._stopping or not end.interrupted:
@@ -228,7 +235,7 @@ class _Parts:
                 self._at_work.pop(number, None)
             if not self._stopping:
                 self._tell(f"part {number} of {self._count}: {why}; it goes on elsewhere from what is stored")
-        return PartEnd("several nodes", f"{why}, {MOST_LOST} times")
+        return PartEnd("", None if self._stopping else f"{why}, {MOST_LOST} times")
 
 
 def _ray() -> Any:
