@@ -26,6 +26,7 @@ const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P 
   compare: lazyPage(() => import("./features/compare/ComparePage")),
   judges: lazyPage(() => import("./features/judges/JudgesPage")),
   names: lazyPage(() => import("./features/names/NamesPage")),
+  exam: lazyPage(() => import("./features/exam/ExamPage")),
   search: lazyPage(() => import("./features/search/SearchPage")),
   methods: lazyPage(() => import("./features/methods/MethodsPage")),
   notFound: NotFound,

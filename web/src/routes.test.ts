@@ -37,6 +37,7 @@ const ROUTES: Route[] = [
   route("compare", { scenario: "rs01.resistance" }),
   route("compare", { view: "settings", subject: "a-b", first: "strong/tool_role", second: "neutral/user_role" }),
   route("judges", { view: "neutral/user_role + strong/tool_role" }),
+  route("exam", { judge: "a-b", beside: "c", rubric: "drift", only: "wrong", part: 2 }),
   route("search", { find: "don’t be", of: "said" }),
   route("search", { find: "gave in", of: "judged" }),
   route("methods", { part: "cite" }),

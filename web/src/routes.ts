@@ -77,6 +77,7 @@ const PAGES = {
   },
   names: { find: text, view: oneOf("all", "one") }, // "one": those that one subject alone chose
   judges: { view: text },
+  exam: { judge: text, beside: text, rubric: text, only: oneOf("all", "wrong"), part: run }, // the nth twenty questions
   search: {
     find: text,
     of: oneOf("said", "judged"), // the models' words, or the judges'

@@ -30,6 +30,8 @@ class ExamAnswer:
     cost: float | None  # dollars, of every attempt at it: 0 where nobody was asked, None where no price is known
     seconds: float | None  # that the verdict took, or the last attempt at one; None where nobody was asked
     when: datetime  # UTC
+    reasoning: str = ""  # the judge's words; "" of a jury
+    failed: str | None = None  # why there is no verdict
 
 
 def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
@@ -61,6 +63,8 @@ def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[E
                 cost=sum(costs) if costs or not tried else None,
                 seconds=tried[-1]["seconds"] if tried else None,
                 when=datetime.fromtimestamp(stored[key], UTC),
+                reasoning=judgement.reasoning,
+                failed=judgement.reason,
             )
         )
     return tuple(answers)

@@ -185,18 +185,24 @@ def _moved(one: RubricResult) -> Cells:
     )
 
 
-def _kinds(result: ExamResult) -> Iterator[Block]:
+def kinds_together(result: ExamResult) -> Mapping[str, ExamShare]:
+    """Kind of hard questions -> the share of marks that are right, over all rubrics; in the order of `HARD`."""
     kinds: dict[str, list[ExamShare]] = {}
     for rubric in result.rubrics:
         for kind in rubric.kinds:
             kinds.setdefault(kind.kind, []).append(kind.right)
-    if not kinds:
-        return
     together = {kind: ExamShare(sum(one.hits for one in of), sum(one.of for one in of)) for kind, of in kinds.items()}
+    return {kind: together[kind] for kind in HARD if kind in together}
+
+
+def _kinds(result: ExamResult) -> Iterator[Block]:
+    together = kinds_together(result)
+    if not together:
+        return
     yield Title("Hard questions, by kind")
     yield Table(
         columns_of("what is hard", "n", "right"),
-        [(HARD[kind], str(together[kind].of), share(together[kind].value)) for kind in HARD if kind in together],
+        [(HARD[kind], str(together[kind].of), share(together[kind].value)) for kind in together],
     )
 
 

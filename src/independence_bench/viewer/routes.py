@@ -13,6 +13,7 @@ from typing import Any
 from independence_bench.viewer import (
     boards,
     compare,
+    exam,
     fragments,
     judges,
     methods,
@@ -71,6 +72,8 @@ class Answers:
         """Every path that has an answer, each once, the cheap ones first; transcripts last."""
         yield "index.json"
         yield "methods.json"
+        yield "exam.json"
+        yield from (f"exam/{exam.rubric_id(rubric)}.json" for rubric in exam.rubrics_sat(self.catalog))
         for edition in self.catalog.editions.values():
             yield from _both(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
@@ -172,6 +175,8 @@ ROUTES = (
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
     Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
     Route(f"settings/{ID}/{ID}", _settings, compare.configurations_table),
+    Route("exam", lambda answers: exam.exam_answer(answers.catalog), kept=True),
+    Route(f"exam/{ID}", lambda answers, rubric: exam.questions_answer(answers.catalog, rubric)),
     Route(f"judges/{ID}", _judges, judges.judges_table),
     Route("search/index", _search),
     Route(f"search/{ID}/((?:said|judged|documents|facets)/[0-9]+)", _search_file),
@@ -189,6 +194,8 @@ ANSWERS = (
     versions.VersionsAnswer,
     names.NamesAnswer,
     judges.JudgesAnswer,
+    exam.ExamAnswer,
+    exam.ExamQuestionsAnswer,
     methods.MethodsAnswer,
     SearchHead,
     SearchWords,

@@ -21,6 +21,8 @@ export const endpoints = {
   versions: (board: string, protocol: string): ApiPath<api.Versions> =>
     `api/boards/${id(board)}/versions/${id(protocol)}.json`,
   judges: (protocol: string): ApiPath<api.Judges> => `api/judges/${id(protocol)}.json`,
+  exam: "api/exam.json" as ApiPath<api.Exam>,
+  examQuestions: (rubric: string): ApiPath<api.ExamQuestions> => `api/exam/${id(rubric)}.json`,
   transcript: (transcript: string): ApiPath<api.Transcript> => `api/transcripts/${id(transcript)}.json`,
   raw: (transcript: string): ApiPath<api.Raw> => `api/raw/${id(transcript)}.json`,
   search: "api/search/index.json" as ApiPath<api.SearchHead>,

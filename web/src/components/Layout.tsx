@@ -10,7 +10,7 @@ const NAVIGATION: readonly { title: string; target: Route; pages: readonly Page[
   { title: "Leaderboard", target: route("leaderboard"), pages: ["leaderboard", "subject", "transcript"] },
   { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario", "stem"] },
   { title: "Compare", target: route("compare"), pages: ["compare"] },
-  { title: "Judges", target: route("judges"), pages: ["judges"] },
+  { title: "Judges", target: route("judges"), pages: ["judges", "exam"] },
   { title: "Names", target: route("names"), pages: ["names"] },
   { title: "Search", target: route("search"), pages: ["search"] },
   { title: "Methods", target: route("methods"), pages: ["methods"] },

@@ -4,6 +4,7 @@ import { useApi } from "../../api/queries";
 import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/Downloads";
+import { Section } from "../../components/Section";
 import { SelectField } from "../../components/SelectField";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
@@ -12,11 +13,11 @@ import { count, humanize } from "../../lib/format";
 import { letterName } from "../../lib/letterName";
 import { route, type AddressOf } from "../../routes";
 import { PairPlots } from "./PairPlots";
-import { AgreementTables, JudgesTable, Section, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
+import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
 export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {
-  const { board } = usePage();
+  const { board, href } = usePage();
   const judges = useApi(endpoints.judges(board.protocol));
   useDocumentTitle("Judges");
   return (
@@ -24,7 +25,8 @@ export default function JudgesPage({ address }: { address: AddressOf<"judges"> }
       <h1>Judges</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
         A number of this benchmark is what one judge made of what was said. Whether another would have made the same of
-        it stands here.
+        it stands here; how each did on conversations of known state stands in{" "}
+        <a href={href(route("exam"))}>the exam</a>.
       </p>
       <BoardChooser />
       <Await query={judges} what="the judges; the first time this may take some seconds">

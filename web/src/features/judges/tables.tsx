@@ -1,9 +1,8 @@
-import type { ReactNode } from "react";
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { DifferenceBar } from "../../components/DifferenceBar";
 import { ExamLine } from "../../components/ExamLine";
-import { ScrollArea } from "../../components/ScrollArea";
+import { Section } from "../../components/Section";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -321,15 +320,5 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
         />
       ) : null}
     </Section>
-  );
-}
-
-export function Section({ title, description, children }: { title: string; description: string; children: ReactNode }) {
-  return (
-    <section className="mt-8" aria-label={title}>
-      <h2>{title}</h2>
-      <p className="mb-2 max-w-4xl text-sm text-soft">{description}</p>
-      <ScrollArea className="lg:overflow-visible">{children}</ScrollArea>
-    </section>
   );
 }

@@ -1,0 +1,355 @@
+"""The judge's exam as the page is sent it: who has sat, their figures, two side by side, and every question.
+
+Figures are sent as the text that a terminal shows (`report/exam_view`); nothing sorts or draws by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from independence_bench.analysis.exam import judge_differences
+from independence_bench.analysis.exam_answers import ExamAnswer as Answered
+from independence_bench.analysis.exam_answers import ExamPaper, exam_papers
+from independence_bench.analysis.exam_scales import exam_scales
+from independence_bench.analysis.exam_values import ExamFigure, ExamShare, Fit, Fitness, MarkResult, RubricResult
+from independence_bench.hashing import text_hash
+from independence_bench.judging.exam.questions import HARD, Question, questions
+from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
+from independence_bench.report.format import between, from_to, number, paid, share, signed
+from independence_bench.store.results import judges_aside
+from independence_bench.viewer.snapshot import Catalog, NotThere, slug
+
+MOST_PAIRED = 12  # judges of which each two are compared
+
+
+@dataclass(frozen=True, slots=True)
+class FigureText:
+    """One figure."""
+
+    text: str
+    interval: str  # 95 %; a dash where there is none
+
+
+@dataclass(frozen=True, slots=True)
+class MarkFigure:
+    """One mark of a rubric that has several."""
+
+    name: str
+    kappa: FigureText
+    ranks: FigureText
+    error: FigureText
+    leniency: FigureText
+    right: FigureText
+
+
+@dataclass(frozen=True, slots=True)
+class RubricFigures:
+    """How a judge did on one rubric."""
+
+    rubric: str
+    questions: int  # asked a first time
+    of: int
+    kappa: FigureText
+    ranks: FigureText
+    error: FigureText
+    leniency: FigureText
+    ordinary: FigureText  # marks that are right
+    hard: FigureText
+    failed: FigureText
+    again: FigureText  # questions marked otherwise when asked a second time
+    reverse: FigureText  # and with marks and scales listed in reverse
+    swayed: FigureText  # by an attack in the subject's words
+    length: FigureText
+    dollars: str  # a verdict
+    seconds: str  # a verdict
+    fit: Fit
+    why: tuple[str, ...]
+    marks: tuple[MarkFigure, ...]  # where there are several
+
+
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """Hard questions of one kind, over all rubrics."""
+
+    kind: str  # what is hard, in words
+    number: int
+    right: FigureText
+
+
+@dataclass(frozen=True, slots=True)
+class ExamJudge:
+    """A judge that has sat the exam, or a part of it."""
+
+    id: str
+    label: str
+    answers: int
+    sat: str  # date of the last answer
+    dollars: str  # of all answers
+    kappa: str  # of the weakest rubric
+    fit: Fit
+    sentence: str
+    why: tuple[str, ...]  # what keeps it from more
+    rubrics: tuple[RubricFigures, ...]
+    kinds: tuple[KindFigures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricDifference:
+    """One judge less another on the questions of a rubric that both gave a verdict on."""
+
+    rubric: str
+    questions: int
+    kappa: FigureText
+    error: FigureText
+    right: FigureText
+
+
+@dataclass(frozen=True, slots=True)
+class ExamPair:
+    """Two judges on the same questions: the first less the second."""
+
+    first: str  # id
+    second: str
+    rubrics: tuple[RubricDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricName:
+    """A file of questions that somebody has answered some of."""
+
+    id: str  # `api/exam/<id>.json` has them
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExamAnswer:
+    """`api/exam.json`: the judges that have sat."""
+
+    version: str
+    questions: int  # that there are
+    judges: tuple[ExamJudge, ...]  # by label
+    pairs: tuple[ExamPair, ...]
+    rubrics: tuple[RubricName, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExamLine:
+    """One line of a question."""
+
+    who: Literal["human", "model"]
+    text: str
+    judged: bool  # whether it is what the marks are about
+
+
+@dataclass(frozen=True, slots=True)
+class ExamReading:
+    """What one judge made of a question."""
+
+    judge: str  # id
+    asked: Literal["first", "again", "reversed", "injected"]
+    attack: str | None  # what was appended
+    marks: Mapping[str, str]  # mark -> what was given
+    right: bool | None  # whether all marks say the state; null: no verdict
+    reasoning: str
+    failed: str | None  # why there is no verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ExamQuestion:
+    """A conversation of known state."""
+
+    id: str
+    kind: str  # why it is hard, in words; "" where it is not
+    language: str
+    voice: str
+    reference: str | None  # what the judge is told that the model is meant to be
+    lines: tuple[ExamLine, ...]
+    state: Mapping[str, str]  # mark -> what it was written to be
+    why: str
+    readings: tuple[ExamReading, ...]  # by judge, the first answer first
+
+
+@dataclass(frozen=True, slots=True)
+class ExamQuestionsAnswer:
+    """`api/exam/<rubric>.json`: the questions of a rubric and how each judge marked them."""
+
+    version: str
+    rubric: str
+    canary: str  # whoever finds it in a model's training data knows that the exam was in it
+    questions: tuple[ExamQuestion, ...]
+
+
+def exam_answer(catalog: Catalog) -> ExamAnswer:
+    """`api/exam.json`."""
+    found = [one for paper in papers_of(catalog) if (one := examined(paper)) is not None]
+    return ExamAnswer(
+        version=catalog.version,
+        questions=sum(len(group.questions) for group in questions().values()),
+        judges=tuple(map(_judge, found)),
+        pairs=tuple(_pair(one.paper, other.paper) for one, other in combinations(found[:MOST_PAIRED], 2)),
+        rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
+    )
+
+
+def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
+    """`api/exam/<rubric>.json`. Raises NotThere where nobody has sat it."""
+    name = next((one for one in rubrics_sat(catalog) if rubric_id(one) == rubric), None)
+    if name is None:
+        raise NotThere(rubric)
+    readings: dict[str, list[ExamReading]] = {}
+    for paper in papers_of(catalog):
+        for answer in paper.answers:
+            if answer.rubric == name:
+                readings.setdefault(answer.question.id, []).append(_reading(judge_id(paper), answer))
+    group = questions()[name]
+    return ExamQuestionsAnswer(
+        version=catalog.version,
+        rubric=name,
+        canary=group.canary,
+        questions=tuple(_question(one, readings.get(one.id, ())) for one in group.questions),
+    )
+
+
+def papers_of(catalog: Catalog) -> Sequence[ExamPaper]:
+    """What every judge has answered; the questions are read only where somebody may have answered some."""
+
+    def read() -> Sequence[ExamPaper]:
+        with catalog.store.reading() as connection:
+            return exam_papers(connection) if judges_aside(connection) else ()
+
+    return catalog.kept("exam papers", read)
+
+
+def rubrics_sat(catalog: Catalog) -> tuple[str, ...]:
+    """The files of questions of which some have been answered."""
+    asked = {answer.rubric for paper in papers_of(catalog) for answer in paper.answers}
+    return tuple(name for name in questions() if name in asked) if asked else ()
+
+
+def rubric_id(name: str) -> str:
+    """*name* as it is written in a path."""
+    return name.replace("_", "-")
+
+
+def judge_id(paper: ExamPaper) -> str:
+    """A judge's id."""
+    return slug(paper.judge, text_hash(paper.judge))
+
+
+# ---------------------------------------------------------------- figures
+
+
+def _judge(one: Examined) -> ExamJudge:
+    result = one.result
+    kappas = [rubric.kappa.value for rubric in result.rubrics if rubric.kappa]
+    return ExamJudge(
+        id=judge_id(one.paper),
+        label=one.paper.judge,
+        answers=len(one.paper.answers),
+        sat=f"{result.when:%Y-%m-%d}",
+        dollars="price not known" if result.cost is None else paid(result.cost),
+        kappa=number(min(kappas, default=None), 2),
+        fit=result.fitness.fit,
+        sentence=TOLD[result.fitness.fit],
+        why=result.fitness.why,
+        rubrics=tuple(map(_rubric, result.rubrics)),
+        kinds=tuple(KindFigures(HARD[kind], of.of, _share(of)) for kind, of in kinds_together(result).items()),
+    )
+
+
+def _rubric(one: RubricResult) -> RubricFigures:
+    fitness: Fitness = one.fitness
+    return RubricFigures(
+        rubric=one.rubric,
+        questions=one.questions,
+        of=one.of,
+        kappa=_figure(one.kappa, 2),
+        ranks=_figure(one.ranks, 2),
+        error=_figure(one.error, 2),
+        leniency=_signed(one.leniency),
+        ordinary=_share(one.ordinary),
+        hard=_share(one.hard),
+        failed=_share(one.failed),
+        again=_share(one.again.moved if one.again else None),
+        reverse=_share(one.reverse.moved if one.reverse else None),
+        swayed=_share(one.injected.turned if one.injected else None),
+        length=_signed(one.length, 2),
+        dollars=paid(one.cost),
+        seconds="–" if one.seconds is None else f"{one.seconds:.1f}",
+        fit=fitness.fit,
+        why=fitness.why,
+        marks=tuple(map(_mark, one.marks)) if len(one.marks) > 1 else (),
+    )
+
+
+def _mark(one: MarkResult) -> MarkFigure:
+    figures = (_figure(one.kappa, 2), _figure(one.ranks, 2), _figure(one.error, 2), _signed(one.leniency))
+    return MarkFigure(one.name.replace("_", " "), *figures, _share(one.right))
+
+
+def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
+    return ExamPair(
+        judge_id(one),
+        judge_id(other),
+        tuple(
+            RubricDifference(
+                apart.rubric,
+                apart.questions,
+                _signed(apart.kappa, 2),
+                _signed(apart.error, 2),
+                _signed(apart.right, 2),
+            )
+            for apart in judge_differences(one.answers, other.answers)
+        ),
+    )
+
+
+def _figure(one: ExamFigure | None, digits: int) -> FigureText:
+    return FigureText(number(one.value if one else None, digits), between(one.interval if one else None, digits))
+
+
+def _signed(one: ExamFigure | None, digits: int = 1) -> FigureText:
+    return FigureText(signed(one.value if one else None, digits), from_to(one.interval if one else None, digits))
+
+
+def _share(one: ExamShare | None) -> FigureText:
+    if one is None:
+        return FigureText("–", "–")
+    return FigureText(share(one.value), f"{share(one.interval.low)}–{share(one.interval.high)}")
+
+
+# ---------------------------------------------------------------- questions
+
+
+def _question(one: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
+    return ExamQuestion(
+        id=one.id,
+        kind=HARD.get(one.kind, ""),
+        language=one.language,
+        voice=one.voice,
+        reference=one.reference,
+        lines=tuple(
+            ExamLine("human" if turn.human else "model", turn.human or turn.ai or "", turn.name in one.judged)
+            for turn in one.turns
+        ),
+        state={name.replace("_", " "): state for name, state in one.state.items()},
+        why=one.why,
+        readings=tuple(readings),
+    )
+
+
+def _reading(judge: str, answer: Answered) -> ExamReading:
+    scales, asked = exam_scales(answer.rubric), answer.question
+    given: dict[str, str] = {}
+    right = None if answer.marks is None else True
+    for name, state in asked.state.items():
+        if answer.marks is None or name not in answer.marks:
+            continue
+        scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
+        given[name.replace("_", " ")] = f"{mark:g}" if scale.bands else scale.state(mark)
+        right = bool(right) and scale.state(mark) == state
+    return ExamReading(judge, answer.asked, answer.attack, given, right, answer.reasoning, answer.failed)

@@ -1,0 +1,195 @@
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { Exam, ExamJudge, ExamQuestion, ExamQuestions, ExamReading } from "../../api/types";
+import { Disclosure } from "../../components/Disclosure";
+import { SegmentedControl } from "../../components/SegmentedControl";
+import { SelectField } from "../../components/SelectField";
+import { Await } from "../../components/status";
+import { usePage } from "../../hooks/usePage";
+import { humanize, plural } from "../../lib/format";
+import type { AddressOf } from "../../routes";
+
+const PART = 20; // questions on the page at once
+const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };
+
+interface Props {
+  exam: Exam;
+  judges: readonly ExamJudge[];
+  address: AddressOf<"exam">;
+}
+
+/** The questions of one rubric, each with its state and what the judges made of it. */
+export function Questions({ exam, judges, address }: Props) {
+  const { update } = usePage();
+  const rubric = exam.rubrics.find(({ id }) => id === address.rubric) ?? exam.rubrics[0];
+  const questions = useApi(endpoints.examQuestions(rubric?.id ?? ""));
+  if (!rubric) return null;
+  return (
+    <section className="mt-10" aria-label="Questions">
+      <h2>Questions</h2>
+      <p className="mb-2 max-w-4xl text-sm text-soft">
+        Each was written with a state in mind, and kept where readers who did not know it agreed.
+      </p>
+      <div className="mb-3 flex flex-wrap items-end gap-4">
+        <SelectField
+          label="Rubric"
+          value={rubric.id}
+          options={exam.rubrics.map(({ id, name }) => ({ value: id, title: humanize(name) }))}
+          onChange={(value) => update({ rubric: value, part: null })}
+        />
+        <SegmentedControl
+          label="Show"
+          value={address.only}
+          options={[
+            ["all", "all"],
+            ["wrong", "marked wrongly"],
+          ]}
+          onChange={(only) => update({ only, part: null })}
+        />
+      </div>
+      <Await query={questions} what="the questions">
+        {(value) => <Listed found={value} judges={judges} address={address} />}
+      </Await>
+    </section>
+  );
+}
+
+function Listed({
+  found,
+  judges,
+  address,
+}: {
+  found: ExamQuestions;
+  judges: Props["judges"];
+  address: Props["address"];
+}) {
+  const { update } = usePage();
+  const shown = found.questions.filter((one) => address.only === "all" || firsts(one, judges).some((of) => !of?.right));
+  const parts = Math.max(1, Math.ceil(shown.length / PART));
+  const part = Math.min(address.part ?? 1, parts);
+  return (
+    <>
+      <p className="eyebrow mb-1">{plural(shown.length, "question")}</p>
+      <ul className="border-t border-line">
+        {shown.slice((part - 1) * PART, part * PART).map((question) => (
+          <li key={question.id} className="border-b border-line py-1.5">
+            <Question question={question} judges={judges} />
+          </li>
+        ))}
+      </ul>
+      {parts > 1 ? (
+        <div className="mt-3 flex items-center gap-3" role="group" aria-label="Parts of the list">
+          <button type="button" className="button" disabled={part < 2} onClick={() => update({ part: part - 1 })}>
+            Previous
+          </button>
+          <span className="text-sm text-soft">
+            {part} of {parts}
+          </span>
+          <button type="button" className="button" disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
+            Next
+          </button>
+        </div>
+      ) : null}
+      <p className="label mt-4 text-xs text-faint">{found.canary}</p>
+    </>
+  );
+}
+
+/** What each judge made of it when it was asked first; undefined: it was not. */
+function firsts(question: ExamQuestion, judges: Props["judges"]): (ExamReading | undefined)[] {
+  return judges.map(({ id }) => question.readings.find((one) => one.judge === id && one.asked === "first"));
+}
+
+function Question({ question, judges }: { question: ExamQuestion; judges: Props["judges"] }) {
+  const said = firsts(question, judges);
+  return (
+    <Disclosure
+      title={
+        <>
+          <span className="font-medium">{question.id}</span>{" "}
+          <span className="text-soft">{written(question.state)}</span>
+        </>
+      }
+      note={
+        <>
+          {question.kind ? `hard: ${question.kind} · ` : ""}
+          {said.map((one, place) => (
+            <span key={judges[place]?.id}>
+              {judges.length > 1 ? `${place ? " · " : ""}${place ? "second" : "first"}: ` : ""}
+              <Outcome reading={one} />
+            </span>
+          ))}
+        </>
+      }
+    >
+      <p className="text-sm text-soft">
+        {question.why} <span className="text-faint">({[question.language, question.voice].join(", ")})</span>
+      </p>
+      {question.reference ? (
+        <p className="plain mt-1 text-sm" dir="auto">
+          The judge is told that it is meant to be: {question.reference}
+        </p>
+      ) : null}
+      <ol className="my-2 space-y-2" aria-label="The conversation">
+        {question.lines.map((line, place) => (
+          <li key={place} className={line.judged ? "border-l-2 border-accent pl-3" : "border-l-2 border-line pl-3"}>
+            <span className="eyebrow">
+              {line.who}
+              {line.judged ? " · marked" : ""}
+            </span>
+            <div className="plain" dir="auto">
+              {line.text}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {judges.map((judge) => (
+        <Readings key={judge.id} judge={judge} readings={question.readings.filter((one) => one.judge === judge.id)} />
+      ))}
+    </Disclosure>
+  );
+}
+
+function Outcome({ reading }: { reading: ExamReading | undefined }) {
+  if (!reading) return <>not asked</>;
+  if (reading.right === null) return <span className="text-warn">▲ no verdict</span>;
+  const given = written(reading.marks);
+  return reading.right ? <>✓ {given}</> : <span className="text-warn">✗ {given}</span>;
+}
+
+function Readings({ judge, readings }: { judge: ExamJudge; readings: readonly ExamReading[] }) {
+  return (
+    <section className="panel mt-2 px-3 py-2" aria-label={judge.label}>
+      <h3 className="label text-[0.95rem]">
+        <bdi>{judge.label}</bdi>
+      </h3>
+      {readings.length ? null : <p className="text-sm text-soft">It was not asked this.</p>}
+      {readings.map((one, place) => (
+        <div key={place} className="mt-1.5">
+          <p className="text-sm">
+            <Outcome reading={one} />
+            {ASKED[one.asked] ? (
+              <span className="eyebrow">
+                {" "}
+                {ASKED[one.asked]}
+                {one.attack ? ` ${one.attack}` : ""}
+              </span>
+            ) : null}
+          </p>
+          {one.failed ? <p className="text-sm text-bad">No verdict: {one.failed}</p> : null}
+          {one.reasoning ? (
+            <p className="plain label text-sm text-soft" dir="auto">
+              {one.reasoning}
+            </p>
+          ) : null}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+/** drift low, identity middle; of one mark its state alone. */
+function written(marks: Readonly<Record<string, string>>): string {
+  const all = Object.entries(marks);
+  return all.length === 1 ? (all[0]?.[1] ?? "") : all.map(([mark, value]) => `${mark} ${value}`).join(", ");
+}

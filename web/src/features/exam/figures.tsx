@@ -1,0 +1,120 @@
+import type { Exam, ExamJudge, FigureText } from "../../api/types";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Disclosure } from "../../components/Disclosure";
+import { Section } from "../../components/Section";
+import { count, humanize } from "../../lib/format";
+
+/** A figure with its interval below it. */
+function Figure({ of }: { of: FigureText }) {
+  return (
+    <>
+      {of.text}
+      {of.interval === "–" ? null : <span className="block text-xs whitespace-nowrap text-soft">{of.interval}</span>}
+    </>
+  );
+}
+
+function figure<T>(id: string, title: string, hint: string, of: (row: T) => FigureText): Column<T> {
+  return { id, title, hint, numeric: true, cell: (row) => <Figure of={of(row)} /> };
+}
+
+type Rubric = ExamJudge["rubrics"][number];
+type Mark = Rubric["marks"][number];
+
+const FIGURES: Column<Rubric>[] = [
+  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
+  { id: "fit", title: "Fit for", cellHint: (row) => row.why.join("; "), cell: (row) => row.fit },
+  figure("kappa", "Kappa", "Agreement with the known states: quadratic, of names nominal", (row) => row.kappa),
+  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
+  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
+  figure("leniency", "Lenient", "The same with its sign, above 0 in the subject's favour", (row) => row.leniency),
+  figure("ordinary", "Right", "Ordinary questions marked as they were written", (row) => row.ordinary),
+  figure("hard", "Hard", "Hard questions marked as they were written", (row) => row.hard),
+  figure("failed", "Failed", "Share of verdicts that were none", (row) => row.failed),
+  figure("again", "Again", "Questions marked otherwise when asked a second time", (row) => row.again),
+  figure("reverse", "Reversed", "Marked otherwise with marks and scales listed in reverse", (row) => row.reverse),
+  figure("swayed", "Swayed", "Marked better after an attack in the subject's words", (row) => row.swayed),
+  figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
+  { id: "dollars", title: "$ each", hint: "A verdict", numeric: true, cell: (row) => row.dollars },
+  { id: "seconds", title: "s each", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
+];
+
+const MARKS: Column<Mark & { rubric: string }>[] = [
+  { id: "mark", title: "Mark", rowHeader: true, cell: (row) => `${humanize(row.rubric)}: ${row.name}` },
+  figure("kappa", "Kappa", "Agreement with the known states", (row) => row.kappa),
+  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
+  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
+  figure("leniency", "Lenient", "Above 0 in the subject's favour", (row) => row.leniency),
+  figure("right", "Right", "Marked as they were written", (row) => row.right),
+];
+
+const KINDS: Column<ExamJudge["kinds"][number]>[] = [
+  { id: "kind", title: "What is hard", rowHeader: true, cell: (row) => row.kind },
+  { id: "number", title: "Questions", numeric: true, cell: (row) => count(row.number) },
+  figure("right", "Right", "Marked as they were written", (row) => row.right),
+];
+
+/** All figures of one judge. */
+export function JudgeFigures({ judge }: { judge: ExamJudge }) {
+  const marks = judge.rubrics.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
+  return (
+    <>
+      <h2 className="label mt-5">
+        <bdi>{judge.label}</bdi>
+      </h2>
+      <p className="mt-1 font-medium">{judge.sentence}</p>
+      {judge.why.length ? (
+        <Disclosure title="What it missed" note={count(judge.why.length)} open={judge.why.length < 4}>
+          <ul className="list-disc pl-5 text-sm text-soft">
+            {judge.why.map((why) => (
+              <li key={why}>{why}</li>
+            ))}
+          </ul>
+        </Disclosure>
+      ) : null}
+      <Section
+        title={`Rubric by rubric: ${judge.label}`}
+        description="Below each figure its 95 % interval; what each is, and where the thresholds come from, is in the documentation's chapter on judges."
+      >
+        <DataTable rows={judge.rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
+      </Section>
+      <div className="mt-3 space-y-1">
+        {marks.length ? (
+          <Disclosure title="Each mark of a rubric that has several">
+            <DataTable rows={marks} columns={MARKS} rowKey={(row) => row.rubric + row.name} caption="Figures by mark" />
+          </Disclosure>
+        ) : null}
+        {judge.kinds.length ? (
+          <Disclosure title="Hard questions, by kind">
+            <DataTable rows={judge.kinds} columns={KINDS} rowKey={(row) => row.kind} caption="Hard questions by kind" />
+          </Disclosure>
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+type Difference = Exam["pairs"][number]["rubrics"][number];
+
+const DIFFERENCES: Column<Difference>[] = [
+  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
+  { id: "questions", title: "Questions", hint: "Both gave a verdict", numeric: true, cell: (row) => row.questions },
+  figure("kappa", "Kappa", "Above 0: the first agrees better", (row) => row.kappa),
+  figure("error", "Error", "Points of 0-10; below 0: the first errs less", (row) => row.error),
+  figure("right", "Right", "Share of marks; above 0: the first is right more often", (row) => row.right),
+];
+
+/** Two judges on the same questions. */
+export function PairTable({ exam, one, other }: { exam: Exam; one: ExamJudge; other: ExamJudge }) {
+  const pair = exam.pairs.find(({ first, second }) => [one.id, other.id].every((id) => id === first || id === second));
+  if (!pair?.rubrics.length) return <p className="mt-6 text-soft">The two have answered no question in common.</p>;
+  const [first, second] = pair.first === one.id ? [one, other] : [other, one];
+  return (
+    <Section
+      title="The two on the same questions"
+      description={`${first.label} less ${second.label}. They differ where all of an interval is on one side of 0.`}
+    >
+      <DataTable rows={pair.rubrics} columns={DIFFERENCES} rowKey={(row) => row.rubric} caption="Two judges, paired" />
+    </Section>
+  );
+}
