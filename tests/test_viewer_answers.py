@@ -596,7 +596,7 @@ def test_an_empty_store_has_an_index_and_nothing_else(where: str) -> None:
         paths = list(made.paths())
 
     assert (index["boards"], index["protocols"], index["newest"]) == ([], [], None)
-    assert paths == ["index.json", "methods.json", "search/index.json"]
+    assert paths == ["index.json", "methods.json", "exam.json", "search/index.json"]
 
 
 def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: str) -> None:

@@ -21,6 +21,7 @@ from independence_bench.judging.exam.rubrics import stem_of
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
 from independence_bench.report.format import between, from_to, number, paid, share, signed
 from independence_bench.store.results import judges_aside
+from independence_bench.viewer.encode import mark as mark_text
 from independence_bench.viewer.snapshot import Catalog, NotThere, slug
 
 MOST_PAIRED = 12  # judges of which each two are compared
@@ -153,7 +154,7 @@ class ExamReading:
     asked: Literal["first", "again", "reversed", "injected"]
     attack: str | None  # what was appended
     marks: Mapping[str, str]  # mark -> what was given
-    right: bool | None  # whether all marks say the state; null: no verdict
+    right: bool | None  # whether all marks that it gave say the state; null: it gave none
     reasoning: str
     failed: str | None  # why there is no verdict
 
@@ -345,11 +346,11 @@ def _question(one: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
 def _reading(judge: str, answer: Answered) -> ExamReading:
     scales, asked = exam_scales(answer.rubric), answer.question
     given: dict[str, str] = {}
-    right = None if answer.marks is None else True
+    right: bool | None = None  # of the marks that it gave
     for name, state in asked.state.items():
         if answer.marks is None or name not in answer.marks:
             continue
         scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
-        given[name.replace("_", " ")] = f"{mark:g}" if scale.bands else scale.state(mark)
-        right = bool(right) and scale.state(mark) == state
+        given[name.replace("_", " ")] = mark_text(mark) if scale.bands else scale.state(mark)
+        right = right is not False and scale.state(mark) == state
     return ExamReading(judge, answer.asked, answer.attack, given, right, answer.reasoning, answer.failed)

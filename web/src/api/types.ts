@@ -1789,6 +1789,166 @@ export interface PairPoint {
   readonly transcript: string;
 }
 
+/** `api/exam.json`: the judges that have sat. */
+export interface Exam {
+  readonly version: string;
+  /** that there are */
+  readonly questions: number;
+  /** by label */
+  readonly judges: readonly ExamJudge[];
+  readonly pairs: readonly ExamPair[];
+  readonly rubrics: readonly RubricName[];
+}
+
+/** A judge that has sat the exam, or a part of it. */
+export interface ExamJudge {
+  readonly id: string;
+  readonly label: string;
+  readonly answers: number;
+  /** date of the last answer */
+  readonly sat: string;
+  /** of all answers */
+  readonly dollars: string;
+  /** of the weakest rubric */
+  readonly kappa: string;
+  readonly fit: "ranking" | "screening" | "not fit" | "not known";
+  readonly sentence: string;
+  /** what keeps it from more */
+  readonly why: readonly string[];
+  readonly rubrics: readonly RubricFigures[];
+  readonly kinds: readonly KindFigures[];
+}
+
+/** How a judge did on one rubric. */
+export interface RubricFigures {
+  readonly rubric: string;
+  /** asked a first time */
+  readonly questions: number;
+  readonly of: number;
+  readonly kappa: FigureText;
+  readonly ranks: FigureText;
+  readonly error: FigureText;
+  readonly leniency: FigureText;
+  /** marks that are right */
+  readonly ordinary: FigureText;
+  readonly hard: FigureText;
+  readonly failed: FigureText;
+  /** questions marked otherwise when asked a second time */
+  readonly again: FigureText;
+  /** and with marks and scales listed in reverse */
+  readonly reverse: FigureText;
+  /** by an attack in the subject's words */
+  readonly swayed: FigureText;
+  readonly length: FigureText;
+  /** a verdict */
+  readonly dollars: string;
+  /** a verdict */
+  readonly seconds: string;
+  readonly fit: "ranking" | "screening" | "not fit" | "not known";
+  readonly why: readonly string[];
+  /** where there are several */
+  readonly marks: readonly MarkFigure[];
+}
+
+/** One figure. */
+export interface FigureText {
+  readonly text: string;
+  /** 95 %; a dash where there is none */
+  readonly interval: string;
+}
+
+/** One mark of a rubric that has several. */
+export interface MarkFigure {
+  readonly name: string;
+  readonly kappa: FigureText;
+  readonly ranks: FigureText;
+  readonly error: FigureText;
+  readonly leniency: FigureText;
+  readonly right: FigureText;
+}
+
+/** Hard questions of one kind, over all rubrics. */
+export interface KindFigures {
+  /** what is hard, in words */
+  readonly kind: string;
+  readonly number: number;
+  readonly right: FigureText;
+}
+
+/** Two judges on the same questions: the first less the second. */
+export interface ExamPair {
+  /** id */
+  readonly first: string;
+  readonly second: string;
+  readonly rubrics: readonly RubricDifference[];
+}
+
+/** One judge less another on the questions of a rubric that both gave a verdict on. */
+export interface RubricDifference {
+  readonly rubric: string;
+  readonly questions: number;
+  readonly kappa: FigureText;
+  readonly error: FigureText;
+  readonly right: FigureText;
+}
+
+/** A file of questions that somebody has answered some of. */
+export interface RubricName {
+  /** `api/exam/<id>.json` has them */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** `api/exam/<rubric>.json`: the questions of a rubric and how each judge marked them. */
+export interface ExamQuestions {
+  readonly version: string;
+  readonly rubric: string;
+  /** whoever finds it in a model's training data knows that the exam was in it */
+  readonly canary: string;
+  readonly questions: readonly ExamQuestion[];
+}
+
+/** A conversation of known state. */
+export interface ExamQuestion {
+  readonly id: string;
+  /** why it is hard, in words; "" where it is not */
+  readonly kind: string;
+  readonly language: string;
+  readonly voice: string;
+  /** what the judge is told that the model is meant to be */
+  readonly reference: string | null;
+  readonly lines: readonly ExamLine[];
+  /** mark -> what it was written to be */
+  readonly state: Readonly<Record<string, string>>;
+  readonly why: string;
+  /** by judge, the first answer first */
+  readonly readings: readonly ExamReading[];
+}
+
+/** One line of a question. */
+export interface ExamLine {
+  readonly who: "human" | "model";
+  readonly text: string;
+  /** whether it is what the marks are about */
+  readonly judged: boolean;
+}
+
+/** What one judge made of a question. */
+export interface ExamReading {
+  /** id */
+  readonly judge: string;
+  readonly asked: "first" | "again" | "reversed" | "injected";
+  /** what was appended */
+  readonly attack: string | null;
+  /** mark -> what was given */
+  readonly marks: Readonly<Record<string, string>>;
+  /** whether all marks that it gave say the state; null: it gave none */
+  readonly right: boolean | null;
+  readonly reasoning: string;
+  /** why there is no verdict */
+  readonly failed: string | null;
+}
+
 /** `api/methods.json`: how all this was measured. */
 export interface Methods {
   readonly protocols: readonly ProtocolMethod[];

@@ -92,7 +92,7 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       cellClass: "label",
       cell: (one) => (
         <a href={href({ ...(address as AddressOf<"exam">), judge: one.id })}>
-          <bdi>{one.label}</bdi>
+          <bdi className="inline-block min-w-36">{one.label}</bdi>
         </a>
       ),
     },

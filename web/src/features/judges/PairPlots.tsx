@@ -1,11 +1,12 @@
 import type { PairPlot } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
+import { Section } from "../../components/Section";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
 import { route } from "../../routes";
-import { Section, type PanelProps } from "./tables";
+import type { PanelProps } from "./tables";
 
 const [LEFT, TOP, SIDE] = [38, 10, 240];
 const TICKS = [0, 25, 50, 75, 100];
