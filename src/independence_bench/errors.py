@@ -1,4 +1,4 @@
-"""Every failure that we raise on purpose.
+"""Every error that we raise on purpose.
 
     BenchError                    known failure: one line, exit code 1
     ├── WrongUse                  the command, a file or an option of the user's is wrong: exit code 2

@@ -1,4 +1,4 @@
-"""What somebody else wrote, made fit to be shown: escape sequences are seen, not obeyed.
+"""Foreign text escaped for display: escape sequences are shown, not executed.
 
 Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through here.
 """

@@ -1,4 +1,4 @@
-"""Which of several is meant by what somebody typed: by its whole label, by its name, or by a part of it.
+"""Find the one that a user means among several: by its whole label, by its name, or by a part of it.
 
 And what may have been meant where it is none of them.
 """

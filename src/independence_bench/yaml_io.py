@@ -1,4 +1,4 @@
-"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and the mend.
+"""YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to correct it.
 
 Knows nothing of what the documents mean. Used for protocols and for models.yaml.
 """

@@ -1,1 +1,1 @@
-"""This benchmark from Python: what the commands do as functions, and what a store holds as Arrow tables."""
+"""This benchmark from Python: the commands as functions, and a store as Arrow tables."""

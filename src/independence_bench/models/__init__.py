@@ -1,1 +1,1 @@
-"""Who is called, and how: specifications, messages, responses, and the one HTTP client."""
+"""Models and how they are called: specifications, messages, responses, and the one HTTP client."""

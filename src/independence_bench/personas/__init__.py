@@ -1,1 +1,1 @@
-"""A character of the user's own, as a protocol: its sheet, what it is read from, what is played of it."""
+"""A user's own character as a protocol: its sheet, the files it is read from, the conversations made from it."""

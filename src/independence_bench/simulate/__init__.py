@@ -1,1 +1,1 @@
-"""An endpoint that plays known characters with known faults: set-ups, budgets and resumption for nothing."""
+"""A free endpoint with known characters and faults, to test set-ups, budgets and resumption."""

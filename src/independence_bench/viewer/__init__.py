@@ -1,1 +1,1 @@
-"""The web viewer's Python side: what is stored -> answers, served on loopback or frozen into a static site."""
+"""The web viewer's Python side: stored results -> answers, served on loopback or written as a static site."""
