@@ -74,8 +74,8 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
 def label(selection: Selection, name: str, sample: int | None) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
-    You are shown what a model judge is told, and no more: the conversation and the rubric. What you have marked is
-    kept; the same command goes on where you left. `aib judges` says how far the judges agree with you.
+    You see exactly what a model judge is told: the conversation and the rubric. Your marks are stored; the same
+    command continues where you left. `aib judges` says how far the judges agree with you.
     """
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):

@@ -43,10 +43,10 @@ NOT_REAL = "These are simulated characters, not models. The replies are scripted
 @click.option("--store", default=STORE, show_default=True, metavar="PATH", help="Where the demo is kept.")
 @click.option("--open/--no-open", "open_it", default=None, help="Open the viewer.  [default: where there is a screen]")
 def demo(store: str, open_it: bool | None) -> None:
-    """Play simulated characters, judge and rank them, and show what the index makes of each. Takes seconds.
+    """Play simulated characters, judge and rank them, and show the index of each. Takes seconds.
 
-    Needs no key, no download and no network: the characters, their behaviour known, answer on this machine. What is
-    played, judged and computed is what `aib run` does with real models.
+    Needs no key, no download and no network: simulated characters with known behaviour answer on this machine. Playing,
+    judging and scoring are the same as in `aib run` with real models.
     """
     say(NOT_REAL)
     with open_store(store, typed=command_line()) as opened:

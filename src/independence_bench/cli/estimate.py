@@ -51,13 +51,12 @@ from independence_bench.store.database import Store, open_store
 def command(
     price: tuple[float, float] | None, resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any
 ) -> None:
-    """Say what `aib run` would take: calls, tokens, dollars. Nothing is sent but a question for prices.
+    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested.
 
     MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
-    that file those of the list that ships. What is stored already costs nothing more. How long replies will
-    be is taken from those that the store holds of the same subject, else of the same model, else of other models;
-    an empty store assumes what the protocol says that a typical model needs. Eight of ten published subjects lie
-    between `from` and `to`.
+    that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
+    stored ones of the same subject, else of the same model, else of other models; with an empty store, from the
+    protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
     """
     typed["every"] |= not (typed["models"] or split(typed["listed"]) or typed["local_model"])
     options = replace(read_options(**typed), limits=Limits(price=price))

@@ -65,12 +65,12 @@ def exam(
     as_json: bool,
     store: str,
 ) -> None:
-    """Have a judge mark conversations of known state, and say what it is fit for.
+    """Have a judge mark conversations whose correct marks are known, and say what it is fit for.
 
     Sixty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an attack
-    appended. What was asked once is stored: the same command goes on where it was stopped, and without -j it shows
-    what every judge in the store has done. Answers stand in no table but this one. docs/judges.md says what the
-    figures are and where the thresholds come from.
+    appended. Answers are stored: the same command continues where it was stopped, and without -j it shows the results
+    of every judge in the store. Answers appear in no other table. docs/judges.md defines the figures and the
+    thresholds.
     """
     chosen = _chosen(rubrics)
     panels = [split(jury) for jury in juries]

@@ -68,11 +68,11 @@ def judge(
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
-    Judgements stand beside each other; nothing that is stored is replaced but a failure. Several judges are asked one
-    after the other, and share one budget; `aib judges` compares them.
+    Judgements of several judges are kept side by side; only a failed judgement is replaced. Several judges are asked
+    one after the other, and share one budget; `aib judges` compares them.
 
     --probe-injection asks the judge about conversations of known behaviour, without and with attacks appended
-    to the model's words, and says how far its marks move. What was asked once is stored; it stands in no table.
+    to the model's words, and says how far its marks move. The answers are stored, and appear in no other table.
     """
     if probe_injection:
         if shard is not None or cluster is not None:

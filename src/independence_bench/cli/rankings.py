@@ -51,10 +51,10 @@ def leaderboard(
 
     --top and --find choose what is shown; ranks and intervals stay those of all subjects. --json has all of them.
 
-    --rules published also lists every row for which our own rules say something else, and why.
+    --rules published also lists every row that our own rules rank or score differently, and why.
 
-    --calibrated shows the shares of levels, the means and, where that holds, the index as given beside what they are
-    without the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
+    --calibrated shows the shares of levels, the means and, where it is valid, the index, as given and corrected for
+    the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
     """
     if calibrated:
         _calibrated(selection, Shown(top, find), as_json)

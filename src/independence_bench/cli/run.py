@@ -112,21 +112,21 @@ def run(
 
     MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
     local:NAME, or one of models.yaml), `embedded` for the small local one, or python:MODULE:FUNCTION for a function
-    of your own (docs/functions.md). It is called as models.yaml says, else as the list of models worth testing says
-    (docs/models.md), else as the protocol says. Without any, the active subjects of models.yaml are played, after
-    showing what that will cost.
+    of your own (docs/functions.md). Its settings come from models.yaml, else from the shipped list of models
+    (docs/models.md), else from the protocol. Without MODEL, the active subjects of models.yaml are played, after
+    showing the cost.
 
-    What is stored is not asked again: running the same command twice does nothing the second time, and after
-    Ctrl-C it goes on where it stopped.
+    Stored replies are not bought again: running the same command twice does nothing the second time, and after
+    Ctrl-C it continues where it stopped.
 
-    With --until-width or --until-ranked whole runs are played in rounds, two of each subject first; after each
-    round the next run goes where it settles most, until nothing more can be settled.
+    With --until-width or --until-ranked whole runs are played in rounds, starting with two of each subject; each
+    further run goes to the subjects for which it can change a result, until no run can.
 
-    With --spread-over run k of all subjects is played together, each run as long after the one before it, counted
-    from when that was begun: what only today's model or provider does is then not in all of them. Stored runs count;
-    stopped and started again it goes on in step. Runs of one evening say nothing of tomorrow.
+    With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
+    temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
+    command resumes the schedule. Runs of one evening say nothing about tomorrow.
 
-    With --shard several workers carry out one order, each its part, into one PostgreSQL store; the same command without
+    With --shard several workers share one order on one PostgreSQL store, each with its part; the same command without
     --shard does what is left of all parts; with --on a Ray cluster does that (docs/scaling.md).
     """
     target = pacing.target_of(until_width, until_ranked, typed["runs"])
@@ -213,12 +213,11 @@ def rerun(
     limits: Limits,
     yes: bool,
 ) -> None:
-    """Play more runs of subjects that are stored, and ask again what was invalid or failed to be judged.
+    """Play more runs of stored subjects, and retry invalid replies and failed judgements.
 
     SUBJECT is a label, or a part of one that fits a single subject; without any, every subject that was played
-    for the protocol. Each is called exactly as it was, and judged by the main judge of what is stored
-    (docs/judges.md). A valid reply is never replaced: with as many runs as there are, only what is missing is asked
-    for.
+    for the protocol. Each is called exactly as before, and judged by the main judge of the store (docs/judges.md).
+    A valid reply is never replaced: if you ask for no more runs than are stored, only missing replies are bought.
     """
     with selection.stored() as (opened, protocol, files):
         chosen = stored_subjects(opened, protocol, subjects)
