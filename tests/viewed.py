@@ -21,6 +21,7 @@ from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import Page
 from independence_bench.viewer.fragments import Offer
+from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchState, build_search
@@ -101,13 +102,15 @@ def read(answers: Answers, path: str) -> Any:
 
 
 @contextmanager
-def served(store: Store, page: Page | None = None, idle: int = IDLE, **more: Any) -> Iterator[Browser]:
+def served(
+    store: Store, page: Page | None = None, idle: int = IDLE, desk: LabelDesk | None = None, **more: Any
+) -> Iterator[Browser]:
     """A real server on a free port of this machine, in a thread; it ends with the block."""
     with listen(0) as listening:
         port = listening.getsockname()[1]
         live, access = Live(store, **more), AccessTokens(LOOPBACK, port)
         ready = threading.Event()
-        server = Server(make_app(live, page, port, access), ready.set, idle)
+        server = Server(make_app(live, page, port, access, desk), ready.set, idle)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
         thread.start()
         assert ready.wait(600)
@@ -125,7 +128,13 @@ class Browser:
         self.port, self.live, self.access = port, live, access
 
     def get(
-        self, path: str, method: str = "GET", host: str | None = None, cookie: str | None = None, **headers: str
+        self,
+        path: str,
+        method: str = "GET",
+        host: str | None = None,
+        cookie: str | None = None,
+        body: bytes = b"",
+        **headers: str,
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """(status, headers, body); let in already, unless another *cookie* is sent, or none ("")."""
         connection = http.client.HTTPConnection(
@@ -140,7 +149,9 @@ class Browser:
                 connection.putheader("Cookie", cookie or self.access.cookie)
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
-            connection.endheaders()
+            if body:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body or None)
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
         finally:

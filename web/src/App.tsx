@@ -28,6 +28,7 @@ const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P 
   names: lazyPage(() => import("./features/names/NamesPage")),
   exam: lazyPage(() => import("./features/exam/ExamPage")),
   search: lazyPage(() => import("./features/search/SearchPage")),
+  label: lazyPage(() => import("./features/label/LabelPage")),
   methods: lazyPage(() => import("./features/methods/MethodsPage")),
   notFound: NotFound,
 };

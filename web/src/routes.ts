@@ -87,6 +87,7 @@ const PAGES = {
     apart: flag, // also where the words are, but not together
   },
   methods: { part: text },
+  label: {},
 };
 
 /** What holds on every page. */

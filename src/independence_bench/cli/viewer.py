@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,10 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
+from independence_bench.judging.human import Person
 from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.app import make_app
 from independence_bench.viewer.assets import read_page
-from independence_bench.viewer.live import Live
+from independence_bench.viewer.labelling import LabelDesk
+from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchState, build_search
 from independence_bench.viewer.server import LOOPBACK, Server, listen
@@ -31,35 +34,63 @@ PORT = 8484
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any that is free."
 )
 @click.option("--open/--no-open", "open_it", default=True, help="Open the browser.  [default: where there is a screen]")
+@click.option(
+    "--label", "labeller", metavar="NAME", help="Mark conversations in the browser, as the judge person:NAME."
+)
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="With --label: only N conversations, as in `aib label`."
+)
 @stored_protocol_option
 @store_option
-def view(port: int, open_it: bool, protocol_name: str | None, store: str) -> None:
+def view(
+    port: int, open_it: bool, labeller: str | None, sample: int | None, protocol_name: str | None, store: str
+) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    Serves this machine only. The printed address holds a new access token each time. Changes nothing in the store.
+    Serves this machine only. The printed address holds a new access token each time. Changes nothing in the store,
+    unless --label lets you mark conversations: blind, one at a time, what you have marked is kept as by `aib label`.
     New conversations and marks of a running command appear by themselves. All protocols of the store are shown, or the
     one that is named. Ends with Ctrl-C.
     """
-    serve_viewer(store, port, open_it, protocol_name)
+    if sample is not None and labeller is None:
+        raise WrongUse("--sample goes with --label NAME")
+    person = None if labeller is None else Person(labeller)
+    serve_viewer(store, port, open_it, protocol_name, person, sample)
 
 
-def serve_viewer(store: str, port: int, open_it: bool, protocol_name: str | None = None) -> None:
-    """Serve the viewer of *store* until Ctrl-C; *open_it*: in a browser, where there is a screen."""
+def serve_viewer(
+    store: str,
+    port: int,
+    open_it: bool,
+    protocol_name: str | None = None,
+    person: Person | None = None,
+    sample: int | None = None,
+) -> None:
+    """Serve the viewer of *store* until Ctrl-C; *open_it*: in a browser, where there is a screen.
+
+    A *person* may mark conversations of the protocol, in the configurations that it is meant to be played in.
+    """
     page = read_page()
     with open_results(store) as opened, listen(port) as listening:
         protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
         say(f"reading {opened.shown}")
-        live = Live(opened, protocols)
+        live = Live(opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label))
+        desk = None
+        if person is not None:
+            marked, _ = find_protocol(protocol_name, opened)
+            desk = LabelDesk(opened, marked, marked.configurations, person, sample)
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
 
         def ready() -> None:
+            if person is not None:
+                say(f"{person.label} marks conversations on the page Label")
             click.echo(f"the viewer is at {access.address} (Ctrl-C ends it)")
             if open_it and has_screen():
                 webbrowser.open(access.opened)
 
         try:
-            Server(make_app(live, page, port, access), ready).run(sockets=[listening])
+            Server(make_app(live, page, port, access, desk), ready).run(sockets=[listening])
         except KeyboardInterrupt:
             say("stopped")
 

@@ -97,12 +97,27 @@ def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
             f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
             "the conversation.",
             show_conversation(case.transcript, fence),
-            f"# What to mark\n\nYour marks are about {_replies(case.scenario)}.",
+            f"# What to mark\n\n{what_to_mark(case.scenario)}",
             f"# Rubric\n\n{rubric}",
             f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
         )
     )
     return (Message("system", case.instructions), Message("user", user))
+
+
+def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
+    """The rubrics as a person reads them, what they quote of the conversation as a Markdown quote."""
+
+    def quote(name: str) -> str:
+        lines = _quoted(case, name).split("\n")
+        return "\n".join(("", *(f"> {line}" for line in lines), ""))
+
+    return tuple(fill(rubric.text, quote) for rubric in case.scenario.rubrics)
+
+
+def what_to_mark(scenario: Scenario) -> str:
+    """Which replies the marks are about, in a sentence."""
+    return f"Your marks are about {_replies(scenario)}."
 
 
 def rubric_texts(scenario: Scenario) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD, writes nothing, and asks for the token or the cookie of `access.py`. Requests under another
+It answers GET and HEAD, writes nothing unless somebody labels (`label_routes.py`), and asks for the token or the cookie
+of `access.py`. Requests under another
 host name (DNS rebinding) are refused by the Host header, those of other sites' pages by Origin. Answers are computed in
 threads, once for all requests that wait for them; one that nobody waits for any more is cancelled.
 """
@@ -27,6 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from independence_bench.errors import BenchError
 from independence_bench.viewer.access import AccessTokens
 from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
+from independence_bench.viewer.label_routes import POSTED, label_routes
+from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.routes import Answers
 
@@ -37,8 +40,11 @@ ONE_CONVERSATION = ("transcripts/", "raw/")
 FOREVER = "public, max-age=31536000, immutable"
 
 
-def make_app(live: Live, page: Page | None, port: int, access: AccessTokens) -> ASGIApp:
-    """The application that listens on *port* of this machine; without a *page*, the answers alone."""
+def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, desk: LabelDesk | None = None) -> ASGIApp:
+    """The application that listens on *port* of this machine; without a *page*, the answers alone.
+
+    Only with a *desk* are there routes that write: those of one person who labels.
+    """
     service = AnswerService(live)
     files = {} if page is None else page.files
 
@@ -59,20 +65,24 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens) -> 
         yield
         service.close()
         live.close()
+        if desk is not None:
+            desk.close()
 
     app = Starlette(
-        routes=[Route("/api/{path:path}", answer), Route("/{path:path}", file)],
+        routes=[*(label_routes(desk) if desk else ()), Route("/api/{path:path}", answer), Route("/{path:path}", file)],
         exception_handlers={Exception: _broken},
         lifespan=lifespan,
     )
-    return Guard(app, port, access)  # outside of all others: what Starlette says of a failure goes through it, too
+    return Guard(
+        app, port, access, POSTED if desk else frozenset()
+    )  # outside of all others: what Starlette says of a failure goes through it, too
 
 
 class Guard:
     """Checks host, origin, method and token of each request, and adds the security headers to each response."""
 
-    def __init__(self, app: ASGIApp, port: int, access: AccessTokens) -> None:
-        self.app, self.access = app, access
+    def __init__(self, app: ASGIApp, port: int, access: AccessTokens, posted: frozenset[str] = frozenset()) -> None:
+        self.app, self.access, self.posted = app, access, posted
         names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
         self.hosts = frozenset(names)
         self.origins = frozenset(f"http://{name}" for name in names)
@@ -91,16 +101,20 @@ class Guard:
             await send(message)
 
         headers = Headers(scope=scope)
-        refusal = self._refusal(scope["method"], headers) or self._not_admitted(scope, headers)
+        refusal = self._refusal(scope["method"], scope["path"], headers) or self._not_admitted(scope, headers)
         await (refusal or self.app)(scope, receive, send_guarded)
 
-    def _refusal(self, method: str, headers: Headers) -> Response | None:
+    def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             return _problem(421, "this is a viewer on your own machine; open it as http://127.0.0.1 with its port")
         if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
             return _problem(403, "another site may not ask for what is stored here")
-        if method not in ("GET", "HEAD"):
+        if method == "POST" and path in self.posted:
+            # a browser names the origin of every POST; who names none is no page of ours
+            if len(headers.getlist("origin")) != 1:
+                return _problem(403, "marks are taken from the viewer's own page")
+        elif method not in ("GET", "HEAD"):
             refused = _problem(405, "what is stored can be read here and not changed")
             refused.headers["Allow"] = "GET, HEAD"
             return refused

@@ -40,6 +40,7 @@ class Offer:
     raw: bool  # whether api/raw/ is there: requests and responses as they were sent and came
     compared: int | None  # only the first so many rows of a board have a file in compare/; null: every row has one
     says: tuple[str, ...]  # the same in plain words, a sentence each
+    label: str | None = None  # who may mark conversations here, as a judge's label; null: nobody
 
 
 @dataclass(frozen=True, slots=True)

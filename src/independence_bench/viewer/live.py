@@ -39,8 +39,14 @@ OFFER = Offer(
 class Live:
     """The answers about a store as it is now, give or take the time that it takes to read it."""
 
-    def __init__(self, store: Store, protocols: Sequence[Protocol] = (), clock: Callable[[], float] = time.monotonic):
-        self._store, self._protocols, self._clock = store, protocols, clock
+    def __init__(
+        self,
+        store: Store,
+        protocols: Sequence[Protocol] = (),
+        clock: Callable[[], float] = time.monotonic,
+        offer: Offer = OFFER,
+    ):
+        self._store, self._protocols, self._clock, self._offer = store, protocols, clock, offer
         self._search = SearchCache(clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
@@ -77,7 +83,7 @@ class Live:
 
     def _read(self) -> Answers:
         catalog = read_catalog(self._store, self._protocols)
-        answers = Answers(catalog, OFFER, lambda: self._search.of(self._newest))
+        answers = Answers(catalog, self._offer, lambda: self._search.of(self._newest))
         # what is looked at first: the list of boards, and the one to open with
         for first in list(catalog.entries)[:1]:
             answers.get(f"boards/{first}.json")

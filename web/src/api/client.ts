@@ -11,8 +11,17 @@ export class ApiError extends Error {
   }
 }
 
+/** Sends *body* to *path*, and gives its JSON. Throws an `ApiError`. */
+export async function postJson(path: string, body: unknown): Promise<unknown> {
+  return fetchJson(path, new AbortController().signal, { method: "POST", body: JSON.stringify(body) });
+}
+
 /** The JSON at *path*. Throws an `ApiError`, or what `fetch` throws when *signal* aborts it. */
-export async function fetchJson(path: string, signal: AbortSignal): Promise<unknown> {
+export async function fetchJson(
+  path: string,
+  signal: AbortSignal,
+  sent: { method?: "POST"; body?: string } = {},
+): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(fileUrl(path), {
@@ -21,7 +30,8 @@ export async function fetchJson(path: string, signal: AbortSignal): Promise<unkn
       credentials: "same-origin", // the cookie that `aib view` has set
       redirect: "error",
       referrerPolicy: "no-referrer",
-      headers: { Accept: "application/json" },
+      headers: { Accept: "application/json", ...(sent.body ? { "Content-Type": "application/json" } : {}) },
+      ...sent,
     });
   } catch (error) {
     if (signal.aborted) throw error;

@@ -25,6 +25,8 @@ export const endpoints = {
   examQuestions: (rubric: string): ApiPath<api.ExamQuestions> => `api/exam/${id(rubric)}.json`,
   transcript: (transcript: string): ApiPath<api.Transcript> => `api/transcripts/${id(transcript)}.json`,
   raw: (transcript: string): ApiPath<api.Raw> => `api/raw/${id(transcript)}.json`,
+  labelling: "api/label/state.json" as ApiPath<api.Labelling>,
+  labelAgreement: "api/label/agreement.json" as ApiPath<api.LabelAgreement>,
   search: "api/search/index.json" as ApiPath<api.SearchHead>,
   searchWords: (build: string, of: "said" | "judged", shard: number): ApiPath<api.SearchWords> =>
     `api/search/${id(build)}/${of}/${String(shard)}.json`,

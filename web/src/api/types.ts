@@ -43,6 +43,8 @@ export interface Offer {
   readonly compared: number | null;
   /** the same in plain words, a sentence each */
   readonly says: readonly string[];
+  /** who may mark conversations here, as a judge's label; null: nobody */
+  readonly label: string | null;
 }
 
 /** One version of the benchmark, of which something is stored. */
@@ -1531,6 +1533,76 @@ export interface ScenarioNames {
   readonly names: number;
 }
 
+/** `api/label/state.json`: how far the person is, and the conversation to be marked now. */
+export interface Labelling {
+  /** the judge's label */
+  readonly person: string;
+  /** name */
+  readonly protocol: string;
+  readonly planned: number;
+  /** the one that is held back included */
+  readonly marked: number;
+  readonly skipped: number;
+  /** whether the last one can still be changed */
+  readonly undo: boolean;
+  /** null: nothing is left, but for what was skipped */
+  readonly case: LabelCase | null;
+}
+
+/** A conversation as any judge is told it: nothing tells who spoke. */
+export interface LabelCase {
+  /** the judgement's key */
+  readonly id: string;
+  readonly instructions: string;
+  readonly lines: readonly LabelLine[];
+  /** which replies the marks are about */
+  readonly about: string;
+  /** Markdown */
+  readonly rubrics: readonly string[];
+  readonly scales: readonly MarkScale[];
+  /** as they were given before they were undone; else {} */
+  readonly marks: Readonly<Record<string, number>>;
+  readonly note: string;
+}
+
+/** One thing that was heard. */
+export interface LabelLine {
+  /** the human; the AI */
+  readonly who: string;
+  /** the name of the AI's own reply; "" for what the script wrote */
+  readonly reply: string;
+  readonly text: string;
+}
+
+/**
+ * `api/label/agreement.json`: how far the other judges agree with the person, by what is stored.
+ */
+export interface LabelAgreement {
+  readonly person: string;
+  readonly pairs: readonly PairAgreement[];
+}
+
+/** How far two judges agree. */
+export interface PairAgreement {
+  readonly one: string;
+  readonly other: string;
+  /** with an index under both */
+  readonly subjects: number;
+  /** of those indices */
+  readonly rank_correlation: number | null;
+  /** 95 %, over subjects like these; None: too few of them */
+  readonly rank_interval: Interval | null;
+  /** marked by both */
+  readonly conversations: number;
+  /** mean over marks */
+  readonly kappa: number | null;
+  /** as text */
+  readonly shown: {
+    readonly rank_correlation: string | null;
+    readonly kappa: string | null;
+  };
+}
+
 /** `api/judges/<protocol>.json`: the judges of one protocol beside each other. */
 export interface Judges {
   readonly version: string;
@@ -1708,27 +1780,6 @@ export interface Mark {
   /** what the mark is about, in one line: stands in the schema that the judge fills in */
   readonly asks: string;
   readonly levels: readonly string[];
-}
-
-/** How far two judges agree. */
-export interface PairAgreement {
-  readonly one: string;
-  readonly other: string;
-  /** with an index under both */
-  readonly subjects: number;
-  /** of those indices */
-  readonly rank_correlation: number | null;
-  /** 95 %, over subjects like these; None: too few of them */
-  readonly rank_interval: Interval | null;
-  /** marked by both */
-  readonly conversations: number;
-  /** mean over marks */
-  readonly kappa: number | null;
-  /** as text */
-  readonly shown: {
-    readonly rank_correlation: string | null;
-    readonly kappa: string | null;
-  };
 }
 
 /** One conversation that the judges mark differently. */

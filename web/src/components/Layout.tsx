@@ -6,7 +6,14 @@ import { chooseTheme, chosenTheme, type Theme } from "../lib/theme";
 import { route, type Page, type Route } from "../routes";
 import { KeyboardHelp } from "./KeyboardHelp";
 
-const NAVIGATION: readonly { title: string; target: Route; pages: readonly Page[] }[] = [
+interface Entry {
+  title: string;
+  target: Route;
+  pages: readonly Page[];
+}
+
+const LABEL: Entry = { title: "Label", target: route("label"), pages: ["label"] }; // only where somebody may
+const NAVIGATION: readonly Entry[] = [
   { title: "Leaderboard", target: route("leaderboard"), pages: ["leaderboard", "subject", "transcript"] },
   { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario", "stem"] },
   { title: "Compare", target: route("compare"), pages: ["compare"] },
@@ -52,7 +59,7 @@ export function Layout({ children }: { children: ReactNode }) {
           aria-label="Pages"
           className="order-3 -mx-1 flex w-full flex-wrap gap-x-1 md:order-none md:w-auto md:flex-1"
         >
-          {NAVIGATION.map(({ title, target, pages }) => {
+          {(index.offer.label === null ? NAVIGATION : [...NAVIGATION, LABEL]).map(({ title, target, pages }) => {
             const current = pages.includes(address.page);
             return (
               <a

@@ -1,0 +1,224 @@
+"""One person marking conversations in the browser: the only part of the viewer that writes.
+
+`LabelDesk` holds the queue of `aib label` and shows one conversation at a time, blind. As there, a stored verdict is
+never replaced: the last one that was finished is held back until the next is finished too, and until then it can be
+undone. Whatever ends the server stores it. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from independence_bench.analysis.judge_agreement import PairAgreement, validations
+from independence_bench.analysis.results import labelling_queue
+from independence_bench.errors import WrongUse
+from independence_bench.judging.human import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.output import scale_of, within
+from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
+from independence_bench.models.response import clean_text
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.store.database import Store
+from independence_bench.viewer import fragments
+from independence_bench.viewer.fragments import MarkScale
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLine:
+    """One thing that was heard."""
+
+    who: str  # the human; the AI
+    reply: str  # the name of the AI's own reply; "" for what the script wrote
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCase:
+    """A conversation as any judge is told it: nothing tells who spoke."""
+
+    id: str  # the judgement's key
+    instructions: str
+    lines: tuple[LabelLine, ...]
+    about: str  # which replies the marks are about
+    rubrics: tuple[str, ...]  # Markdown
+    scales: tuple[MarkScale, ...]
+    marks: Mapping[str, float]  # as they were given before they were undone; else {}
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """`api/label/state.json`: how far the person is, and the conversation to be marked now."""
+
+    person: str  # the judge's label
+    protocol: str  # name
+    planned: int
+    marked: int  # the one that is held back included
+    skipped: int
+    undo: bool  # whether the last one can still be changed
+    case: LabelCase | None  # null: nothing is left, but for what was skipped
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """`api/label/agreement.json`: how far the other judges agree with the person, by what is stored."""
+
+    person: str
+    pairs: tuple[PairAgreement, ...]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A conversation with the marks that were given."""
+
+    waiting: QueuedTranscript
+    case: JudgingInput
+    marks: Mapping[str, float]
+    note: str
+
+
+class Stale(Exception):
+    """The conversation that was marked is not the one that is shown: another tab was faster."""
+
+
+class LabelDesk:
+    """The queue of one person. Several threads may ask; each change is whole."""
+
+    def __init__(
+        self,
+        store: Store,
+        protocol: Protocol,
+        configurations: Sequence[Configuration],
+        person: Person,
+        sample: int | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        queue = labelling_queue(store, protocol, configurations, person, sample)
+        self._store, self._protocol, self.person, self._clock = store, protocol, person, clock
+        self._planned, self._left = queue.planned, list(queue.waiting)
+        self._skipped: list[QueuedTranscript] = []
+        self._held: Draft | None = None
+        self._changing: Draft | None = None  # what was undone, shown with its marks
+        self._lock = threading.Lock()
+
+    def state(self) -> Labelling:
+        """What is to be marked now."""
+        with self._lock:
+            return self._state()
+
+    def mark(self, case: str, marks: Mapping[str, float], note: str) -> Labelling:
+        """Finish the conversation that is shown, and store the one before it. Raises Stale; WrongUse for bad marks."""
+        with self._lock:
+            now = self._shown(case)
+            self._check(now, marks)
+            self._store_held()
+            self._held = Draft(self._left.pop(0), now, dict(marks), clean_text(note)[:LONGEST_NOTE])
+            self._changing = None
+            return self._state()
+
+    def skip(self, case: str) -> Labelling:
+        """Leave the conversation that is shown for the end. Raises Stale."""
+        with self._lock:
+            self._shown(case)
+            self._skipped.append(self._left.pop(0))
+            self._changing = None
+            return self._state()
+
+    def undo(self) -> Labelling:
+        """Show the conversation that was finished last once more. Where there is none, nothing happens."""
+        with self._lock:
+            if self._held is not None:
+                self._changing, self._held = self._held, None
+                self._left.insert(0, self._changing.waiting)
+            return self._state()
+
+    def agreement(self) -> LabelAgreement:
+        """Beside the other judges; the verdict that is held back does not count yet."""
+        label = self.person.label
+        found = validations(self._store, self._protocol)
+        pairs = tuple(pair for one in found for pair in one.pairs if label in (pair.one, pair.other))
+        return LabelAgreement(label, pairs)
+
+    def close(self) -> None:
+        """Store what is held back; what was undone and not finished again is stored as it was."""
+        with self._lock:
+            self._held = self._held or self._changing
+            self._changing = None
+            self._store_held()
+
+    def _store_held(self) -> None:
+        if self._held is not None:
+            keep_marks(self._store, self.person, self._held.case, self._held.marks, self._held.note, self._clock())
+            self._held = None
+
+    def _shown(self, key: str) -> JudgingInput:
+        """The conversation that is shown, which has to be the one with that *key*."""
+        case = self._current()
+        if case is None or case.key(self.person.hash) != key:
+            raise Stale
+        return case
+
+    def _current(self) -> JudgingInput | None:
+        if not self._left and self._skipped:
+            self._left, self._skipped = self._skipped, []
+        if not self._left:
+            return None
+        return read_queued(self._store, self._protocol, self._left[0])
+
+    def _check(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
+        scales = {mark.name: mark for mark in case.scenario.marks}
+        if marks.keys() != scales.keys():
+            raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
+        for name, value in marks.items():
+            if not within(value, scales[name]):
+                raise WrongUse(f"{name} is {scale_of(scales[name])}")
+
+    def _state(self) -> Labelling:
+        case = self._current()
+        before = self._changing
+        left = len(self._left) + len(self._skipped)
+        return Labelling(
+            person=self.person.label,
+            protocol=self._protocol.name,
+            planned=self._planned,
+            marked=self._planned - left,
+            skipped=len(self._skipped),
+            undo=self._held is not None,
+            case=None if case is None else self._told(case, before),
+        )
+
+    def _told(self, case: JudgingInput, before: Draft | None) -> LabelCase:
+        return LabelCase(
+            id=case.key(self.person.hash),
+            instructions=case.instructions,
+            lines=tuple(
+                LabelLine("the human" if one.speaker == "human" else "the AI", one.name, one.text)
+                for one in case.transcript.lines
+            ),
+            about=what_to_mark(case.scenario),
+            rubrics=rubrics_for_reading(case),
+            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.scenario.marks),
+            marks={} if before is None else before.marks,
+            note="" if before is None else before.note,
+        )
+
+
+def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
+    """(conversation, marks, note) of a request's JSON. Raises WrongUse for anything else."""
+    if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
+        raise WrongUse("wanted is a JSON object with case, marks and note")
+    case, marks, note = given["case"], given["marks"], given["note"]
+    numbers = isinstance(marks, dict) and all(type(value) in (int, float) for value in marks.values())
+    if not isinstance(case, str) or not isinstance(note, str) or not numbers:
+        raise WrongUse("case and note are texts, marks are numbers by their names")
+    return case, {name: float(value) for name, value in marks.items()}, note
+
+
+def asked_case(given: Any) -> str:
+    """The conversation that a request's JSON names. Raises WrongUse for anything else."""
+    if not isinstance(given, dict) or given.keys() != {"case"} or not isinstance(given["case"], str):
+        raise WrongUse("wanted is a JSON object with case")
+    return str(given["case"])

@@ -1,0 +1,195 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { postJson } from "../../api/client";
+import { endpoints } from "../../api/endpoints";
+import { useApi } from "../../api/queries";
+import type { LabelCase, Labelling } from "../../api/types";
+import { MessageText } from "../../components/MessageText";
+import { Await, Empty } from "../../components/status";
+import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
+import { usePage } from "../../hooks/usePage";
+import { count } from "../../lib/format";
+import { Agreement } from "./Agreement";
+import { MarkButtons } from "./MarkButtons";
+import { optionOf } from "./markOptions";
+
+type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
+
+/** One conversation at a time, marked blind by the person whom `aib view --label` names. */
+export default function LabelPage() {
+  const { index } = usePage();
+  useDocumentTitle("Label");
+  if (index.offer.label === null)
+    return <Empty title="Nobody marks conversations here.">`aib view --label NAME` lets you do that.</Empty>;
+  return <Desk />;
+}
+
+function Desk() {
+  const state = useApi(endpoints.labelling);
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: ({ to, ...body }: Change & { case?: string }) =>
+      postJson(`api/label/${to}`, body) as Promise<Labelling>,
+    onSuccess: (after) => {
+      client.setQueryData([endpoints.labelling], after);
+      window.scrollTo(0, 0);
+    },
+  });
+  return (
+    <Await query={state} what="what is to be marked">
+      {(now) => (
+        <>
+          <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+            <h1>Label</h1>
+            <p role="status" className="text-soft">
+              <bdi className="label">{now.person}</bdi>: {count(now.marked)} of {count(now.planned)} conversations of{" "}
+              {now.protocol} marked{now.skipped ? `, ${count(now.skipped)} skipped for now` : ""}
+            </p>
+          </div>
+          {change.error ? (
+            <p role="alert" className="panel my-3 border-warn p-3 text-warn">
+              {change.error.message} {change.error.next}
+            </p>
+          ) : null}
+          {now.case ? (
+            <Case
+              key={`${now.case.id} ${String(now.marked)}`}
+              shown={now.case}
+              undo={now.undo}
+              busy={change.isPending}
+              send={(sent) => change.mutate(sent.to === "undo" ? sent : { ...sent, case: now.case?.id ?? "" })}
+            />
+          ) : (
+            <div className="my-6">
+              <Empty title={now.planned ? "All conversations are marked." : "There is nothing to mark."}>
+                {now.planned
+                  ? "What you have marked stands beside the other judges."
+                  : "`aib run` plays conversations."}
+              </Empty>
+              {now.undo ? (
+                <button type="button" className="button" onClick={() => change.mutate({ to: "undo" })}>
+                  Undo the last one
+                </button>
+              ) : null}
+            </div>
+          )}
+          <Agreement person={now.person} />
+        </>
+      )}
+    </Await>
+  );
+}
+
+interface CaseProps {
+  shown: LabelCase;
+  undo: boolean;
+  busy: boolean;
+  send: (change: Change) => void;
+}
+
+function Case({ shown, undo, busy, send }: CaseProps) {
+  const [marks, setMarks] = useState<Record<string, number>>({ ...shown.marks });
+  const [note, setNote] = useState(shown.note);
+  const open = shown.scales.find((scale) => marks[scale.name] === undefined)?.name ?? "";
+  const [chosen, setChosen] = useState("");
+  const current = chosen || open || (shown.scales.at(-1)?.name ?? "");
+  const whole = shown.scales.every((scale) => marks[scale.name] !== undefined);
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    const scale = shown.scales.find((one) => one.name === current);
+    const set = (value: number) => {
+      if (!scale) return;
+      setMarks((before) => ({ ...before, [scale.name]: value }));
+      setChosen("");
+    };
+    const values = scale ? optionOf(scale) : [];
+    return [
+      ...values.flatMap(({ key, value, title }) =>
+        key ? [{ key, description: `${scale?.title ?? ""}: ${title}`, action: () => set(value) }] : [],
+      ),
+      {
+        key: "Enter",
+        description: "Keep the marks",
+        action: () => whole && !busy && send({ to: "marks", marks, note }),
+      },
+      { key: "u", description: "Undo the last conversation", action: () => undo && !busy && send({ to: "undo" }) },
+      { key: "s", description: "Skip for now", action: () => !busy && send({ to: "skip" }) },
+    ];
+  }, [shown, current, whole, busy, marks, note, undo, send]);
+  useKeyboardShortcuts(shortcuts);
+  return (
+    <div className="mt-4 grid gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <section aria-label="Conversation">
+        <p className="mb-3 text-sm text-soft">{shown.about}</p>
+        {shown.lines.map((line, place) => (
+          <div key={place} className="mb-4">
+            <h2 className="eyebrow">
+              {line.who}
+              {line.reply ? ` (its reply “${line.reply}”)` : ""}
+            </h2>
+            <div className={`prose-text panel p-3 ${line.reply ? "border-accent" : ""}`}>
+              <MessageText text={line.text} />
+            </div>
+          </div>
+        ))}
+      </section>
+      <section
+        aria-label="Marks and rubric"
+        className="lg:sticky lg:top-3 lg:max-h-[calc(100vh-1.5rem)] lg:self-start lg:overflow-y-auto scroll-area"
+        tabIndex={0}
+      >
+        {shown.scales.map((scale) => (
+          <MarkButtons
+            key={scale.name}
+            scale={scale}
+            value={marks[scale.name] ?? null}
+            current={scale.name === current}
+            onChoose={(value) => {
+              setMarks((before) => ({ ...before, [scale.name]: value }));
+              setChosen("");
+            }}
+            onOpen={() => setChosen(scale.name)}
+          />
+        ))}
+        <label className="block">
+          <span className="eyebrow block">What decides it, in a few words</span>
+          <textarea
+            className="field w-full"
+            rows={2}
+            maxLength={4000}
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
+        </label>
+        <div className="my-3 flex flex-wrap gap-2">
+          <button
+            type="button"
+            className="button font-medium"
+            disabled={!whole || busy}
+            onClick={() => send({ to: "marks", marks, note })}
+          >
+            Keep (Enter)
+          </button>
+          <button type="button" className="button" disabled={!undo || busy} onClick={() => send({ to: "undo" })}>
+            Undo (u)
+          </button>
+          <button type="button" className="button" disabled={busy} onClick={() => send({ to: "skip" })}>
+            Skip (s)
+          </button>
+        </div>
+        <h2>Rubric</h2>
+        {shown.rubrics.map((rubric) => (
+          <div key={rubric} className="prose-text mt-2 text-[0.95rem]">
+            <MessageText text={rubric} />
+          </div>
+        ))}
+        <details className="mt-3">
+          <summary className="eyebrow cursor-pointer">What every judge is told</summary>
+          <div className="prose-text text-[0.95rem]">
+            <MessageText text={shown.instructions} />
+          </div>
+        </details>
+      </section>
+    </div>
+  );
+}
