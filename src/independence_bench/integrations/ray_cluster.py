@@ -12,6 +12,7 @@ import os
 import pickle
 import sys
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -253,7 +254,8 @@ def _ray() -> Any:
 def _connected(ray: Any, cluster: Cluster) -> Iterator[int]:
     """A connection to *cluster*, one of this machine's own where there is none; how many parts there are to be."""
     try:
-        ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        with warnings.catch_warnings(action="ignore"):  # what matters is in its errors
+            ray.init(address=cluster.address, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = cluster.address or os.environ.get("RAY_ADDRESS") or "this machine"
         raise EndpointUnusable(f"no Ray cluster answers at {where}: {error}") from None
