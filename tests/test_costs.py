@@ -172,6 +172,8 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
         made_since = [*chain.from_iterable(step.makes for step in MIGRATIONS.values())]
         for table in reversed(made_since):  # what refers to another one was made after it
             connection.exec_driver_sql(f"DROP TABLE {table}")
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("DROP SEQUENCE attempt_ids")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
     old = costs_of(made)
