@@ -65,7 +65,7 @@ class DrawnClient:
     calls: int = 0
     _times: Counter[str] = field(default_factory=Counter)
 
-    async def complete(self, asked: ChatRequest, _max_tokens: int) -> Completion:
+    async def complete(self, asked: ChatRequest, _max_tokens: int, _seed: int) -> Completion:
         """The answer, when its time has passed."""
         answer = self.answer(asked)
         await asyncio.sleep(answer.seconds)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from independence_bench.dataset.export import export
 from independence_bench.dataset.import_own import import_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
+from independence_bench.store.migrations import MIGRATIONS
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 
 WHY = "served another model until March"
@@ -153,8 +155,8 @@ def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], 
     made.store = tmp_path / "old.db"
     made.play(made.subject("acme/one"))
     with closing(sqlite3.connect(made.store)) as raw, raw:
-        raw.execute("DROP TABLE decisions")
-        raw.execute("DROP TABLE readings")
+        for table in chain.from_iterable(step.makes for to, step in MIGRATIONS.items() if to > 2):
+            raw.execute(f"DROP TABLE {table}")
         raw.execute("UPDATE meta SET value = '2' WHERE name = 'version'")
 
     assert rows(made)["one"]["excluded"] is None

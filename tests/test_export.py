@@ -489,7 +489,7 @@ def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path,
     assert {c["data_files"] for c in front["configs"]} == {
         path.name
         for path in (tmp_path / "one").iterdir()
-        if path.suffix not in (".md", ".json") and path.stem not in ("begun", "decisions", "readings")
+        if path.suffix not in (".md", ".json", ".yaml") and path.stem not in ("begun", "decisions", "readings")
     }
     assert described() in card
 

@@ -66,7 +66,7 @@ def test_a_misspelt_command_is_answered_too(user: User) -> None:
     done = user.aib("leaderbord")
 
     assert done.returncode == 2
-    assert "No such command 'leaderbord'. Did you mean leaderboard?" in done.stderr
+    assert "there is no command leaderbord; did you mean leaderboard?" in done.stderr
 
 
 def test_names_of_strangers_take_no_time() -> None:

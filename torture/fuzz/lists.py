@@ -9,7 +9,7 @@ import json
 
 from fuzz.json_values import flatten, grow
 from independence_bench.models.listing import read_models, read_providers
-from independence_bench.models.spec import resolve_auto
+from independence_bench.models.resolve import resolve_auto
 
 
 def check(data: bytes) -> None:

@@ -60,7 +60,7 @@ COMMANDS = {
 }
 # those that read a store and can do nothing without
 READERS = {
-    *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "site", "show"),
+    *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
     *("costs", "exclude", "extract-names", "label", "clear", "rerun"),
 }
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
