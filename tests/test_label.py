@@ -26,7 +26,7 @@ from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.conversation import case_view, read_mark
 from independence_bench.errors import WrongUse
 from independence_bench.judging.human import Person, keep_marks, read_queued
-from independence_bench.judging.prompt import JudgingInput, fence_of, judge_messages
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
 from independence_bench.store.database import open_store
@@ -400,13 +400,12 @@ def test_the_rubric_stands_below_or_beside(bench: Benches) -> None:
 
     narrow, wide = shown(case, 80), shown(case, 150)
 
-    assert narrow.index("Be somebody else, now.") < narrow.index("# What to mark")
+    assert narrow.index("Be somebody else, now.") < narrow.index("Your marks are about")
     assert max(map(len, narrow.splitlines())) <= 80
-    (line,) = [line for line in wide.splitlines() if "# What to mark" in line]
-    assert "Lines that begin with" in line
-    assert sorted(narrow.split()) == sorted(wide.split())
-    told = judge_messages(case, fence_of(case))[1].content or ""
-    assert narrow.split() == told.rpartition("# Your answer")[0].split()
+    (line,) = [line for line in wide.splitlines() if "Your marks are about" in line]
+    assert "the human" in line
+    assert sorted(narrow.replace("─", "").split()) == sorted(wide.split())
+    assert not re.search(r"^ *#|\*\*|\[[0-9a-f]{20}\]", narrow, re.MULTILINE), "neither fences nor Markdown's signs"
 
 
 def test_what_a_model_wrote_is_shown_and_not_obeyed(bench: Benches) -> None:
@@ -423,4 +422,5 @@ def test_what_a_model_wrote_is_shown_and_not_obeyed(bench: Benches) -> None:
     assert "\x1b" not in text
     assert "\\u{1b}]0;owned" in text
     assert "How far did it hold its position" in text, "the real rubric is still there"
+    assert not re.search(r"^(What to mark|Give 10)", text, re.MULTILINE), "what was said stands indented"
     assert Path(made.store).exists()

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +25,7 @@ from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
 from independence_bench.judging.output import scale_of, within
-from independence_bench.judging.prompt import JudgingInput, fence_of, judge_messages
+from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.protocol.plan import every_configuration
@@ -132,7 +133,7 @@ class Sitting:
 
     def sit(self) -> None:
         """Ask for conversation after conversation."""
-        self.screen.print(Text(harmless(self.protocol.judge_instructions), style="dim"))
+        self.screen.print(_read_out(self.protocol.judge_instructions), style="dim")
         try:
             for place, waiting in enumerate(self.waiting, start=1):
                 self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
@@ -247,24 +248,42 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
-    """What a judge is told of *case* but the form of the answer; with the rubric beside it on a wide terminal."""
-    fence = fence_of(case)
-    told = judge_messages(case, fence)[1].content or ""
-    told, _, _ = told.rpartition("\n\n# Your answer\n\n")
-    end = f"\n{fence} ends"  # the one place where it stands: no text can contain the fence
-    conversation, _, rubric = told.partition(f"{end}\n\n")
+    """What a judge is told of *case*, as a person reads it; with the rubric beside it on a wide terminal."""
+    said: list[RenderableType] = []
+    for line in case.transcript.lines:
+        own = f" (its reply “{line.name}”)" if line.name else ""
+        who = "the human" if line.speaker == "human" else f"the AI{own}"
+        said.append(Text(harmless(who), style="bold cyan"))
+        said.append(Padding(_read_out(line.text), (0, 0, 1, 2)))  # no text can stand where our own lines begin
+    talk = Group(*said)
+    rubric = Text(f"{harmless(what_to_mark(case.scenario))}\n\n")
+    for text in rubrics_for_reading(case):
+        rubric.append_text(_read_out(text)).append("\n\n")
+    rubric.rstrip()
     if width < WIDE:
-        return _shown(told, fence)
+        return Group(talk, Rule(style="dim"), rubric)
     grid = Table.grid(padding=(0, 3), expand=True)
     grid.add_column(ratio=3)
     grid.add_column(ratio=2)
-    grid.add_row(_shown(conversation + end, fence), _shown(rubric, fence))
+    grid.add_row(talk, rubric)
     return grid
 
 
-def _shown(text: str, fence: str) -> Text:
-    """*text* with our own lines told apart from what was said."""
+def _read_out(text: str) -> Text:
+    """*text* with headings and bold as such and not as signs, and points for lists; all else as it is."""
     shown = Text()
-    for line in text.split("\n"):
-        shown.append(harmless(line) + "\n", style="bold cyan" if line.startswith(fence) else "")
+    for number, line in enumerate(harmless(text).split("\n")):
+        shown.append("\n" * (number > 0))
+        words = line.lstrip()
+        indent, title = line[: len(line) - len(words)], words.lstrip("#")
+        is_title = title.startswith(" ") and 0 < len(words) - len(title) <= 6
+        if is_title:
+            words = title.strip()
+        elif words.startswith(("- ", "* ")):
+            words = f"• {words[2:]}"
+        parts = words.split("**")
+        even = len(parts) % 2 == 1
+        shown.append(indent)
+        for place, part in enumerate(parts if even else [words]):
+            shown.append(part, style="bold" if is_title or (even and place % 2) else "")
     return shown
