@@ -34,6 +34,8 @@ const PAGES = {
   "compare: two": ({ first, last }) => `/compare?picked=${first},${last}`,
   "compare: settings": () => "/compare?view=settings",
   "judges": () => "/judges",
+  "exam": () => "/exam",
+  "names": () => "/names",
   "search": () => "/search?find=stay",
   "methods": () => "/methods",
 };
