@@ -23,7 +23,8 @@ class NamesAnswer:
 
 def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     """`api/boards/<board>/names.json`."""
-    rows = {row.subject.hash: row for row in rows_of(catalog.board(entry))}
+    every = rows_of(catalog.board(entry))  # worked out later than the catalog, it may have more subjects
+    rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
     found = naming_of(
         one
         for one in names_of(catalog.store, entry.edition.protocol)
