@@ -94,6 +94,10 @@ describe("an address", () => {
     }
     expect(parseAddress("").page).toBe("leaderboard");
     expect(parseAddress("#/subject/x?run=-1&sort=-")).toMatchObject({ page: "subject", run: null });
-    expect(parseAddress("#/?view=x&interval=y&sort=-")).toMatchObject({ view: "forest", interval: "again", sort: null });
+    expect(parseAddress("#/?view=x&interval=y&sort=-")).toMatchObject({
+      view: "forest",
+      interval: "again",
+      sort: null,
+    });
   });
 });
