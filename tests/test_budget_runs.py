@@ -18,15 +18,7 @@ SEEDS = range(1, 16)
 DEAR = Prices(subject=Price(0.001, 0.01), judge=Price(0.001, 0.01))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_budget_holds_whatever_the_prices_and_the_faults(seed: int, small: Path, tmp_path: Path) -> None:
-    """Never exceeded at all where prices are known, by no more than the calls in flight where they are not."""
-    found = spend(small, tmp_path / "store.db", seed)
-
-    assert found.findings == [], found.line()
-
-
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path) -> None:
     """The same of v3-lite, where what is asked next depends on what was chosen."""
     found = spend("v3-lite", tmp_path / "store.db", seed)
@@ -34,10 +26,14 @@ def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path)
     assert found.findings == [], found.line()
 
 
-def test_the_seeds_have_met_every_kind_of_end(small: Path, tmp_path: Path) -> None:
-    """So that the fuzz above is about something: budgets that stop a command and budgets that do not."""
+def test_a_budget_holds_whatever_the_prices_and_the_faults(small: Path, tmp_path: Path) -> None:
+    """Never exceeded at all where prices are known, by no more than the calls in flight where they are not.
+
+    The seeds meet every kind of end: budgets that stop a command, and budgets that do not.
+    """
     found = [spend(small, tmp_path / f"{seed}.db", seed) for seed in SEEDS]
 
+    assert [one.line() for one in found if one.findings] == []
     assert {one.ended for one in found} == {"budget", "complete", "other"}
     assert {one.listed for one in found} == {True, False}
     assert sum(one.paid > one.budget / 2 for one in found) >= 3, "some came near their limit"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,10 @@ def stems(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-@pytest.fixture
-def answers(stems: Path, where: str) -> Iterator[Answers]:
-    """The answers about that store."""
-    shutil.copy(stems, where)
-    with answering(where) as made:
+@pytest.fixture(scope="module")
+def answers(stems: Path) -> Iterator[Answers]:
+    """The answers about that store, which no test changes."""
+    with answering(str(stems)) as made:
         yield made
 
 
