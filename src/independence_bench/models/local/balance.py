@@ -28,7 +28,8 @@ async def balanced(servers: Sequence[tuple[str, int]]) -> AsyncIterator[int]:
         place = connections.index(min(connections))
         connections[place] += 1
         try:
-            with suppress(OSError):  # whoever is connected sees it by the end of the connection
+            # whoever is connected sees a failure by the end of the connection; cancelled is who is left at the end
+            with suppress(OSError, asyncio.CancelledError):
                 its_reader, its_writer = await asyncio.open_connection(*servers[place])
                 await asyncio.gather(_pass_on(reader, its_writer), _pass_on(its_reader, writer))
         finally:
