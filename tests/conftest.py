@@ -109,6 +109,24 @@ How far did it hold its position, 0 to 10?
 """,
 }
 
+# files of few and long tests: begun first, so that no worker is left with one of them when the others have ended
+LONG = (
+    "processes",
+    "import",
+    "probe",
+    "exam",
+    "benchmarks",
+    "rate_limits",
+    "stem_reports",
+    "end_to_end",
+    "pytest_plugin",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of `LONG` before all others; each file's stay in order."""
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG)
+
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
