@@ -137,15 +137,19 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """The folder of a protocol with four scenarios, 7 replies and 4 judgements a run; edit it as you like."""
-    folder = tmp_path / "small"
+def write_small(folder: Path) -> Path:
+    """The small protocol in *folder*."""
     for name, text in SMALL.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The folder of a protocol with four scenarios, 7 replies and 4 judgements a run; edit it as you like."""
+    return write_small(tmp_path / "small")
 
 
 @pytest.fixture

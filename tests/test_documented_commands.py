@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
+from conftest import write_small
 from first_stores import restored
 from invoked import invoke
 from published import Published
@@ -255,10 +255,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     shutil.copy(ROOT / "docs" / "examples" / "companion.py", "companion.py")
     for name in ("faults.jsonl", "kill.jsonl"):
         Path(name).touch()
-    for name, text in SMALL.items():
-        path = Path("my-protocol", name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_small(Path("my-protocol"))
     theirs = Published()
     theirs.run("google--gemini-3-flash@none-t0.7", 1)
     theirs.tar(Path("cache.tar.xz"))

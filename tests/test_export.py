@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import write_small
 from invoked import invoke
 from simulated import environment, play
 from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.export import Form, export
+from independence_bench.dataset.files_io import BATCH
 from independence_bench.dataset.hub import eval_results, eval_yaml
 from independence_bench.dataset.import_own import Imported, import_export
 from independence_bench.dataset.schema import SHEETS, described
@@ -39,10 +41,25 @@ NAMES = [sheet.name for sheet in SHEETS]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of v2, played through faults: rejected attempts, invalid replies, failed judgements."""
-    store = tmp_path_factory.mktemp("played") / "store.db"
-    faults = Settings(faults=Faults({"mixed": 0.4}))
-    play("v2", store, faults, names=("rock", "mirror", "debris", "injector"), runs=2)
+    """A store of the small protocol, played through faults: rejected attempts, invalid replies, failed judgements."""
+    folder = tmp_path_factory.mktemp("played")
+    faults = Settings(faults=Faults({"mixed": 0.7}))
+    names = ("rock", "mirror", "debris", "injector")
+    play(write_small(folder / "small"), folder / "store.db", faults, names=names, runs=2)
+    with open_store(folder / "store.db") as opened, opened.reading() as connection:
+        states = {name: {row["state"] for row in bulk.dump(connection, name)} for name in ("replies", "judgements")}
+    assert states == {"replies": {"valid", "invalid"}, "judgements": {"valid", "failed"}}
+    return folder / "store.db"
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whole runs, one that the budget ended, one that got nothing, and one of another protocol: all of the rows."""
+    store = tmp_path_factory.mktemp("begun") / "store.db"
+    play("v2", store, Settings(), names=("rock", "debris"), runs=2)
+    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)  # is spent in the second run
+    play("lite", store, Settings(), names=("evader",), runs=10)
+    play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))  # gets nothing, and has begun
     return store
 
 
@@ -129,7 +146,7 @@ def test_scores_are_those_of_the_leaderboard(played: Path, tmp_path: Path) -> No
     exported(played, tmp_path / "one")
     imported(tmp_path / "one", tmp_path / "two.db")
     with open_store(tmp_path / "two.db") as opened:
-        (board,) = boards(opened, load("v2"))
+        (board,) = boards(opened, load(str(played.with_name("small"))))
 
     shown = {row.label: (row.rank, row.score.index) for row in board.rows}
     assert {row["subject"]: (row["rank"], row["index"]) for row in rows(tmp_path / "one", "scores")} == shown
@@ -216,25 +233,22 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
     assert [row.label for row in board.ranked] == ["sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7"]
 
 
-def test_runs_that_were_begun_come_along_and_the_board_is_the_same(either: str, tmp_path: Path) -> None:
-    """Whole runs, one that the budget ended, one that got nothing, and one of another protocol: all of the rows."""
-    store = tmp_path / "a.db"
-    v2 = load("v2")
-    play("v2", store, Settings(), names=("rock", "debris"), runs=2)
-    play("v2", store, Settings(), names=("mirror",), runs=3, budget=0.1)  # is spent in the second run
-    play("lite", store, Settings(), names=("evader",))
-    play("v2", store, Settings(faults=Faults({"http-500": 1.0})), names=("evader",))  # gets nothing, and has begun
-    exported(store, tmp_path / "one")
+def test_runs_that_were_begun_come_along_and_the_board_is_the_same(begun: Path, either: str, tmp_path: Path) -> None:
+    """More rows than are read at once, of two protocols: all of them arrive, and say what they said."""
+    before = exported(begun, tmp_path / "one")
     summary = imported(tmp_path / "one", either)
 
     def shown(path: Path | str) -> list[str]:
         with open_store(path) as opened:
-            return [boards_json(boards(opened, protocol)) for protocol in (v2, load("lite"))]
+            return [boards_json(boards(opened, load(protocol))) for protocol in ("v2", "lite")]
 
     assert summary.findings == []
     assert summary.counts["begun"].added > 0
-    assert shown(either) == shown(store)
-    (board,) = json.loads(shown(either)[0])["boards"]
+    assert summary.counts["attempts"].added > BATCH
+    assert exported(either, tmp_path / "two") == before
+    boards_of = shown(either)
+    assert boards_of == shown(begun)
+    (board,) = json.loads(boards_of[0])["boards"]
     assert [row["label"] for row in board["incomplete"]] == [
         "sim:sim/debris@none-t0.7", "sim:sim/evader@none-t0.7", "sim:sim/mirror@none-t0.7"
     ]  # fmt: skip
@@ -397,7 +411,7 @@ def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(
     from independence_bench.protocol.conversation import Line, Transcript
 
     with changed(folder, "transcripts") as talks, changed(folder, "replies") as replies:
-        talk = next(row for row in talks if row["state"] == "complete" and len(row["reply_keys"]) == 2)
+        talk = next(row for row in talks if (row["state"], row["scenario"]) == ("complete", "questions"))
         first_said(talk)["text"] = "I do as I am told."
         talk["heard_hash"] = Transcript("", tuple(Line(**line) for line in talk["lines"])).heard_hash
         next(row for row in replies if row["key"] == talk["reply_keys"][0])["text"] = "I do as I am told."

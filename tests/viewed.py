@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conftest import SMALL
+from conftest import write_small
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 
 from independence_bench.store.database import Store, open_store
@@ -70,12 +70,8 @@ def analysed(asked: Asked, marks: Mapping[str, Any]) -> Answer:
 
 def play_once(folder: Path, runs: int) -> Path:
     """A store of the three subjects, played in *folder*: copy it, for it is what all tests of a file begin with."""
-    for name, text in SMALL.items():
-        path = folder / "small" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
     with ScriptedModel(script) as server:
-        fill(Bench(folder / "small", folder / "store.db", {"scripted": server}), runs)
+        fill(Bench(write_small(folder / "small"), folder / "store.db", {"scripted": server}), runs)
     return folder / "store.db"
 
 

@@ -6,7 +6,9 @@ A check refuses a row or returns it as the store has it. Whoever wrote the row m
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -27,10 +29,12 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE
 
 ELSEWHERE = "published-"  # protocols of this name describe what other programs sent; their requests are not ours
 BLOBS = {"files", "lines", "request", "raw"}
+PLACE = ("system", "delivery", "scenario", "experiment")  # where in a protocol a transcript belongs
 LARGEST_COST = 1e6  # dollars of one attempt, as it is read from an endpoint
 
 Row = dict[str, Any]
-Scripts = Mapping[str, list[tuple[Protocol, Configuration, Scenario]]]  # script hash -> what is played by it
+Place = tuple[str, ...]  # what a transcript says under PLACE
+Placed = tuple[Protocol, Configuration, Scenario]
 
 
 class Refused(ValueError):
@@ -48,6 +52,7 @@ class StoreLookups:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._placed: dict[tuple[str, Place], list[Placed]] = {}
 
     def rows(self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()) -> list[Row]:
         """The rows of *table* whose *column* is one of *values*."""
@@ -63,21 +68,42 @@ class StoreLookups:
         return found
 
     @cached_property
-    def scripts(self) -> Scripts:
-        """Every script of every protocol in the store, and of those that ship."""
-        protocols = [load(name) for name in shipped()]
+    def protocols(self) -> list[Protocol]:
+        """Those that ship, and those in the store that this version can read."""
+        found = [load(name) for name in shipped()]
         for hash_, _, files in registry.stored_protocols(self.connection):
-            try:
-                protocols.append(parse(files, where=hash_[:12]))
-            except ProtocolError:
-                continue  # one that this version cannot read has nothing to check by
-        known: dict[str, list[tuple[Protocol, Configuration, Scenario]]] = {}
-        for protocol in protocols:
+            with suppress(ProtocolError):  # one that cannot be read has nothing to check by
+                found.append(parse(files, where=hash_[:12]))
+        return found
+
+    @cached_property
+    def places(self) -> Mapping[Place, list[Placed]]:
+        """Every scenario of every protocol, in every configuration, by where it stands."""
+        found: dict[Place, list[Placed]] = defaultdict(list)
+        for protocol in self.protocols:
             for configuration in every_configuration(protocol):
                 for scenario in protocol.scenarios:
-                    for script in script_hashes(protocol, configuration, scenario):
-                        known.setdefault(script, []).append((protocol, configuration, scenario))
-        return known
+                    place = configuration.system, configuration.delivery, scenario.id, scenario.experiment
+                    found[place].append((protocol, configuration, scenario))
+        return found
+
+    def placed(self, transcript: Row) -> list[Placed]:
+        """What stands where *transcript* says that it was played, and is played by its script; [] for nothing."""
+        script, place = transcript["script_hash"], tuple(transcript[name] for name in PLACE)
+        if (script, place) not in self._placed:
+            there = self.places.get(place, [])
+            self._placed[script, place] = [one for one in there if script in script_hashes(*one)]
+        return self._placed[script, place]
+
+    @cached_property
+    def ours(self) -> Collection[str]:
+        """The hash of every script of the protocols whose requests this program makes."""
+        placed = (one for there in self.places.values() for one in there)
+        return {script for one in placed if _is_ours(one) for script in script_hashes(*one)}
+
+
+def _is_ours(placed: Placed) -> bool:
+    return not placed[0].name.startswith(ELSEWHERE)
 
 
 def model_of(spec: str) -> ChatModel | None:
@@ -222,8 +248,7 @@ class Batch:
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
         need([option["reply"] for option in row["options"]] == list(talk.names), "it reads other replies")
-        known = self.stored.scripts.get(played["script_hash"], [])
-        labels = next((s.labels_of(played["run"]) for _, _, s in known), None)
+        labels = next((scenario.labels_of(played["run"]) for *_, scenario in self.stored.placed(played)), None)
         if row["rule"] == RULE and labels is not None:
             read = [{"reply": name, "label": label} for name, label in read_options(talk, labels).options]
             need(row["options"] == read, "the rule reads other options")
@@ -274,14 +299,12 @@ class Batch:
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
         """Its script, played with its replies, gives its words, and each request the key that its reply is under."""
-        known = self.stored.scripts.get(row["script_hash"], [])
-        if all(protocol.name.startswith(ELSEWHERE) for protocol, _, _ in known):
+        placed = self.stored.placed(row)
+        if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
             self.untraced += 1
             return
-        named = tuple(row[name] for name in ("system", "delivery", "scenario", "experiment"))
-        scripts = {(c.system, c.delivery, s.id, s.experiment): (p, c, s) for p, c, s in known}
-        need(named in scripts, "its script is not that of its scenario and configuration")
-        protocol, configuration, scenario = scripts[named]
+        need(placed, "its script is not that of its scenario and configuration")
+        protocol, configuration, scenario = placed[-1]
         played = opening(protocol, configuration, scenario, row["run"])
         made: dict[str, str] = {}
         for key, reply in zip(row["reply_keys"], replies, strict=True):

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import ConversationState, begin, ways
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import messages, tools
+from independence_bench.protocol.script import Script
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,19 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
 
     Where what is sent depends on the option that a reply takes: everything that may be sent.
     """
+    system, script = protocol.system(configuration.system), scenario.script_of(run)
+    return _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
+
+
+# every question about results begins with these hashes, and a server is asked many
+@lru_cache(maxsize=8192)
+def _sent_hash(system: str, script: Script, asks: tuple[str, ...], delivery: Delivery, wording: ToolWording) -> str:
     # a line of the script that quotes a reply then holds a mark that no human would write
-    every = ways(opening(protocol, configuration, scenario, run), "\x02{}\x03".format)
-    sent = [
-        [message.wire() for message in messages(played, configuration.delivery, protocol.tool_role)] for played in every
-    ]
-    offered = tools(configuration.delivery, protocol.tool_role)
+    every = ways(begin(system, script), "\x02{}\x03".format)
+    sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]
+    offered = tools(delivery, wording)
     # the replies' names count too: rubrics quote a stored transcript by them
-    return content_hash([sent if len(sent) > 1 else sent[0], [tool.wire() for tool in offered], scenario.asks])
+    return content_hash([sent if len(sent) > 1 else sent[0], [tool.wire() for tool in offered], asks])
 
 
 def script_hashes(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> tuple[str, ...]:
