@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulated import CENT, simulating, start_aib
+from simulated import CENT, simulating_apart, start_aib
 
 from independence_bench.protocol.loader import load
 from independence_bench.simulate.ledger import Entry, read_ledger
@@ -104,7 +104,7 @@ def play_round(folder: Path, wanted: Round) -> Found:
     folder.mkdir(parents=True, exist_ok=True)
     found, draw = Found(), random.Random(wanted.seed)
     faults = ("--fault", f"mixed={wanted.faults}") if wanted.faults else ()
-    with simulating(folder, "--seed", str(wanted.seed), "--ledger", "ledger.jsonl", *LATENCY, *faults):
+    with simulating_apart(folder, "--seed", str(wanted.seed), "--ledger", "ledger.jsonl", *LATENCY, *faults):
         while found.kills < wanted.kills and not _run_and_kill(folder, wanted, draw, found):
             pass
         _bring_to_its_end(folder, wanted, found)

@@ -1,6 +1,6 @@
-"""The simulated endpoint for tests: `aib simulate` as a process, and runs against it in simulated time.
+"""The simulated endpoint for tests: beside the test or as a process, and runs against it in simulated time.
 
-    with simulating(folder, "--fault", "mixed=0.2"):     # a process of its own, its models.yaml in the folder
+    with simulating(folder, "--fault", "mixed=0.2"):     # served by a thread, its models.yaml in the folder
         aib(folder, "run", "sim:sim/rock", ...)
 
     played = play(small, store, Settings(faults=...))    # engine and endpoint in one loop, an hour in a second
@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from scripted import measured
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks, Policy
+from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
+from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.judging.judge import ModelJudge
@@ -40,6 +43,7 @@ from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import Shard
+from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.ledger import Audit, Entry, audit
 from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
@@ -52,11 +56,41 @@ STEP = 1e-6  # simulated seconds that doing anything takes, so that nobody waits
 LOOK = 0.001  # real seconds in which what is on its way in the system must arrive, before time goes on
 T = TypeVar("T")
 
-# ---------------------------------------------------------------- processes
+# ---------------------------------------------------------------- the endpoint, and commands
 
 
 @contextmanager
-def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
+def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
+    """What `aib simulate` with *arguments* serves, in a thread of this process; its models.yaml is in *folder*."""
+    typed = serving.make_context("simulate", list(arguments)).params
+    settings = Settings(
+        seed=typed["seed"],
+        latency=read_latency(typed["latency"], typed["scale"]),
+        faults=Faults(read_rates(typed["rates"]), read_lines(typed["script"] and folder / typed["script"])),
+        requests_per_minute=typed["requests_per_minute"],
+    )
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def there(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    endpoint = AsyncExitStack()
+    try:
+        ledger = folder / typed["ledger"] if typed["ledger"] else None
+        simulation = there(endpoint.enter_async_context(simulate(settings, ledger)))
+        _tell(folder, READY.format(url=simulation.url))
+        yield simulation
+    finally:
+        there(endpoint.aclose())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def simulating_apart(folder: Path, *arguments: str) -> Iterator[list[str]]:
     """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the list at the end."""
     command = [AIB, "simulate", *arguments]
     with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
@@ -67,15 +101,17 @@ def simulating(folder: Path, *arguments: str) -> Iterator[list[str]]:
                 line = server.stdout.readline()
                 assert line, "the server has ended"
                 spoken.append(line)
-            text = "".join(spoken)
-            (folder / "models.yaml").write_text(
-                text[text.index("endpoints:") : text.index("aib run")], encoding="utf-8"
-            )
+            _tell(folder, "".join(spoken))
             yield spoken
         finally:
             server.send_signal(signal.SIGINT)
             spoken.extend(server.communicate()[0].splitlines(keepends=True))
         assert server.returncode == 0
+
+
+def _tell(folder: Path, said: str) -> None:
+    """Make the models.yaml that a server has *said*."""
+    (folder / "models.yaml").write_text(said[said.index("endpoints:") : said.index("aib run")], encoding="utf-8")
 
 
 def environment(folder: Path) -> dict[str, str]:

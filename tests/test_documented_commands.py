@@ -243,8 +243,8 @@ KINDS = [pytest.param(kind, marks=[pytest.mark.torture] if kind in LONG else [])
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     """Stores of every kind, and an endpoint that costs nothing."""
     folder = tmp_path_factory.mktemp("shelf")
-    with simulating(folder, "--ledger", "faults.jsonl") as spoken:
-        yield Shelf(folder, spoken[0].strip())
+    with simulating(folder, "--ledger", "faults.jsonl") as simulation:
+        yield Shelf(folder, simulation.url)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from simulated import aib, simulating
+from simulated import aib, simulating, simulating_apart
 
 from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
@@ -761,7 +761,7 @@ def test_a_whole_run_has_the_right_answer_that_is_known(tmp_path: Path) -> None:
     middle = 5 + 2.5 + 20 * 7 / 12 + 17.5 + 15
     subjects = [f"sim:sim/{name}" for name in ("rock", "mirror", "injector", "evader")]
 
-    with simulating(tmp_path, "--ledger", "ledger.jsonl") as spoken:
+    with simulating_apart(tmp_path, "--ledger", "ledger.jsonl") as spoken:
         ran = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
         again = aib(tmp_path, "run", *subjects, "--judge", "sim:sim/judge", "--runs", "1")
     (board,) = json.loads(aib(tmp_path, "leaderboard", "--json").stdout)["boards"]
@@ -805,7 +805,7 @@ def spent(store: Path) -> float:
 
 def test_the_audit_fails_where_something_was_answered_twice(tmp_path: Path) -> None:
     """Exit code 1, and the request is named; --runs allows for repetitions."""
-    with simulating(tmp_path, "--ledger", "ledger.jsonl", "--seed", "2") as spoken:
+    with simulating_apart(tmp_path, "--ledger", "ledger.jsonl", "--seed", "2") as spoken:
         for name in ("one.db", "two.db"):
             aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "--store", name)
 
@@ -837,9 +837,9 @@ def test_a_script_file_is_obeyed(tmp_path: Path) -> None:
     """Request by request: out of credits at the third one stops the run, exit code 1."""
     (tmp_path / "script.txt").write_text("1-2 usage-missing\n3 http-402\n", encoding="utf-8")
 
-    with simulating(tmp_path, "--script", "script.txt") as spoken:
+    with simulating(tmp_path, "--script", "script.txt", "--ledger", "ledger.jsonl"):
         ran = aib(tmp_path, "run", "sim:sim/rock", "--no-judge", "--runs", "1", "-pt", "1")
 
     assert ran.returncode == 1
     assert "Insufficient credits" in ran.stderr
-    assert "faults: usage-missing 2, http-402 1\n" in spoken
+    assert audit(read_ledger(tmp_path / "ledger.jsonl")).faults == (("usage-missing", 2), ("http-402", 1))

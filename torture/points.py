@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulated import AIB, environment, simulating
+from simulated import AIB, environment, simulating_apart
 
 from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.store.database import open_store
@@ -84,7 +84,7 @@ def start(command: Sequence[str], folder: Path, library: Path, at: int | None) -
 
 def prepared(folder: Path) -> None:
     """A folder with a store, an export of it and a site of it."""
-    with simulating(folder):
+    with simulating_apart(folder):
         for command in (
             RUN,
             ("export", "export", "--licence", "unknown", "--store", "aib.db"),
@@ -116,7 +116,7 @@ def killed_at(
         folder.mkdir()
     wrong: list[str] = []
     before = set(os.listdir(folder))
-    with simulating(folder, "--ledger", "ledger.jsonl"):
+    with simulating_apart(folder, "--ledger", "ledger.jsonl"):
         code, points, said = start(case.command, folder, library, at)
         if at is not None and code != KILLED:
             return points, []

@@ -85,7 +85,7 @@ def command(
     settings = Settings(
         seed=seed,
         latency=read_latency(latency, scale),
-        faults=Faults(read_rates(rates), _read_script(script)),
+        faults=Faults(read_rates(rates), read_lines(script)),
         requests_per_minute=requests_per_minute,
         says_when=not no_retry_after,
         port=port,
@@ -154,7 +154,8 @@ def read_rates(written: tuple[str, ...]) -> dict[str, float]:
     return rates
 
 
-def _read_script(path: Path | None) -> dict[int, str]:
+def read_lines(path: Path | None) -> dict[int, str]:
+    """What the file of --script says; {} without one. Raises WrongUse."""
     if path is None:
         return {}
     try:
