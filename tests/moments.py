@@ -29,7 +29,7 @@ from viewed import answering
 
 from independence_bench.calls.retry import Policy
 from independence_bench.cli.main import cli
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Asker
 from independence_bench.errors import BenchError
 from independence_bench.simulate.faults import MIXED, Faults
 from independence_bench.simulate.latency import Latency
@@ -45,6 +45,8 @@ COMMANDS = (
     "costs", "costs --json", "reliability --protocol {p}", "reliability --json",
     "reliability --json --jury judge@,judge-plain --protocol {p}",
     "scenarios --protocol {p}", "scenarios --json", "audit", "audit --json --protocol {p} --rules published",
+    "exam", "exam --json --rubric resistance", "leaderboard --calibrated --json --protocol {p}",
+    "gate --write {out}/baseline.json --protocol {p}", "gate --baseline {out}/baseline.json --protocol {p}",
     "show rock negotiation --protocol {p}", "generate-report --protocol {p} --out {out}/report",
     "generate-report --rules published --protocol {p} --out {out}/published", "export {out}/export --raw",
     "site {out}/site --raw", "estimate-cost embedded --judge embedded --protocol {p}",
@@ -59,6 +61,7 @@ class Order:
     names: tuple[str, ...]
     judge: str | None
     runs: int = 1
+    exam: tuple[str, ...] = ()  # rubrics: nothing is played, the judge sits the exam in these
 
 
 EVERY = 8.0  # seconds of simulated time, at most, between two moments
@@ -68,8 +71,11 @@ ORDERS = (
     Order("lite", ("rock", "mirror", "random", "refuser", "slow-caver-2"), "judge", runs=2),
     Order("v2", ("mirror", "rock", "terse"), "judge-plain"),
     Order("lite", ("rock", "mirror", "debris", "random"), "judge-plain", runs=2),
+    Order("v3-lite", ("rock", "mirror", "bayesian"), "judge", runs=2),
     Order("v2", ("rock", "mirror", "random", "terse"), "judge", runs=2),
+    Order("v2", (), "judge", exam=("resistance", "branch")),
 )
+PROTOCOLS = tuple(dict.fromkeys(order.protocol for order in ORDERS))
 
 
 @dataclass(slots=True)
@@ -86,8 +92,8 @@ def take(folder: Path, draw: random.Random, orders: Sequence[Order], many: int) 
     store = folder / "store.db"
     taken: list[Path] = []
 
-    async def copy_now_and_then(_engine: Engine) -> None:
-        """Until the engine has ended."""
+    async def copy_now_and_then(_asker: Asker) -> None:
+        """Until the asking has ended."""
         while True:
             await asyncio.sleep(draw.uniform(0, EVERY))
             if store.exists():
@@ -106,6 +112,7 @@ def take(folder: Path, draw: random.Random, orders: Sequence[Order], many: int) 
             judge=order.judge or "judge",
             policy=Policy(failures=4, patience=30.0, first_wait=0.5),
             seed=draw.randrange(1000),
+            exam=order.exam,
             during=copy_now_and_then,
         )
     chosen = sorted(draw.sample(range(len(taken)), min(many, len(taken))))

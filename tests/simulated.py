@@ -36,8 +36,11 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
 from independence_bench.cli.simulate import command as serving
+from independence_bench.engine.ask import Asker
+from independence_bench.engine.ask_aside import AsideAsker
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.judging.exam.cases import exam_cases
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
@@ -233,7 +236,8 @@ class Command:
     policy: Policy = field(default_factory=Policy)
     seed: int = 7
     changes: Mapping[str, Any] = field(default_factory=dict)  # of every subject's settings
-    during: Callable[[Engine], Coroutine[Any, Any, None]] | None = None  # beside the engine; ends with it at the latest
+    exam: Sequence[str] = ()  # rubrics: nothing is played, the judge sits the exam in these
+    during: Callable[[Asker], Coroutine[Any, Any, None]] | None = None  # beside the asking; ends with it at the latest
 
 
 def play(
@@ -304,10 +308,10 @@ async def _carry_out(
             await made.models()
         plan = _plan(folder, command, "sim" if judging is None else "bench")
         clocks = Clocks(loop.time, loop.time, random.Random(command.seed).random, command.policy)
-        engine = Engine(plan, Session(opened, clients, Budget(command.budget), clocks))
+        asker = _asker(plan, Session(opened, clients, Budget(command.budget), clocks), command.exam)
         began = loop.time()
-        beside = asyncio.ensure_future(command.during(engine)) if command.during else None
-        report = await engine.run()
+        beside = asyncio.ensure_future(command.during(asker)) if command.during else None
+        report = await asker.run()
         seconds = loop.time() - began
         if beside is not None:
             beside.cancel()
@@ -319,6 +323,13 @@ async def _carry_out(
             spending = attempts.spending(connection)
         entries = [entry for simulation in simulations.values() for entry in simulation.ledger.entries]
         return Played(report, entries, spending, boards(opened, plan.protocol), seconds, command.runs)
+
+
+def _asker(plan: RunPlan, session: Session, exam: Sequence[str]) -> Asker:
+    if not exam:
+        return Engine(plan, session)
+    assert plan.judge is not None, "an exam is of a judge"
+    return AsideAsker([(plan.judge, case) for case in exam_cases(exam)], session, plan.calls_at_once)
 
 
 def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:

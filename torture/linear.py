@@ -17,12 +17,20 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, permutations
 from typing import Any
 
 import independence_bench
 from independence_bench.escape import harmless
+from independence_bench.judging.described_names import personalities
+from independence_bench.judging.embedded.levels import StemReply, option_words, phrases
+from independence_bench.judging.embedded.reading import JudgedWords, read
+from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.output import parse_verdict
+from independence_bench.judging.prompt import as_text
+from independence_bench.judging.review_flags import stance_of
+from independence_bench.judging.self_names import Choice, final_choice, first_choice
 from independence_bench.models.listing import read_models
 from independence_bench.models.redaction import Secrets
 from independence_bench.models.response import one_line, read_completion, split_thoughts
@@ -31,10 +39,10 @@ from independence_bench.protocol.loader import load
 SIZE = 200_000
 LIMIT = 1.0  # seconds of CPU
 SHARES = (256, 64, 16, 4, 1)  # parts of the size, one after the other: the whole of what is slow may take hours
-SHORTEST = 500  # characters, below which a time is only that of a call
 MOST_TOLD = 4  # inputs, of each pattern
 # matched whole, against names that are never longer than so many characters
 SHORT = {"dataset.published._FOLDER[0]": 250}
+LAMP, RUG = frozenset({"lamp"}), frozenset({"rug"})  # words of two options
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
@@ -52,7 +60,13 @@ def patterns() -> dict[str, Callable[[str], object]]:
     for info in pkgutil.walk_packages(independence_bench.__path__, "independence_bench."):
         if info.name.endswith("__main__"):
             continue
-        module = importlib.import_module(info.name)
+        try:
+            module = importlib.import_module(info.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("independence_bench"):
+                raise
+            print(f"{info.name}: not looked at, {error.name} is not installed", flush=True)
+            continue
         for name, value in vars(module).items():
             for number, pattern in enumerate(_patterns_in(value)):
                 found[f"{info.name.partition('.')[2]}.{name}[{number}]"] = _looking(pattern)
@@ -87,6 +101,9 @@ def parsers() -> dict[str, Callable[[str], object]]:
     secrets.learn("sk-or-v1-0123456789abcdef0123456789abcdef")
     protocol = load("v2")
     marks = protocol.scenarios[0].marks
+    own_name = replace(protocol.scenarios[0], own_name="Nova")
+    own_words = replace(protocol.scenarios[0], words=("rain", "I am"), instead=("sun", "no"))
+    chosen = Choice("Nova", "female", "chosen", "chosen")
     return {
         "body": lambda text: read_completion(_data(text), 200, None),
         "error body": lambda text: read_completion(_data(text), 400, None),
@@ -95,6 +112,17 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "thoughts": split_thoughts,
         "judge's reply": lambda text: parse_verdict(text, marks),
         "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
+        "first name": first_choice,
+        "last name": lambda text: final_choice(text, chosen),
+        "described names": personalities,
+        "embedded judge, table": lambda text: read(JudgedWords(text, text, text)),
+        "embedded judge, options": lambda text: option_words(text, ("a lamp", "a rug")),
+        "embedded judge, stems": lambda text: phrases(StemReply(text, "unread", LAMP, RUG, RUG)),
+        "embedded judge, own name": lambda text: position_in(text, own_name),
+        "embedded judge, own words": lambda text: position_in(text, own_words),
+        "embedded judge, nature": nature_in,
+        "stance": stance_of,
+        "conversation for the judge": as_text,
         "models": lambda text: read_models({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
         "shown": harmless,
@@ -125,16 +153,15 @@ def inputs(pairs: bool) -> Iterator[str]:
 
 
 def slow_inputs(look: Callable[[str], object], size: int, pairs: bool) -> Iterator[tuple[str, float, int]]:
-    """What *look* takes longer for than `LIMIT` allows, the seconds that it took, and for how many characters."""
+    """What *look* takes longer for than `LIMIT`, the seconds that it took, and for how many characters."""
     for piece in inputs(pairs):
         text = (piece * (size // len(piece) + 1))[:size]
         for share in SHARES:
             part = text[: size // share]
             took = seconds(look, part)
-            allowed = LIMIT * max(len(part), SHORTEST) / SIZE
-            if took > allowed:  # what was an accident is not so three times
+            if took > LIMIT:  # what was an accident is not so three times
                 took = min(took, *(seconds(look, part) for _ in range(3)))
-            if took > allowed:
+            if took > LIMIT:
                 yield piece, took, len(part)
                 break
             if took * share**2 < LIMIT:  # even growing with the square, the whole takes less

@@ -14,7 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fuzz import completions, judge_replies, lists, models_file, protocols, retry_after, stored, words
+from fuzz import (
+    baselines,
+    cards,
+    completions,
+    judge_replies,
+    lists,
+    models_file,
+    protocols,
+    retry_after,
+    stored,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +39,16 @@ class Target:
 
 TARGETS = {
     module.__name__.rpartition(".")[2]: Target(module.check, module.SEEDS, module.FOUND)
-    for module in (completions, judge_replies, lists, models_file, protocols, retry_after, stored, words)
+    for module in (
+        baselines,
+        cards,
+        completions,
+        judge_replies,
+        lists,
+        models_file,
+        protocols,
+        retry_after,
+        stored,
+        words,
+    )
 }
