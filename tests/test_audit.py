@@ -494,8 +494,8 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Publi
 
     assert (clean.returncode, "Nothing was found." in clean.stdout) == (0, True)
     assert dirty.returncode == 1
-    assert "no answer, and judged" in dirty.stdout
-    assert "do not count" not in dirty.stdout
+    assert "judged without an answer" in dirty.stdout
+    assert "invalid conversations" not in dirty.stdout
     assert f"aib show {LABEL} rs03 --run 1 --protocol" in dirty.stdout
     assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
     assert aib(tmp_path, "audit", "absent.db").returncode == 1

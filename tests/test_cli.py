@@ -1008,7 +1008,7 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
     assert len(rows) == 2
     assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
-    assert "1 more ranked, 2 subjects in all" in top.stdout
+    assert "1 of 2 ranked subjects are shown." in top.stdout
     assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
     assert nobody.returncode == 2
     assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr

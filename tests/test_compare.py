@@ -214,8 +214,8 @@ def test_scenarios_that_stand_are_marked() -> None:
 
     broken = V2.scenarios[-1].id
     assert {pair.scenario for pair in found.apart if pair.stands} == {broken}
-    assert "* stands among all 39 (Holm)" in " ".join(shown(found).split())
-    assert "none stands (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
+    assert "* significant among all 39 (Holm)" in " ".join(shown(found).split())
+    assert "is significant (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
 
 
 @pytest.mark.torture
@@ -240,11 +240,11 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.whole} == {False}
-            assert "Among all 9 none stands (Holm)" in " ".join(shown(found).split())
+            assert "None of all 9 is significant (Holm)" in " ".join(shown(found).split())
         if pair.stands:
             first_stood = lost
             assert [one.dimension.name for one in found.whole if one.stands] == ["stability"]
-            assert "* stands among all 9 (Holm)" in " ".join(shown(found).split())
+            assert "* significant among all 9 (Holm)" in " ".join(shown(found).split())
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
 

@@ -1,16 +1,55 @@
-"""`aib demo`: characters of known behaviour, played, judged and explained in one command."""
+"""`aib demo`: characters of known behaviour, played, judged and explained; and how every command shows its store."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
-from simulated import aib
+import pytest
+from invoked import invoke
+from rich.cells import cell_len
+from simulated import aib, environment
+
+from independence_bench.cli.main import COMMANDS
+from independence_bench.report.terminal import MORE
+
+LABEL = "sim:sim/obliging-rock@none-t0.7"
+# what reads a store and prints, as a user types it
+READING = (
+    "leaderboard",
+    "leaderboard --detailed --top 1",
+    "leaderboard --legend",
+    "judges",
+    "scenarios",
+    "reliability",
+    "compare sim/bayesian sim/obliging",
+    "audit",
+    "costs --legend",
+    f"show {LABEL} lighthouse_post.request",
+    "protocols show v3-lite",
+)
 
 
-def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(tmp_path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the first call printed, and where its store is."""
+
+    folder: Path
+    first: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """A store as a new user has it after the first command."""
+    folder = tmp_path_factory.mktemp("demo")
+    return Demo(folder, aib(folder, "demo", "--no-open"))
+
+
+def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo: Demo) -> None:
     """The first look needs no key; a second call plays nothing again, and the store reads like any other."""
-    first = aib(tmp_path, "demo", "--no-open")
+    first = demo.first
 
     assert first.returncode == 0, first.stderr
     assert "not models" in first.stderr.splitlines()[0]
@@ -21,9 +60,46 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(tmp_
     assert shown["sim/mirror"] < shown["sim/rock"] < shown["sim/credulous"] < shown["sim/bayesian"]
     assert "aib view --store aib-demo.db" in first.stderr
 
-    again = aib(tmp_path, "demo", "--no-open")
+    again = aib(demo.folder, "demo", "--no-open")
 
     assert again.stdout == first.stdout
     assert "0/0 calls" in again.stderr
-    board = json.loads(aib(tmp_path, "leaderboard", "--store", "aib-demo.db", "--json").stdout)["boards"][0]
+    board = json.loads(aib(demo.folder, "leaderboard", "--store", "aib-demo.db", "--json").stdout)["boards"][0]
     assert board["ranked"][0]["subject"]["model"] == "sim/bayesian"
+
+
+@pytest.mark.parametrize("typed", [*READING, *(f"{name} --help" for name in COMMANDS)])
+def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed: str) -> None:
+    """No line is too wide or ends in blanks, no legend is told twice; in a pipe no label is cut and no column lost."""
+    for width in (80,) if "--help" in typed else (80, None):
+        about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"} | ({"COLUMNS": str(width)} if width else {})
+        done = invoke(demo.folder, about, *typed.split())
+        lines = done.stdout.splitlines()
+
+        assert done.returncode == 0, done.stderr
+        assert [line for line in lines if line != line.rstrip()] == []
+        assert [line for line in lines if cell_len(line) > (width or len(line))] == []
+        assert done.stdout.count(MORE) <= 1
+        if width is None:
+            assert "No room" not in done.stdout
+            assert not typed.endswith(("leaderboard", "costs --legend")) or LABEL in done.stdout
+
+
+@pytest.mark.parametrize("command", ["scenarios", "costs", "leaderboard", "compare sim/bayesian sim/rock"])
+def test_rows_of_long_tables_are_chosen_by_a_word_or_a_number(demo: Demo, command: str) -> None:
+    """--find and --top; a word that is nowhere is a mistake, and totals stay."""
+    word = "rock" if command in ("costs", "leaderboard") else "harbour"
+    about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"}
+    every, found, first, none = (
+        invoke(demo.folder, about, *command.split(), *more)
+        for more in ((), ("--find", word.upper()), ("--top", "1"), ("--find", "nowhere"))
+    )
+
+    rows, kept = ([line.split() for line in one.stdout.splitlines() if word in line] for one in (every, found))
+    assert kept
+    assert [row for row in kept if row not in rows] == []
+    assert len(found.stdout) < len(every.stdout) > len(first.stdout)
+    assert " shown." in found.stdout
+    assert " shown." in first.stdout
+    assert "total" in found.stdout or command != "costs"
+    assert (none.returncode, none.stdout, none.stderr.count("\n")) == (2, "", 1)

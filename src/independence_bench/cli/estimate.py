@@ -62,7 +62,7 @@ def command(
     options = replace(read_options(**typed), limits=Limits(price=price))
     resolving = resolve or width is not None
     if resolving and options.experiments:
-        raise WrongUse("a part of the experiments has no index, so nothing can be said of it: leave --exp out")
+        raise WrongUse("a part of the experiments has no index, so --resolve and --width cannot tell: leave --exp out")
     with open_store(store) as opened:
         preview, found = asyncio.run(_foresee(options, opened, resolving, width))
     for remark in preview.remarks:
@@ -144,19 +144,19 @@ def _view(preview: Preview) -> Iterator[Block]:
     yield Note("")
     rows: list[Cells | Group] = [_cells(Name(one.label), one, _basis(one)) for one in estimates]
     if len(estimates) > 1:
-        rows += [Group(), [Strong(cell) for cell in _cells("all", sum(estimates, Estimate()), "")]]
+        rows += [Group(), [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")]]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
-    yield Table([*columns_of(*titles), Column("as", words=True)], rows)
+    yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
     yield Note(
-        "What is stored already is taken off. candidate, judge: dollars at list prices, every token in full (caches "
-        "may make it cheaper). as: whose stored replies these are expected to be like. from, to: both together, if "
-        "replies are as short or as long as those of the shortest and the longest tenth of published subjects; where "
-        "the subject's own are stored, of one subject's runs."
+        "What is stored already is not counted. candidate, judge: dollars at list prices without discounts for cached "
+        "tokens. based on: the stored replies whose length is assumed. from, to: both together, if replies are as "
+        "short as those of the shortest tenth of published subjects, or as long as those of the longest; where the "
+        "subject's own replies are stored, the range of a subject's runs."
     )
     dollars, spent = preview.forecast.dollars, preview.spent_before
-    whole = "an amount that is not known: a price is missing (?)" if dollars is None else _dollars(dollars)
+    whole = "not known, a price is missing (?)" if dollars is None else _dollars(dollars)
     so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
-    yield Note(f"In all {whole}{so_far}.", style="")
+    yield Note(f"Total: {whole}{so_far}.", style="")
 
 
 def _cells(label: Cell, one: Estimate, basis: str) -> list[Cell]:

@@ -147,4 +147,5 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
     if not found:
         raise EndpointUnusable("none of these judges can be asked")
     remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
-    return replace(found[0], forecast=sum((one.forecast for one in found), Forecast()), remarks=remarks)
+    forecast = sum((one.forecast for one in found), Forecast())
+    return replace(found[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes

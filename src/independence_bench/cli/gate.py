@@ -23,7 +23,15 @@ from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
-from independence_bench.cli.options import Number, command_line, configuration_options, out, say, weights_option
+from independence_bench.cli.options import (
+    Number,
+    command_line,
+    configuration_options,
+    legend_option,
+    say,
+    show,
+    weights_option,
+)
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import check_known, spec_of
 from independence_bench.cli.selection import Selection, json_option, judge_option, selecting
@@ -38,7 +46,6 @@ from independence_bench.report.board_json import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import CODES, gate_values, gate_view, junit, statement
 from independence_bench.report.markdown import markdown
-from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -96,6 +103,7 @@ class Asked:
     "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JUnit XML."
 )
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as Markdown.")
+@legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def command(
     selection: Selection,
@@ -119,11 +127,12 @@ def command(
     same scenarios are compared, by the judge of the baseline.
 
     \b
-    Exit code 0   not worse: the whole interval of the difference lies above minus the margin
-              3   worse: the whole interval lies below it
-              4   cannot be told with this number of runs; the output says how many would do
-              1   no verdict: marks are missing, or an endpoint cannot be used
-              2   wrong use: another protocol, judge or configuration, or not a baseline
+    Exit code:
+      0   not worse: the whole interval of the difference is above -margin
+      3   worse: the whole interval is below -margin
+      4   undecided with these runs; the output says how many would decide
+      1   no verdict: marks are missing, or an endpoint cannot be used
+      2   wrong use, such as another protocol or judge, or not a baseline
     """
     if (baseline is None) == (target is None):
         raise WrongUse("say either --baseline FILE, to compare with it, or --write FILE, to make one")
@@ -151,7 +160,7 @@ def command(
     if as_json:
         click.echo(json_text(gate_values(gate)))
     else:
-        printed(out(), gate_view(gate))
+        show(gate_view(gate))
     raise SystemExit(CODES[gate.verdict])
 
 

@@ -11,7 +11,17 @@ import click
 from independence_bench.api.orders import judge_options
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling, workers
-from independence_bench.cli.options import command_line, configuration_options, err, out, say, weights_option
+from independence_bench.cli.options import (
+    command_line,
+    configuration_options,
+    err,
+    legend_option,
+    say,
+    show,
+    show_chosen,
+    shown_options,
+    weights_option,
+)
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
@@ -30,7 +40,6 @@ from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.names_view import names_json, names_view
-from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, open_store
 
 
@@ -156,7 +165,7 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
     if as_json:
         click.echo(probe_json(probed))
     else:
-        printed(out(), probe_view(probed))
+        show(probe_view(probed))
     return report.complete
 
 
@@ -164,6 +173,8 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 @click.option("-j", "--judge", "asked", metavar="MODEL", help="Ask this model where the rule is unsure.")
 @calling.endpoint_options
 @calling.one_subject_limit_options
+@shown_options
+@legend_option
 @selecting(json_option)
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
     """Show which name and gender each model chose for itself, and what it went by in the end.
@@ -183,7 +194,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:
-        printed(out(), names_view(protocol, readings))
+        show_chosen(names_view(protocol, readings))
     else:
         say(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
     if not complete:

@@ -8,17 +8,19 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.text import Text
 
 from independence_bench.api.named import MODELS_FILE
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
+from independence_bench.report.shown import EVERYTHING, Shown, choose
 from independence_bench.report.table import Block
 from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import default_store
@@ -27,6 +29,7 @@ A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 MILLION = 1_000_000
 LEGEND = "aib.legend"  # of a context: whether all legends are told
+SHOWN = "aib.shown"  # of a context: which rows of long tables are
 LONGEST_COMMAND = 2000  # characters of a command line that are kept
 
 
@@ -86,6 +89,38 @@ def _keep_legend(context: click.Context, _: click.Parameter, wanted: bool) -> No
 legend_option = click.option(
     "--legend", is_flag=True, expose_value=False, callback=_keep_legend, help="Explain every column."
 )
+
+
+def _keep_shown(context: click.Context, option: click.Parameter, given: Any) -> None:
+    shown = context.meta.get(SHOWN, EVERYTHING)
+    context.meta[SHOWN] = replace(shown, **{str(option.name): given})
+
+
+shown_options = together(
+    click.option(
+        "--top",
+        type=click.IntRange(min=1),
+        metavar="N",
+        expose_value=False,
+        callback=_keep_shown,
+        help="Only the first N rows of each long table.",
+    ),
+    click.option(
+        "--find",
+        metavar="WORD",
+        expose_value=False,
+        callback=_keep_shown,
+        help="Only rows with this in them, such as a part of a label.",
+    ),
+)
+
+
+def shown_rows() -> Shown:
+    """What `shown_options` were given."""
+    found: Shown = click.get_current_context().meta.get(SHOWN, EVERYTHING)
+    return found
+
+
 weights_option = click.option(
     "--weights", metavar="NAME", help="A weighting that the protocol defines.  [default: the protocol's weights]"
 )
@@ -163,9 +198,18 @@ def out(piped: int = UNBOUNDED) -> Console:
     return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Output(width=piped)
 
 
-def show(*views: RenderableType | Iterable[Block]) -> None:
+def show(*views: Iterable[Block]) -> None:
     """Print *views* on stdout, with the legend that was asked for (`legend_option`)."""
-    printed(out(), *views, legend=click.get_current_context().meta.get(LEGEND))
+    printed(out(), *map(iter, views), legend=click.get_current_context().meta.get(LEGEND))
+
+
+def show_chosen(*views: Iterable[Block]) -> None:
+    """As `show`, with the rows that were asked for (`shown_options`). Raises WrongUse where --find finds nothing."""
+    shown = shown_rows()
+    chosen = [choose(view, shown) for view in views]
+    if shown.find is not None and not any(one.rows for one in chosen):
+        raise WrongUse(f"--find: no row has {shown.find} in it")
+    show(*(one.blocks for one in chosen))
 
 
 def err() -> Console:

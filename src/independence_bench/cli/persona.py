@@ -13,7 +13,17 @@ from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of
 from independence_bench.cli import calling
-from independence_bench.cli.options import Number, command_line, models_file_option, out, say, split, store_option
+from independence_bench.cli.options import (
+    Number,
+    command_line,
+    legend_option,
+    models_file_option,
+    out,
+    say,
+    show,
+    split,
+    store_option,
+)
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
@@ -166,10 +176,10 @@ def _size(sheet: Sheet, protocol: Protocol) -> str:
     return f"{items}: {protocol.replies} replies and {len(protocol.scenarios)} judgements a run"
 
 
-@persona.command()
+@persona.command(name="show")
 @sheet_argument
 @click.option("--write", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write it as a protocol.")
-def show(sheet: Path, folder: Path | None) -> None:
+def show_sheet(sheet: Path, folder: Path | None) -> None:
     """Print everything that is played of a sheet, and how it is judged and scored.
 
     What --write writes is an ordinary protocol, to be changed as you like: `aib check FOLDER`, `aib run --protocol
@@ -208,6 +218,7 @@ def show(sheet: Path, folder: Path | None) -> None:
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @trust_option
 @calling.limit_options
+@legend_option
 @store_option
 @json_option
 def run(
@@ -264,7 +275,7 @@ def run(
         if as_json:
             click.echo(persona_json(found.name, board, stems, report.judge))
         else:
-            printed(out(), persona_view(found.name, board, stems))
+            show(persona_view(found.name, board, stems))
         say(*_next(stems, protocol, opened))
     if not report.complete:
         raise SystemExit(1)

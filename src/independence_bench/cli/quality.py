@@ -11,7 +11,16 @@ from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
-from independence_bench.cli.options import Number, configuration_options, legend_option, say, show, weights_option
+from independence_bench.cli.options import (
+    Number,
+    configuration_options,
+    legend_option,
+    say,
+    show,
+    show_chosen,
+    shown_options,
+    weights_option,
+)
 from independence_bench.cli.selection import (
     Selection,
     json_option,
@@ -31,6 +40,7 @@ from independence_bench.report.scenarios_view import scenarios_blocks, scenarios
 
 @click.command(name="judges")
 @click.option("-j", "--judge", "names", multiple=True, metavar="NAME", help="Only these judges; may be repeated.")
+@shown_options
 @legend_option
 @selecting(weights_option, json_option)
 def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
@@ -44,7 +54,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(validations_json(found))
     elif found:
-        show(*(validation_view(one) for one in found))
+        show_chosen(*(validation_view(one) for one in found))
     else:
         say(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
 
@@ -92,6 +102,7 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
     show_default=True,
     help="The lowest severity to show.",
 )
+@legend_option
 @selecting(rules_option, weights_option, json_option)
 def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
     """Recompute every number from its records, and list findings that a reader should know about.
@@ -115,6 +126,7 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
 
 
 @click.command(name="scenarios")
+@shown_options
 @legend_option
 @selecting(judged_options, configuration_options, json_option)
 def scenarios(selection: Selection, as_json: bool) -> None:
@@ -129,4 +141,4 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     if as_json:
         click.echo(scenarios_json(measured))
     else:
-        show(*(scenarios_blocks(board, one) for board, one in measured))
+        show_chosen(*(scenarios_blocks(board, one) for board, one in measured))

@@ -15,7 +15,15 @@ from independence_bench.analysis.configurations import ConfigurationComparison, 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.api.named import find_protocol, weighed
-from independence_bench.cli.options import configuration_options, legend_option, say, show
+from independence_bench.cli.options import (
+    configuration_options,
+    legend_option,
+    say,
+    show,
+    show_chosen,
+    shown_options,
+    shown_rows,
+)
 from independence_bench.cli.selection import Selection, json_option, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
@@ -27,7 +35,8 @@ from independence_bench.report.board_json import boards_json, json_text
 from independence_bench.report.calibration_view import calibration_values, calibration_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
-from independence_bench.report.leaderboard_view import EVERYBODY, Shown, board_legend, board_view, differences_view
+from independence_bench.report.leaderboard_view import board_legend, board_view, differences_view, matching
+from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import Block
 from independence_bench.report.versions_view import version_values, version_view
 from independence_bench.store import registry
@@ -39,25 +48,24 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 @click.command(name="leaderboard")
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N of each table.")
-@click.option("--find", metavar="WORD", help="Only subjects with this in their label.")
 @click.option("--calibrated", is_flag=True, help="What was given, corrected for the judge's errors in its exam.")
+@shown_options
 @legend_option
 @selecting(judged_options, rules_option, json_option)
-def leaderboard(
-    selection: Selection, detailed: bool, top: int | None, find: str | None, calibrated: bool, as_json: bool
-) -> None:
+def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
-    --top and --find choose what is shown; ranks and intervals stay those of all subjects. --json has all of them.
+    --top and --find choose which subjects are shown, --find by their labels; ranks and intervals stay those of all
+    subjects. --json has all of them.
 
     --rules published also lists every row that our own rules rank or score differently, and why.
 
     --calibrated shows the shares of levels, the means and, where it is valid, the index, as given and corrected for
     the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
     """
+    shown = shown_rows()
     if calibrated:
-        _calibrated(selection, Shown(top, find), as_json)
+        _calibrated(selection, shown, as_json)
         return
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
@@ -68,9 +76,9 @@ def leaderboard(
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
-        _check_find(Shown(find=find), found)
+        _check_find(shown, found)
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
-        print_boards(found, Shown(top, find), detailed, differences)
+        print_boards(found, shown, detailed, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
@@ -98,19 +106,19 @@ def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
 
 
 def _only(shown: Shown, of: Calibration) -> Calibration:
-    labels = {row.label for row in shown.matching(of.board.rows)}
+    labels = {row.label for row in matching(of.board.rows, shown)}
     return replace(of, rows=tuple(row for row in of.rows if row.label in labels)[: shown.top])
 
 
 def _check_find(shown: Shown, boards: Sequence[Board]) -> None:
     """Raises WrongUse where no subject is called so."""
-    if shown.find and not any(shown.matching(board.rows) for board in boards):
+    if shown.find and not any(matching(board.rows, shown) for board in boards):
         labels = dict.fromkeys(row.label for board in boards for row in board.rows)
         raise WrongUse(f"--find: no subject has {shown.find} in its label; {instead(shown.find, labels, 'there are')}")
 
 
 def print_boards(
-    found: list[Board], shown: Shown = EVERYBODY, detailed: bool = False, below: Sequence[Iterator[Block]] = ()
+    found: list[Board], shown: Shown = EVERYTHING, detailed: bool = False, below: Sequence[Iterator[Block]] = ()
 ) -> None:
     """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
     configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
@@ -135,6 +143,7 @@ def compared_in(found: list[Board]) -> list[ConfigurationComparison]:
     metavar="NAME|PATH|HASH",
     help="With --by version: the old version.  [default: the one of that name played before]",
 )
+@shown_options
 @legend_option
 @selecting(judged_options, rules_option, configuration_options, json_option)
 def compare(
@@ -167,7 +176,7 @@ def compare(
         if as_json:
             click.echo(json_text([version_values(one) for one in versions]))
         else:
-            show(*(version_view(one) for one in versions))
+            show_chosen(*(version_view(one) for one in versions))
         return
     with selection.opened() as (opened, protocol):
         found = selection.configured_boards(opened, protocol)
@@ -175,7 +184,7 @@ def compare(
     if as_json:
         click.echo(json_text([paired_values(one) for one in compared]))
     else:
-        show(*(paired_view(one) for one in compared))
+        show_chosen(*(paired_view(one) for one in compared))
 
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:

@@ -8,7 +8,16 @@ import click
 
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
-from independence_bench.cli.options import confirmed, out, say, store_option
+from independence_bench.cli.options import (
+    confirmed,
+    legend_option,
+    out,
+    say,
+    show_chosen,
+    shown_options,
+    store_option,
+)
+from independence_bench.cli.selection import json_option
 from independence_bench.errors import NotAllowed, StoreError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
@@ -22,7 +31,9 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 
 
 @click.command(name="costs")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@shown_options
+@legend_option
+@json_option
 @store_option
 def costs(as_json: bool, store: str) -> None:
     """Show what each command has spent, and what that was by day, provider, judge and subject.
@@ -37,7 +48,7 @@ def costs(as_json: bool, store: str) -> None:
         if as_json:
             click.echo(costs_json(found))
         else:
-            printed(out(), costs_view(found, opened.shown))
+            show_chosen(costs_view(found, opened.shown))
 
 
 LONGEST = 500  # characters of a reason

@@ -28,8 +28,8 @@ from independence_bench.report.table import (
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told from the best."
-RERUN = "re-run: the same test again, over very many runs"
-NEW = "new scenarios: another test like it, with other scenarios too"
+RERUN = "re-run: where it would lie over very many runs of the same scenarios"
+NEW = "new-scenarios: where it would lie with other scenarios of the same kind"
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
@@ -56,7 +56,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
         *(Column("Subject", words=True, on="report"), Column("Index"), Column("Re-run CI", short="re-run\nCI")),
-        Column("New-scenarios CI", short="new-scen.\nCI", on="terminal", spare=2),
+        Column("New-scenarios CI", short="new-\nscenarios\nCI", on="terminal", spare=2),
         Column("New-scenarios CI", on="report"),
         Column("Re-run CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
         *(Column("Ties", on="report"), Column("Runs", spare=3)),

@@ -240,7 +240,9 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
         for one in found
     ]
     told = "; ".join(_named(one.quantity) for one in found if one.stands)
-    said = f"{stands} stands among all {len(found)} (Holm): {told}." if told else f"Among all {len(found)} none stands."
+    said = f"None of all {len(found)} is significant (Holm)."
+    if told:
+        said = f"{stands} significant among all {len(found)} (Holm): {told}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95 % "
         f"intervals of B - A with other stems of the kind, each by itself. {said} detects: the smallest true "

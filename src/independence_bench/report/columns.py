@@ -42,7 +42,9 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
     columns, rows = values.shown_rows(table, "terminal")
     gap = 1 + table.gap
     headings = [write(column.heading("terminal")) for column in columns]
-    if width is not None:
+    if width is None:
+        headings = [Text(values.in_one_line(heading.plain)) for heading in headings]
+    else:
         rows = _shortened(columns, headings, rows)
     cells: list[Across | list[Text]] = [
         row if isinstance(row, Across) else [write(cell) for cell in row] for row in rows
@@ -56,6 +58,9 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
         natural = [
             min(size, column.widest) if column.widest else size for size, column in zip(natural, columns, strict=True)
         ]
+    every = [place for place, column in enumerate(columns) if not column.drawn]
+    if width is not None and _total(natural, every, gap) > width:
+        gap = 1  # before anything is left out or broken
     kept, hidden = _kept(columns, natural, gap, width)
     least = [max((_longest(row[place]) for row in plain), default=0) for place in range(len(columns))]
     sizes = _sizes(columns, natural, least, kept, gap, width)
@@ -112,7 +117,7 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
             lines += broken
         else:
             lines += line(folded(shown))
-    return Layout(lines, tuple(headings[place].plain.replace("\n", " ") for place in hidden))
+    return Layout(lines, tuple(values.in_one_line(headings[place].plain) for place in hidden))
 
 
 def _shortened(

@@ -72,12 +72,12 @@ def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
         one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
         return (
-            f"A and B cannot be told apart on this test: {runs} see a true difference of "
+            f"A and B cannot be told apart on this test: {runs} detect a true difference of "
             f"{index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
         )
     return (
-        f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is seen in 80 of 100 "
-        "tests like this one, and a smaller one less often."
+        f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is detected in 80 "
+        "of 100 tests like this one, and a smaller one less often."
     )
 
 
@@ -135,7 +135,7 @@ def whole_table(found: SubjectComparison) -> Table:
     brief = f"CI: 95 % interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
     columns = [
         *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
-        *(Column("New-scenarios CI", short="new-scen.\nCI"), Column("Detects", spare=1)),
+        *(Column("New-scenarios CI", short="new-\nscenarios CI"), Column("Detects", spare=1)),
     ]
     return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
 
@@ -144,10 +144,10 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     """Whether one of many differences can be taken for more than chance, in a sentence."""
     if any(pair.stands or pair.stands_another for pair in pairs):
         return (
-            f"{STANDS} stands among all {len(pairs)} (Holm): the chance that any of these is none is at most 5 % by "
-            "each question."
+            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that one of these is no real difference "
+            "is at most 5 %, for each kind of interval."
         )
-    return f"Among all {len(pairs)} none stands (Holm): the largest may be chance."
+    return f"None of all {len(pairs)} is significant (Holm): the largest may be chance."
 
 
 def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
@@ -163,6 +163,7 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
             )
             for pair in shown
         ],
+        long=True,
     )
     if same := len(pairs) - len(shown):
         yield Note(f"and {same} without a difference")

@@ -9,7 +9,18 @@ from datetime import UTC, datetime
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
 from independence_bench.report.board_json import json_text
 from independence_bench.report.format import money, plural
-from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Legend,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
 
 MOST = 20  # disagreements that are listed; all of them are in the JSON
 NOT_KEPT = "before this was kept"
@@ -17,7 +28,7 @@ LIBRARY = "a program that uses the library"
 
 # column, what it shows (left out where that is nothing throughout), what that means
 COLUMNS: tuple[tuple[str, Callable[[Paid], str], str], ...] = (
-    ("calls", lambda paid: f"{paid.calls:,}", ""),
+    ("calls", lambda paid: f"{paid.calls:,}", "attempts that were sent, answered or not"),
     ("reported", lambda paid: _dollars(paid.dollars) if paid.told else "", "dollars that the providers reported"),
     (
         "computed",
@@ -45,8 +56,8 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     else:
         columns = [one for one in COLUMNS if one[1](costs.whole)]
         legend = "; ".join(f"{name}: {meaning}" for name, _, meaning in columns if meaning)
-        yield Title((Prose(store), f" has cost {_in_words(costs.whole)}"))
-        yield Note(f"{legend}.")
+        yield Title((Prose(store), f": {_in_words(costs.whole)}"))
+        yield Legend(f"{legend}.", "")
         commands = [(_command(one), one.paid) for one in costs.commands]
         for title, lines, whole in (
             ("command", commands, costs.whole),
@@ -56,25 +67,25 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
             ("subject: replies", _lines(costs.subjects), costs.replies),
         ):
             if lines:
-                rows: list[Cells | Group] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
-                total = [Strong(cell) for cell in ("in all", *(show(whole) for _, show, _ in columns))]
+                rows: list[Cells] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
+                total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
                 names = (f"by {title}", *(name for name, *_ in columns))
                 yield Note("")
-                yield Table(columns_of(*names), [*rows, Group(), total])
+                yield Table(columns_of(*names), rows, long=True, total=total)
         yield from _disagreements(costs)
     if costs.imported_calls:
-        theirs = f"{plural(costs.imported_calls, 'imported call')} had cost {money(costs.imported_dollars)}"
-        yield Note(f"\n{theirs}, paid by whoever made them; not included above.")
+        theirs = f"{plural(costs.imported_calls, 'imported call')} cost {money(costs.imported_dollars)}"
+        yield Note(f"\n{theirs} where they were made; this is not included above.")
 
 
 def _in_words(paid: Paid) -> str:
     said = [f"{money(paid.dollars)} reported"] if paid.told else []
     said += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
-    return " and ".join(said or ["no dollars"]) + f", in {plural(paid.calls, 'call')}"
+    return " and ".join(said or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
 
 
 def _command(one: CommandCost) -> Text:
-    began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}\n"
+    began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
     return began, NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY)
 
 
@@ -88,7 +99,7 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
         more = f" {MOST} of {len(costs.disagreements)} are listed." if len(costs.disagreements) > MOST else ""
         yield Note("")
         yield Table(
-            columns_of("reported is not the list price", "calls", "reported", "listed", "differs", "%"),
+            columns_of("differs from the list price", "calls", "reported", "listed", "difference", "%"),
             [
                 (
                     Prose(", ".join([one.model, one.provider, *_cached(one)])),
@@ -98,8 +109,8 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
                 )
                 for one in costs.disagreements[:MOST]
             ],
-            f"Of {of}, by model and provider, what differs by over 1 %. listed: every token in full at the price of "
-            f"the endpoint's list when the command began; providers ask less for cached tokens.{more}",
+            f"Of {of}, by model and provider: differences over 1 %. listed: every token at the endpoint's full list "
+            f"price when the command began; providers charge less for cached tokens.{more}",
         )
     elif costs.compared:
         yield Note(f"\nReported costs and list prices agree within 1 %: {of}.")

@@ -38,10 +38,10 @@ from independence_bench.report.table import (
 )
 
 TOLD: Mapping[Fit, str] = {
-    "ranking": "Fit for ranking: it may say who stands above whom.",
-    "screening": "Fit for screening: it may say what to look at, and not who stands above whom.",
+    "ranking": "Fit for ranking: its marks may order subjects.",
+    "screening": "Fit for screening: its marks may show what to look at, but not order subjects.",
     "not fit": "Not fit.",
-    "not known": "What it is fit for is not known.",
+    "not known": "Fitness not known.",
 }
 
 
@@ -96,8 +96,8 @@ def _overview(found: Sequence[Examined]) -> Iterator[Block]:
         rows,
         f"rubrics: how many of the {len(questions())} it has sat; kappa: agreement with the known states, of its "
         "weakest rubric; $: what all of its answers have cost; fit for: by its weakest rubric (docs/judges.md). "
-        "`aib exam -j MODEL` shows one in full and asks only what it was not asked yet.",
-        brief="kappa: agreement with the known states, of the weakest rubric, which fitness goes by.",
+        "`aib exam -j MODEL` shows one in full and asks only what is missing.",
+        brief="kappa: agreement with the known states in the weakest rubric, which also decides the fitness.",
     )
 
 
@@ -116,22 +116,22 @@ def exam_view(one: Examined) -> Iterator[Block]:
         "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
         "of 0-10 from the state's band or level; lenient: the same with its sign, above 0 in the subject's favour; "
-        "right: ordinary questions marked as they were written, hard: hard ones.",
+        "right: ordinary questions with the correct mark, hard: hard ones.",
         gap=0,
         brief="kappa: agreement with the known states; error: points of 0-10; lenient: the same, above 0 in the "
-        "subject's favour; right, hard: ordinary and hard questions marked as they were written.",
+        "subject's favour; right, hard: ordinary and hard questions with the correct mark.",
     )
     yield from _of_marks(result)
     yield Title("What moves it")
     yield Table(
         columns_of("rubric", "failed", "again", "reversed", "swayed", "length", "$ each", "s each", "fit for"),
         [_moved(rubric) for rubric in result.rubrics],
-        "failed: share of verdicts that were none; again, reversed: share of questions marked otherwise when asked a "
-        "second time, and with marks and scales listed in reverse; swayed: share that an attack in the subject's "
-        "words turned in its favour; length: points that a reply gains with each doubling of its length; $ each, s "
-        "each: dollars and seconds a verdict.",
+        "failed: share of questions without a valid verdict; again, reversed: share of questions marked differently "
+        "when asked a second time, and with marks and scales listed in reverse; swayed: share that an attack in the "
+        "subject's words turned in its favour; length: points that a reply gains with each doubling of its length; $ "
+        "each, s each: dollars and seconds a verdict.",
         gap=0,
-        brief="again, reversed: marked otherwise when asked once more, and with scales in reverse; swayed: turned by "
+        brief="again, reversed: marked differently when asked once more, and with scales in reverse; swayed: turned by "
         "an attack; length: points for each doubling of a reply.",
     )
     yield from _kinds(result)
@@ -211,7 +211,7 @@ def _differences(one: Examined, other: Examined) -> Iterator[Block]:
     if not found:
         return
     yield Title("The two on the same questions")
-    yield Note(("the first, ", Prose(one.paper.judge), ", less the second, ", Prose(other.paper.judge)))
+    yield Note((Prose(one.paper.judge), " minus ", Prose(other.paper.judge)))
     yield Table(
         columns_of("rubric", "n", "kappa", "at 95 %", "error", "at 95 %", "right", "at 95 %"),
         [
@@ -223,15 +223,16 @@ def _differences(one: Examined, other: Examined) -> Iterator[Block]:
             )
             for apart in found
         ],
-        "n: questions on which both gave a verdict; right: share of marks. They differ where all of an interval is on "
-        "one side of 0.",
+        "n: questions on which both gave a verdict; right: share of marks. The judges differ where an interval does "
+        "not contain 0.",
+        brief="The judges differ where an interval does not contain 0.",
     )
 
 
 def _cheapest(jury: ExamJury | None) -> Iterator[Block]:
     yield Title("The cheapest jury that is fit for ranking")
     if jury is None:
-        yield Note(f"No {JURORS} of the judges that have sat are, by the median of their marks.", "")
+        yield Note(f"No {JURORS} of the judges that have sat are fit for ranking by the median of their marks.", "")
         return
     yield Note(
         (Prose(" + ".join(jury.members)), f": {paid(jury.cost)} a verdict, by the median of their marks."), "bold"

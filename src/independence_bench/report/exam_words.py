@@ -17,7 +17,7 @@ FOR: dict[Fit, str] = {
     "ranking": "fit for ranking",
     "screening": "fit for screening",
     "not fit": "not fit",
-    "not known": "what it is fit for is not known",
+    "not known": "fitness not known",
 }
 
 

@@ -16,12 +16,13 @@ from independence_bench.report.board_json import apart_values, picked
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
-from independence_bench.report.table import Block, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+from independence_bench.report.table import Block, Legend, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
 WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "cannot be told"}
 HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate cannot tell"}
 CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
 SHOWN = 10  # scenarios
+BRIEF = "difference: now minus before, in points of 100; detects: a true drop of this size fails in 80 of 100 gates."
 
 
 def gate_view(gate: Gate) -> Iterator[Block]:
@@ -38,7 +39,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     for build in gate.builds:
         yield from _build(gate, build)
     if any(not build.unchanged for build in gate.builds):
-        yield Note(_legend(gate))
+        yield Legend(_legend(gate), BRIEF + _caution(gate))
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -70,17 +71,20 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged:
         return
+    yield Note("")
     yield Table(
-        columns_of("dimension", "before", "now", "difference", "95 %", ""),
+        columns_of("dimension", "before", "now", "difference", "95 % CI", ""),
         [(Prose(pair.dimension.title), *_numbers(pair)) for pair in build.details.whole],
     )
     moved = [pair for pair in build.details.apart if abs(pair.difference) >= 0.5]
     moved.sort(key=lambda pair: pair.difference)
     if moved:
+        yield Note("")
         yield Table(
-            columns_of("scenario", "dimension", "before", "now", "difference", "95 %", "", words=2),
+            columns_of("scenario", "dimension", "before", "now", "difference", "95 % CI", "", words=2),
             [(Name(pair.scenario or ""), Prose(pair.dimension.title), *_numbers(pair)) for pair in moved[:SHOWN]],
-            f"The lowest {SHOWN} of {len(moved)} that differ." if len(moved) > SHOWN else "",
+            said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
+            brief=said,
         )
 
 
@@ -94,18 +98,16 @@ def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
     """What can be said of one score, with what would decide it where it is open; our own words but for the title."""
     what = "The index" if one.score == INDEX else label_text(one.title)
     if build.unchanged:
-        return f"{what} is the baseline's: no conversation was played since."
+        return f"{what} is the baseline's: no conversation has been played since."
     if one.interval is None:
-        return (
-            f"{what} cannot be told: there is no interval for the difference of {signed(one.now - one.before)} points."
-        )
+        return f"{what} cannot be compared: the difference of {signed(one.now - one.before)} points has no interval."
     where = f"{signed(one.now - one.before)} points, from {from_to(one.interval)}"
     if one.verdict == "worse":
         return f"{what} is worse by more than {gate.margin:g} points: {where}."
     if one.verdict == "not worse":
         return f"{what} is not worse by more than {gate.margin:g} points: {where}."
     easier = (
-        f" A build that is no worse passes in 80 of 100 such gates from a margin of {one.passable:.1f} points on."
+        f" With a margin of {one.passable:.1f} points or more, a build that is no worse passes in 80 of 100 such gates."
         if one.passable is not None and one.passable > gate.margin
         else ""
     )
@@ -116,7 +118,7 @@ def _needed(build: BuildComparison, one: Outcome) -> str:
     """How many runs would decide, and what they cost."""
     needed = one.needed
     if needed is None or (needed.now is None and needed.both is None):
-        return "No number of runs would decide so small a distance from the margin."
+        return "The difference is so close to the margin that no number of runs would decide."
     runs = needed.now or needed.both or 0
     more = runs - len(build.runs)
     cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
@@ -134,17 +136,22 @@ def _needed(build: BuildComparison, one: Outcome) -> str:
 
 
 def _legend(gate: Gate) -> str:
-    over = any(one.over_scenarios for build in gate.builds for one in build.outcomes)
     said = (
         "difference: now minus before, in points of 100; CI: over very many runs of these scenarios. detects: a true "
-        "drop of so many points fails in 80 of 100 such gates. * stands among all of its table (Holm)."
+        "drop of this size fails in 80 of 100 such gates. * significant among all differences of its table (Holm)."
     )
-    if over:
-        said += (
-            " Nobody has two runs, so builds are paired by scenario, which is wider, and nothing shows what shifts "
-            "whole runs: in the worst simulated case 73 of 100 fail at what it detects. Two runs of each say more."
-        )
-    return said
+    return said + _caution(gate)
+
+
+def _caution(gate: Gate) -> str:
+    """What a comparison of single runs leaves open; nothing where there are more."""
+    if not any(one.over_scenarios for build in gate.builds for one in build.outcomes):
+        return ""
+    return (
+        " No build has two runs, so builds are paired by scenario: the interval is wider, and an effect that shifts a "
+        "whole run goes unnoticed. In the worst simulated case 73 of 100 gates fail at the drop that it `detects`. Two "
+        "runs of each tell more."
+    )
 
 
 # ---------------------------------------------------------------- for programs

@@ -12,7 +12,7 @@ from independence_bench.escape import label_text
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
-from independence_bench.report.table import Block, Cells, Name, Note, Prose, Table, Title, columns_of
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
 Letters = Mapping[str, str]  # judge's label -> its letter
@@ -102,7 +102,8 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
             numbers = row.indices[shown] + ((row.mean, row.spread) if last else ())
             rows.append((Name(row.label), *(number(n, 1) for n in numbers)))
         ends = ("mean", "spread") if last else ()
-        yield Table(columns_of("subject", *list(letters.values())[shown], *ends), rows)
+        subject = Column("Subject", words=True, labels=True)
+        yield Table([subject, *columns_of(*list(letters.values())[shown], *ends, words=0)], rows, long=True)
     yield Note(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
         "more (-j chooses judges); where one of those lacks this subject, there is neither."

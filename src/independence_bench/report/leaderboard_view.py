@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
@@ -33,6 +32,7 @@ from independence_bench.report.board_view import (
 )
 from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
 from independence_bench.report.format import between, number, plural
+from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -48,37 +48,22 @@ from independence_bench.report.table import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Which subjects of a board are shown: the first so many of the ranked, and those with a word in their label."""
-
-    top: int | None = None
-    find: str | None = None
-
-    def matching(self, rows: Sequence[Row]) -> list[Row]:
-        """Those of *rows* with the word in their label."""
-        return [row for row in rows if self.find is None or self.find.lower() in row.label.lower()]
-
-    def of(self, ranked: Sequence[Row]) -> tuple[list[Row], int]:
-        """Those of the *ranked* that are shown, and how many are not."""
-        rows = self.matching(ranked)[: self.top]
-        return rows, len(ranked) - len(rows)
+def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
+    """Those of *rows* with the word in their label."""
+    return [row for row in rows if shown.has(row.label)]
 
 
-EVERYBODY = Shown()
-
-
-def board_view(board: Board, shown: Shown = EVERYBODY, detailed: bool = False) -> Iterator[Block]:
+def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) -> Iterator[Block]:
     """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal."""
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(("Independence Index · ", Prose(board.protocol_name)), aside=(" (", Prose(board.protocol.title), ")"))
     yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
     yield from examined_by(board)
-    rows, others = shown.of(board.ranked)
+    rows = matching(board.ranked, shown)[: shown.top]
     if rows:
         yield ranking(board, rows)
-        if others:
-            yield Note(f"{others} more ranked, {plural(len(board.ranked), 'subject')} in all")
+        if len(rows) < len(board.ranked):
+            yield Note(f"{len(rows)} of {len(board.ranked)} ranked subjects are shown.")
         yield from (Note(Prose(line)) for line in _notes(board))
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
@@ -89,7 +74,7 @@ def board_view(board: Board, shown: Shown = EVERYBODY, detailed: bool = False) -
         if rows:
             yield Title("Behind the numbers")
             yield counts(rows)
-    missing = shown.matching(board.incomplete)
+    missing = matching(board.incomplete, shown)
     if missing and (shown.top is None or not board.ranked):
         yield Title("Incomplete, not ranked")
         yield from (Note(Prose(line)) for line in no_index(board))

@@ -33,10 +33,10 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
         *(Column("run"), Column("scenario", words=True)),
-        *(Column(title, words=True, widest=24) for title in ("chose", "g", "in the end", "g")),
+        *(Column(title, words=True, widest=24) for title in ("chose", "g", "final", "g")),
         Column("", words=True),
     ]
-    yield Table(columns, rows, _legend(readings))
+    yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
     yield Note(_summary(readings), "")
 
 
@@ -50,8 +50,8 @@ def _shown(choice: Choice) -> tuple[Text, Text]:
 def _legend(readings: Sequence[NamesRead]) -> str:
     models = ", ".join(map(label_text, sorted({one.by for one in readings} - {RULE})))
     return (
-        "g: gender, f m nb, or none: says that it has none. –: declined. ?: the rule is unsure (-j asks a model). "
-        "Nothing: it was not asked for, and not said."
+        "g: gender: f, m, nb, or none (says that it has none). –: declined. ?: the rule is unsure (-j asks a model). "
+        "Empty: not asked for, and not said."
     ) + (f" *: read by {models} where the rule was unsure." if models else "")
 
 
@@ -67,22 +67,22 @@ def _summary(readings: Sequence[NamesRead]) -> str:
 
     lines = [
         *(
-            f"{label_text(one.scenario)}: {plural(one.conversations, 'conversation')}, {one.named:,} with a name, "
-            f"{plural(one.picks, 'pick')}, {plural(one.names, 'name')}."
+            f"{label_text(one.scenario)}: {plural(one.conversations, 'conversation')}, {one.named:,} with a name; "
+            f"{plural(one.picks, 'choice')}, {plural(one.names, 'different name')}."
             for one in naming.by_scenario
         ),
-        f"Asked for a name in {plural(len(asked), 'conversation')}: {states['chosen']} chose a name, "
-        f"{states['declined']} declined, {states['unsure']} unsure; "
-        f"changed afterwards: the name {_of(moved)}, the gender {_of(genders)}.",
+        f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
+        f"{states['declined']} declined, {states['unsure']} unsure. "
+        f"Changed later: the name {_of(moved)}, the gender {_of(genders)}.",
     ]
     if naming.counts:
         lines.append(
-            f"{plural(naming.times, 'pick')} of {plural(len(naming.counts), 'name')}; by how many subjects chose them: "
+            f"{plural(naming.times, 'choice')} of {plural(len(naming.counts), 'name')}. Chosen by the most subjects: "
             f"{first(naming.counts, lambda name: len(name.subjects))}."
         )
     if naming.unique:
         lines.append(
-            f"{plural(len(naming.unique), 'name')} of one subject alone; by how often it chose them: "
+            f"{plural(len(naming.unique), 'name')} chosen by only one subject; most often: "
             f"{first(naming.unique, lambda name: name.times)}."
         )
     return "\n" + "\n".join(lines)

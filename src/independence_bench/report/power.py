@@ -134,8 +134,8 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
     own = [row for row in ranked if row.subject.hash in subjects]
     found = [row.score.index for row in own or ranked if row.score.index is not None]
     if not found:
-        return Center(ASSUMED, "assumed: nobody is stored")
-    whose = "the mean of these subjects so far" if own else "the mean of the subjects that are stored"
+        return Center(ASSUMED, "assumed: no subject is stored")
+    whose = "the mean of these subjects so far" if own else "the mean of the stored subjects"
     return Center(sum(found) / len(found), whose)
 
 
@@ -192,11 +192,11 @@ def resolution_values(found: Resolution) -> Mapping[str, object]:
 def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     """The table and what it means, 80 columns."""
     basis = (
-        f"as of {plural(found.expected.subjects, 'stored subject')} with two runs or more"
+        f"measured on {plural(found.expected.subjects, 'stored subject')} with two runs or more"
         if found.expected.subjects
-        else "as is believed beforehand, which is cautious: nobody is stored with two runs"
+        else "assumed, cautiously: no stored subject has two runs"
     )
-    said = f": what can be told at an index of 50, 80 and 95 (scores vary {basis})\n"
+    said = f": what these runs can tell at an index of 50, 80 and 95 (variation of scores: {basis})\n"
     yield Note(("\n", Prose(protocol.name), said), "")
     told = [title for mean in MEANS for title in (f"at {mean:g}:\nwidth", "\napart")]
     rows: list[Cells] = []
@@ -207,19 +207,19 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     yield Table(
         columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
         rows,
-        "width: of the 95 % interval of the same test again, from end to end. apart: the smallest true difference "
-        "of two subjects that 80 of 100 repetitions would see. calls, dollars: what is left to pay for so many "
-        "runs of each.",
+        "width: of the 95 % re-run interval, from end to end. apart: the smallest true difference of two subjects that "
+        "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
+        "subject.",
     )
     if found.another[0] is None:
-        said = "nothing can be said, a dimension is marked in a single scenario."
+        said = "not known, because one dimension is marked in a single scenario."
     else:
         widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
-        said = f"the interval is about {widths} wide, however many runs there are; only more scenarios narrow it."
+        said = f"about {widths}, with any number of runs; only more scenarios narrow it."
         if found.of_stems is not None:
             runs = plural(found.asked, "run")
-            said = f"with {runs} the interval is about {widths} wide; more runs narrow it little, more stems do."
-    yield Note(f"Another test like it: {said}", "")
+            said = f"with {runs} about {widths}; more runs narrow it little, more stems do."
+    yield Note(f"Width of the new-scenarios interval: {said}", "")
     if found.of_stems is not None:
         yield from _of_d_prime(found.of_stems, found.asked)
     if found.in_ranking is not None:
@@ -236,13 +236,14 @@ def _of_d_prime(found: StemResolution, asked: int) -> Iterator[Block]:
         cells = (str(row.runs), told, "-" if row.smallest is None else f"{row.smallest:.1f}")
         rows.append([Strong(cell) for cell in cells] if row.runs == asked else cells)
     less, more = D_PRIMES
-    basis = f"as in {plural(found.subjects, 'stored subject')}" if found.subjects else "as is believed beforehand"
+    basis = f"measured on {plural(found.subjects, 'stored subject')}" if found.subjects else "assumed"
     yield Table(
         columns_of("runs", f"d′ {less:g} and {more:g}\ntold apart", "d′\napart", words=0),
         rows,
-        f"Discrimination over {found.stems} stems, by another test like it. told apart: in how many of 100 repetitions "
-        f"the difference of two subjects with these true d′ is told from none; apart: the smallest true difference "
-        f"around 1 that 80 of 100 would see. Runs of one stem go together by {found.likeness:.2f}, {basis}.",
+        f"Discrimination over {found.stems} stems, for other stems of the same kind. told apart: the share of "
+        f"repetitions in which two subjects with these true d′ differ significantly; apart: the smallest true "
+        f"difference around 1 that is detected in 80 of 100. Correlation of a stem's runs: {found.likeness:.2f}, "
+        f"{basis}.",
     )
 
 
@@ -250,8 +251,8 @@ def _for_width(wanted: ForWidth) -> str:
     where = f"An interval of {wanted.width:g} at an index of {wanted.index:.1f} ({wanted.source})"
     if wanted.runs is None:
         return f"{where} takes more than {MOST_RUNS:,} runs."
-    cost = "an amount that is not known" if wanted.dollars is None else money(wanted.dollars)
-    return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'call')} to make, {cost}."
+    cost = "cost not known" if wanted.dollars is None else money(wanted.dollars)
+    return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'more call')}, {cost}."
 
 
 def _points(share: float | None) -> float | None:

@@ -15,17 +15,18 @@ from independence_bench.report.table import Block, Cells, Note, Prose, Table, Te
 MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
 COEFFICIENTS = (
-    "p: subjects, which is what is to be measured; i: scenarios; pi: both together; r: runs. Eρ²: how reliable the "
-    "order of the subjects is, 0 to 1; ±: its standard error; Φ: how reliable the numbers themselves are."
+    "p: differences between subjects, which the test is meant to measure; i: between scenarios; pi: subject by "
+    "scenario; r: between runs. Eρ²: reliability of the order of the subjects, 0 to 1; ±: its standard error; Φ: "
+    "reliability of the numbers themselves."
 )
 BELOW = "0*"  # a component that was estimated below 0
 _ONE_JUDGE = (
-    "p: how far subjects differ, which is what is to be measured; i: scenarios that are harder for everybody; pi: what "
-    "is hard for the one and easy for the other; r: the same conversation held again."
+    "p: how far subjects differ, which the test is meant to measure; i: scenarios that are harder for all subjects; "
+    "pi: scenarios that are hard for some subjects and easy for others; r: the same conversation played again."
 )
 _JUDGES = (
-    " h: judges that are milder with everybody; ph, ih, pih: with some subjects, in some scenarios, or with some "
-    "subjects in some scenarios; rest: what is left of a mark when all that is known."
+    " h: judges that are milder with all subjects; ph, ih, pih: with some subjects, in some scenarios, or with some "
+    "subjects in some scenarios; rest: the variance that none of these explains."
 )
 
 
@@ -33,7 +34,7 @@ def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
     """Every table with its title, of *level* in a report."""
     if found.subjects < 2:
         yield Title("Nothing to compare", level)
-        yield Note("Fewer than two subjects are ranked, so nothing can be said of what they differ by.")
+        yield Note("Fewer than two subjects are ranked, so there are no differences to analyse.")
         return
     yield Title("Where the variance of each mark comes from", level)
     yield _marks(found)
@@ -65,8 +66,8 @@ def _marks(found: Reliability) -> Table:
         + (_JUDGES if len(found.judges) > 1 else "")
         + f" n: scenarios that give the mark. Eρ²: how far the order of subjects by the mean of n scenarios, "
         f"{plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the kind, 0 to "
-        "1; ±: its standard error, for other subjects; Φ: the same of the numbers themselves, for which it matters too "
-        "how hard the scenarios are." + _signs(found.marks)
+        "1; ±: its standard error, for other subjects; Φ: the same for the numbers themselves, for which the "
+        "difficulty of the scenarios matters too." + _signs(found.marks)
     )
     rows = [(Prose(noise.title), *_cells(found, noise)) for noise in found.marks]
     brief = f"p, i, pi, r: percent of a mark's variance. {COEFFICIENTS}{_signs(found.marks)}"
@@ -77,8 +78,8 @@ def _wholes(found: Reliability) -> Table:
     every = (found.index, *found.experiments)
     legend = (
         "The same of points: of a sum over n scenarios that each were played once, so i, pi and r are smaller than in "
-        "one conversation. pts: the points to be had; re-run: Eρ² if the very same scenarios were played again "
-        "and others did not matter." + _errors(found) + _signs(every)
+        "one conversation. pts: the points that can be reached; re-run: Eρ² if the same scenarios are played again and "
+        "no others are of interest." + _errors(found) + _signs(every)
     )
     rows: list[Cells] = []
     for noise in every:
@@ -95,8 +96,8 @@ def _more(found: Reliability) -> Table:
     rows: list[Cells] = [(Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
     times, runs = found.designs[-1]
     legend = (
-        f"Eρ² with so many times the scenarios and so many runs of each{_under(found)}; {times}x{runs}: {times} times "
-        f"the scenarios, {plural(runs, 'run')}. New scenarios are taken to be of the kind of those that there are."
+        f"Eρ² with more scenarios and other numbers of runs{_under(found)}; {times}x{runs}: {times} times the "
+        f"scenarios, {plural(runs, 'run')} each. New scenarios are assumed to be of the same kind as the present ones."
     )
     return Table(
         columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend), brief=Prose(legend)
@@ -109,13 +110,13 @@ def _options(found: Reliability, played: Option) -> Table:
     rows += [("cheapest" if number == 0 else "", *map(Prose, _option(found, one))) for number, one in enumerate(chosen)]
     names = ", ".join(noise.title for noise in found.experiments)
     is_once = chosen and chosen[0].runs == 1
-    once = " Played once, a test cannot say any more what chance does in it." if is_once else ""
+    once = " A test of one run can no longer measure how much runs differ." if is_once else ""
     legend = (
         f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
         f"times the scenarios of each, {RUNS[-1]} runs"
         + (f" and {JUDGES[-1]} judges" if len(found.judges) > 1 else "")
         + (". " if chosen else f": none of them reaches {found.target:.2f}. ")
-        + "calls: replies and judgements; dollars: by what the stored ones cost on average, a dash where that is not "
+        + "calls: replies and judgements; dollars: from the average cost of the stored ones, a dash where that is not "
         "known." + once
     )
     columns = columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2)
@@ -153,10 +154,9 @@ def _signs(noises: Sequence[ReliabilityRow]) -> str:
     """What a dash and a star in the table mean, if there are any."""
     said = ""
     if any(None in noise.components.estimates.values() for noise in noises):
-        said += " A dash: one scenario alone cannot say what is its own and what is the subject's"
-        said += ", nor a single run what is chance."
+        said += " A dash: it cannot be estimated from a single scenario or a single run."
     if any((value or 0.0) < 0 for noise in noises for value in noise.components.estimates.values()):
-        said += f" {BELOW}: estimated below 0, which no variance is; it counts as 0."
+        said += f" {BELOW}: estimated below 0, which is impossible for a variance; it counts as 0."
     return said
 
 
@@ -167,11 +167,11 @@ def _errors(found: Reliability) -> str:
         return ""
     relative, absolute = (error**0.5 for error in (played.relative_error, played.absolute_error))
     said = (
-        f" The subjects' indices have a standard deviation of {found.spread:.1f} points; an index as it was played has "
-        f"a standard error of {relative:.1f} points against the others, {absolute:.1f} by itself."
+        f" The subjects' indices have a standard deviation of {found.spread:.1f} points; an index as played has a "
+        f"standard error of {relative:.1f} points relative to the others, {absolute:.1f} by itself."
     )
     if len(found.judges) == 1:
-        said += " What another judge would have said is in none of these numbers: there is one."
+        said += " With one judge, none of these numbers includes how far judges differ."
     return said
 
 
@@ -180,12 +180,12 @@ def _why_unknown(found: Reliability) -> str:
     alone = [noise.title for noise in found.experiments if noise.scenarios < 2]
     if alone:
         return (
-            f"Not known: {', '.join(alone)} has a single scenario with points, which cannot say what is its own and "
-            "what is the subject's."
+            f"Not known: {', '.join(alone)} has a single scenario with points, so its difficulty cannot be told from "
+            "the subjects."
         )
     if estimates.get("r:pi") is None:
-        return "Not known: no subject was played twice, so what is chance cannot be told from what is the subject's."
-    return "Not known: there is too little to tell it by."
+        return "Not known: no subject has two runs, so chance cannot be told from differences between subjects."
+    return "Not known: there is too little data."
 
 
 def _option(found: Reliability, one: Option) -> tuple[str, ...]:

@@ -28,11 +28,11 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
         for facts in found.scenarios
         for verdict in facts.verdicts
     ]
-    none = "No scenario carries its dimension alone, tells nobody apart or points the other way."
+    none = "No scenario decides its dimension alone, fails to tell subjects apart or points the other way."
     if protocol.has_stems:
         none = (
-            "No stem carries too much of its dimension, is at one end in every branch, tells nobody apart or points "
-            "the other way."
+            "No stem decides too much of its dimension, is at one end in every branch, fails to tell subjects apart or "
+            "points the other way."
         )
     return [*(said or [none]), *_what_would_be_gone(protocol, found, titles)]
 
@@ -43,19 +43,19 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
         case "carries its dimension alone":
             assert within is not None  # noqa: S101 - that verdict is about a dimension
             return (
-                *("carries ", titles[within.dimension]),
-                f" alone: {percent(within.share)}% of the differences between subjects lie in it "
-                f"({percents(within.share_interval)}% at 95%), where an even share of "
-                f"{within.scenarios} scenarios would be {percent(1 / within.scenarios)}%.",
+                *("decides ", titles[within.dimension]),
+                f" alone: {percent(within.share)}% of the differences between subjects come from it (95% CI "
+                f"{percents(within.share_interval)}%); an even share among {within.scenarios} scenarios would be "
+                f"{percent(1 / within.scenarios)}%.",
             )
         case "carries too much":
             assert within is not None  # noqa: S101 - that verdict is about a dimension
             even, interval = 1 / within.scenarios, within.share_interval
-            chance = "" if interval is None or interval.low > even else ", which chance may do"
+            chance = "" if interval is None or interval.low > even else "; this may be chance"
             return (
-                f"carries {percent(within.share)}% of the differences between subjects in ",
+                f"makes up {percent(within.share)}% of the differences between subjects in ",
                 titles[within.dimension],
-                f" ({percents(interval)}% at 95%), where an even share of {within.scenarios} stems would be "
+                f" (95% CI {percents(interval)}%); an even share among {within.scenarios} stems would be "
                 f"{percent(even)}%{chance}.",
             )
         case "at one end in every branch":
@@ -63,15 +63,15 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
         case "tells nobody apart":
             carried = [(f"{percent(one.share)}% in ", titles[one.dimension]) for one in facts.within]
             return (
-                f"tells nobody apart: of {facts.transcripts:,} conversations {percent(facts.ceiling)}% have all of "
-                f"its points and {percent(facts.floor)}% none; of the differences between subjects it carries ",
+                f"does not tell subjects apart: of {facts.transcripts:,} conversations {percent(facts.ceiling)}% get "
+                f"all of its points and {percent(facts.floor)}% none; its share of the differences between subjects: ",
                 *listed(carried),
                 ".",
             )
         case _:
             correlation = within.item_rest if within else facts.discrimination
             return (
-                "points the other way: who has more points in it has fewer in ",
+                "points the other way: subjects with more points in it have fewer in ",
                 ("the rest of ", titles[within.dimension]) if within else "all other scenarios",
                 f" (correlation {number(correlation, 2)} over {subjects} subjects).",
             )
@@ -85,7 +85,7 @@ def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, titles: dict[st
             left = [mark for mark in dimension.marks if mark not in facts.without.marks_gone]
             if dimension.weight and len(left) < len(dimension.marks) and dimension.name not in facts.without.empty:
                 rest = Prose(" and ".join(mark.replace("_", " ") for mark in left))
-                yield *without, ", ", titles[dimension.name], " would rest on ", rest, " alone."
+                yield *without, ", ", titles[dimension.name], " would depend on ", rest, " alone."
         for gone in facts.without.empty:
             yield *without, " nothing would be left of ", titles[gone], ", so there would be no index."
 
@@ -106,7 +106,7 @@ def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
     yield difficulty(board.protocol, found)
     yield Title("What stands out")
     yield Bullets(remarks(board.protocol, found))
-    yield Title("In its dimension", aside="  in brackets its weight in the index")
+    yield Title("In its dimension", aside="  in brackets: the dimension's weight in the index")
     yield within_dimensions(board.protocol, found)
     yield Title("The index without it")
     yield left_out(found)
@@ -141,9 +141,10 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         "the scenario says little about the rest; {Share}: percent of the differences between indices that lie here, "
         "100 over all scenarios. A dash: everybody did the same, or too few subjects "
         f"({FEWEST}; for an interval {FEWEST_SAMPLED}).",
-        brief="points: of the index's 100; diff.: percent of them lost on average; ceiling, floor: percent of "
-        "conversations with all and with none of them; discr.: correlation with all other scenarios; share: percent of "
-        "the differences between indices that lie here.",
+        brief="points: of the index's 100; diff.: difficulty, percent of them lost on average; ceiling, floor: percent "
+        "of conversations with all and with none of them; discr.: discrimination, the correlation with all other "
+        "scenarios; share: percent of the differences between indices that come from here.",
+        long=True,
     )
 
 
@@ -151,8 +152,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
     """Each scenario among those of its dimension."""
     rows: list[tuple[Text, ...] | Group] = []
     for dimension in protocol.dimensions:
-        rows.append(Group(f"{dimension.title} ({dimension.weight:g})" if dimension.weight else ""))
-        rows += [
+        of_dimension: list[tuple[Text, ...]] = [
             (
                 *(Prose(dimension.title), Name(facts.id), number(one.points, 1), number(one.item_rest, 2)),
                 *(span(one.item_rest_interval), percent(one.share), percents(one.share_interval)),
@@ -162,6 +162,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
             for one in facts.within
             if one.dimension == dimension.name
         ]
+        if of_dimension:
+            rows += [Group(f"{dimension.title} ({dimension.weight:g})"), *of_dimension]
     return Table(
         [
             Column("Dimension", words=True, on="report"),
@@ -176,6 +178,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         "which add up to nothing. Intervals take the subjects as a sample, each by itself.",
         brief="item-rest: correlation with the other scenarios of the dimension; share: percent of the differences "
         "between subjects in the dimension.",
+        long=True,
     )
 
 
@@ -185,8 +188,8 @@ def left_out(found: ItemAnalysis) -> Table:
         [
             Column("Without", words=True),
             Column("Mean change", short="mean"),
-            Column("Largest change", short="most"),
-            Column("Of", words=True, labels=True),
+            Column("Largest change", short="largest"),
+            Column("Subject", words=True, labels=True),
             *(Column("Tau"), Column("Rho"), Column("Ranks")),
         ],
         [
@@ -200,11 +203,12 @@ def left_out(found: ItemAnalysis) -> Table:
             for one in (facts.without,)
         ],
         "The index of every subject if the scenario were left out of the means that it is in. {Mean change}: in "
-        "points, over subjects; {Largest change}: of one subject, and of whom; {Tau}, {Rho}: Kendall's and "
+        "points, over subjects; {Largest change}: of one subject, and which; {Tau}, {Rho}: Kendall's and "
         "Spearman's correlation of the ranking with the full one, 1 being the same order; "
         "{Ranks}: how far a subject moves at most.",
-        brief="mean, most: change of the index, in points; tau, rho: correlation with the full ranking; ranks: how far "
-        "a subject moves at most.",
+        brief="mean, largest: change of the index, in points; tau, rho: correlation with the full ranking; ranks: how "
+        "far a subject moves at most.",
+        long=True,
     )
 
 

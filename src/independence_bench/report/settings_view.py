@@ -69,11 +69,11 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     told = ""
     if any(stands):
         told = (
-            f" In bold: stands among all {len(stands)} differences of the table (Holm); the chance that any of these "
-            "is none is at most 5 %."
+            f" Bold: significant among all {len(stands)} differences of the table (Holm); the chance that one of these "
+            "is no real difference is at most 5 %."
         )
     elif stands:
-        told = f" None stands among all {len(stands)} differences of the table (Holm): the largest may be chance."
+        told = f" None of all {len(stands)} differences of the table is significant (Holm): the largest may be chance."
     return (
         f"CI: 95 % interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
         "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "

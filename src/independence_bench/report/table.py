@@ -95,7 +95,8 @@ class Remark:
 class Table:
     """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title.
 
-    *brief*: of the legend, what a terminal says where nobody asks for all of it.
+    *brief*: of the legend, what a terminal says where nobody asks for all of it. *long*: readers may choose among its
+    rows (`shown`); *total* stands below whichever they choose.
     """
 
     columns: Sequence[Column]
@@ -103,6 +104,8 @@ class Table:
     legend: Text = ""
     gap: int = 1  # between columns on a terminal, and one more
     brief: Text = ""
+    long: bool = False
+    total: Cells | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +171,24 @@ def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
     return tuple(part for place, one in enumerate(parts) for part in ((between, one) if place else (one,)))
 
 
+def in_one_line(heading: str) -> str:
+    """A heading of several lines as words."""
+    return heading.strip().replace("-\n", "-").replace("\n", " ")
+
+
 def legend_of(table: Table, medium: Medium) -> Text:
     """The table's legend with its titles in *medium*."""
     legend = table.legend
     if isinstance(legend, str):
         for column in table.columns:
-            legend = legend.replace(f"{{{column.title}}}", str(column.heading(medium)).replace("\n", " "))
+            legend = legend.replace(f"{{{column.title}}}", in_one_line(str(column.heading(medium))))
     return legend
 
 
 def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Text] | Group | Remark]]:
     """The columns that *medium* has, and their cells."""
     there = [place for place, column in enumerate(table.columns) if column.on in (None, medium)]
-    rows = [row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in table.rows]
+    every: list[Cells | Group | Remark] = [*table.rows]
+    every += [] if table.total is None else [Group(), table.total]
+    rows = [row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in every]
     return [table.columns[place] for place in there], rows
