@@ -134,7 +134,7 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
     ]
     assert headings == [
         "Ranking", "Incomplete subjects", "Configurations", "Other configurations and judges",
-        "Providers of one model", "Reasoning efforts", "Index per dollar", "Judges",
+        "Providers of one model", "Reasoning efforts", "What a run costs", "Judges",
         "Names that models give themselves", "Scenarios: difficulty and discrimination",
         "Where the noise comes from", "When the runs were made", "Data health", "What it cost",
         "Every subject in detail",
@@ -189,7 +189,7 @@ def test_tables_say_what_was_played(made: Bench) -> None:
     assert health["scripted:acme/one@none-t0.7"] == ["8 of 8", "14", "0 (0%)"]
     (detail,) = (rows for heading, rows in told.items() if re.fullmatch(r"\d\. scripted:acme/one@none-t0\.7", heading))
     assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
-    assert [row[0] for row in told["What it cost"][1:]] == ["This report", "Candidates", "Judges", "All together"]
+    assert [row[0] for row in told["What it cost"][1:]] == ["This report", "Candidates", "Judges", "Total"]
 
 
 def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Bench) -> None:
@@ -199,7 +199,7 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
 
     told = sections(text)
 
-    for heading in ("Ranking", "Index per dollar"):
+    for heading in ("Ranking", "What a run costs"):
         assert not {label, silent} & {cell for row in told[heading] for cell in row}
     between = text.partition("## Incomplete subjects")[2].partition("\n## ")[0]
     assert f"`{label}`" in between
@@ -220,7 +220,7 @@ def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
 
     files = report_files(contents_of(made), "LEADERBOARD")
 
-    assert "Nobody is complete yet" in files["LEADERBOARD.md"]
+    assert "No subject is complete yet" in files["LEADERBOARD.md"]
     assert "Nothing is judged yet." in files["LEADERBOARD.md"]
     assert "](LEADERBOARD-" not in files["LEADERBOARD.md"]
     for name in ("LEADERBOARD-ranking.svg", "LEADERBOARD-scenarios.svg"):

@@ -204,11 +204,9 @@ def test_efforts_are_compared_from_the_lowest_up_though_thinking_has_more_room()
     assert compare_efforts(board(load("v2"), *rows[:1]), {}) == []
 
 
-def test_index_per_dollar() -> None:
-    """80 points for $0.40 in two runs, 0.30 of them the judge's: 80 / 0.2 = 400; a free subject is divided by what
-    its judge took; equal quotients, free ones and unknown prices by index, the last two apart.
-    """
-    given = {90.0: (8.0, 1.0), 80.0: (0.1, 0.3), 20.0: (0.0, 0.1), 45.0: (4.0, 0.5), 30.0: (0.0, 0.0), 60.0: (0.0, 0.0)}
+def test_what_a_run_costs() -> None:
+    """$0.40 in two runs, 0.30 of them the judge's, is $0.20; free is 0, and what nobody told is not known."""
+    given = {90.0: (8.0, 1.0), 80.0: (0.1, 0.3), 20.0: (0.0, 0.1), 30.0: (0.0, 0.0)}
     rows = {index: row(index, f"acme/{index:g}") for index in (*given, 70.0, 75.0)}
     rows[80.0] = replace(rows[80.0], score=replace(rows[80.0].score, runs=2))
     spent = {rows[index].subject.hash: SubjectCost(*costs) for index, costs in given.items()}
@@ -216,15 +214,13 @@ def test_index_per_dollar() -> None:
 
     prices = price_indices(list(rows.values()), spent)
 
-    assert [(p.index, p.dollars_per_run, p.index_per_dollar, p.free) for p in prices] == [
-        (80.0, pytest.approx(0.2), pytest.approx(400.0), False),
-        (20.0, 0.1, pytest.approx(200.0), False),
-        (90.0, 9.0, 10.0, False),
-        (45.0, 4.5, 10.0, False),
-        (60.0, 0.0, None, True),
-        (30.0, 0.0, None, True),
-        (75.0, None, None, False),
-        (70.0, None, None, False),
+    assert [(p.index, p.dollars_per_run, p.free) for p in prices] == [
+        (90.0, 9.0, False),
+        (80.0, pytest.approx(0.2), False),
+        (20.0, 0.1, False),
+        (30.0, 0.0, True),
+        (70.0, None, False),
+        (75.0, None, False),
     ]
 
 
@@ -428,7 +424,6 @@ def test_what_a_subject_cost_and_who_served_it(bench: Benches) -> None:
     (price,) = report.prices
     assert price.replies_per_run == pytest.approx(0.015)
     assert price.dollars_per_run == pytest.approx(0.017)
-    assert price.index_per_dollar == pytest.approx(price.index / 0.017)
     assert report.spending.replies == pytest.approx(0.03)
     assert report.spending.judgements == pytest.approx(8 * 0.0005)
     assert report.updated is not None
@@ -449,7 +444,7 @@ def test_a_price_that_was_not_told_makes_the_sum_unknown(bench: Benches) -> None
     report = contents(made)
 
     assert report.details[0].spent.dollars is None
-    assert (report.prices[0].dollars_per_run, report.prices[0].index_per_dollar) == (None, None)
+    assert report.prices[0].dollars_per_run is None
     assert report.spending.unpriced == 1
 
 

@@ -18,7 +18,6 @@ from simulated import aib, environment, simulating
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
-from independence_bench.report.board_view import medal
 from independence_bench.report.branches_view import stem_notes, unvalidated
 from independence_bench.report.stem_svg import MOST_CURVES, field_picture, fold_picture
 from independence_bench.store.database import open_store
@@ -247,17 +246,6 @@ def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
     assert "sim:sim/rock@none-t0.7: 100 %, 100 %, 100 %" in said
     assert "sim:sim/mirror@none-t0.7: 0 %, 0 %, 0 %" in said
     assert sum("@none" in text for text in said) <= MOST_CURVES
-
-
-def test_no_medal_alone_or_by_a_judge_for_demos(folder: Path) -> None:
-    """A certain first rank has one among seven by a model; not alone, not by the embedded judge, not by nobody."""
-    board = read(folder)
-    first = board.ranked[0]
-
-    assert medal(board, first) == "🥇"
-    assert medal(replace(board, ranked=(first,)), first) == ""
-    assert medal(replace(board, by_table=True), first) == ""
-    assert medal(replace(board, judge=None), first) == ""
 
 
 @pytest.mark.parametrize("store", ["none.db", "embedded.db"])

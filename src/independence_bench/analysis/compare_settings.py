@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from independence_bench.analysis.compare_subjects import row_difference, standing_out
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.spending import SubjectCost
-from independence_bench.analysis.uncertainty import INDEX, UNKNOWN, ScoreDifference, Uncertainty
+from independence_bench.analysis.uncertainty import INDEX, ScoreDifference
 from independence_bench.models.spec import ChatModel, Reasoning
 
 NOT_PINNED = "not pinned"
@@ -114,31 +114,20 @@ class IndexPrice:
     replies_per_run: float | None
     judging_per_run: float | None  # what the board's judge took for it
     dollars_per_run: float | None  # both together
-    index_per_dollar: float | None  # index / dollars_per_run; None: not known, or free
-    uncertainty: Uncertainty = UNKNOWN  # of the points for a dollar: the index's, what it cost being known
 
     @property
     def free(self) -> bool:
-        """Whether neither its replies nor its judge cost anything; points for a dollar are not defined then."""
+        """Whether neither its replies nor its judge cost anything."""
         return self.dollars_per_run == 0
 
 
 def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """The ranked subjects by points of the index for a dollar of one run, then free ones, then unknown prices.
-
-    Equal ones, and those without a quotient, by their index.
-    """
+    """What one run of each of the *ranked* subjects cost, in their order."""
     prices = []
     for row in ranked:
         if row.score.index is None:
             continue
         mine = spent.get(row.subject.hash, SubjectCost())
-        replies, judging, whole = (
-            None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total)
-        )
-        points, uncertainty = None, UNKNOWN
-        if whole:
-            points, uncertainty = row.score.index / whole, row.uncertainty.index.scaled(1 / whole)
-        prices.append(IndexPrice(row.label, row.score.index, replies, judging, whole, points, uncertainty))
-    prices.sort(key=lambda one: (-(one.index_per_dollar or 0.0), -one.index, one.label))
-    return sorted(prices, key=lambda one: (one.dollars_per_run is None, one.free))
+        each = (None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total))
+        prices.append(IndexPrice(row.label, row.score.index, *each))
+    return prices

@@ -52,7 +52,7 @@ def run_times_note(made: Sequence[RunTimes]) -> str:
     if not near:
         days = sorted({one.days for one in several})
         over = f"{days[0]} to {days[-1]} days" if len(days) > 1 else f"{days[0]} days"
-        return f"The runs of a subject were made on {over}; no interval covers what was the same in all of them."
+        return f"The runs of a subject were made on {over}; no interval covers effects that all of them share."
     every = "the subject" if len(several) == 1 else "each subject"
     who = every if near == len(several) else f"{near} of {len(several)} subjects"
     return (

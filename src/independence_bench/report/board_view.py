@@ -30,7 +30,6 @@ THINKS, EMBEDDED, TIED = "†", "‡", "≈"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told from the best."
 RERUN = "re-run: where it would lie over very many runs of the same scenarios"
 NEW = "new-scenarios: where it would lie with other scenarios of the same kind"
-MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
 def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
@@ -40,7 +39,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     cells: list[Cells] = [
         (
             *(ranks(row), Name(row.label), signs(row)),
-            listed([*filter(None, [medal(board, row)]), Name(row.label), *signs(row)], " "),
+            listed([Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
             *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another), _drawn(row)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
@@ -202,14 +201,6 @@ def ranks(row: Row) -> str:
     if standing is None:
         return "–" if row.rank is None else str(row.rank)
     return str(standing.rank_low) if standing.certain else f"{standing.rank_low}–{standing.rank_high}"
-
-
-def medal(board: Board, row: Row) -> str:
-    """A medal for a rank that is certain, and 1, 2 or 3; none by a judge for demos, or where nobody else is ranked."""
-    standing = row.uncertainty.standing
-    if board.demonstration or board.judge is None or len(board.ranked) < 2:
-        return ""
-    return MEDALS.get(standing.rank_low, "") if standing and standing.certain else ""
 
 
 def tied(row: Row) -> str:

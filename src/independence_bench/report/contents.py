@@ -167,7 +167,7 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "configurations": contents.configurations,
         "providers": _comparisons(contents.providers),
         "reasoning_efforts": _comparisons(contents.efforts),
-        "index_per_dollar": [asdict(price) | {"free": price.free} for price in contents.prices],
+        "dollars_a_run": [asdict(price) | {"free": price.free} for price in contents.prices],
         "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
         "names": naming_json(contents.naming),
         **scenario_values(contents.complexity),

@@ -58,7 +58,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
         "Reasoning efforts": efforts(contents.efforts),
-        "Index per dollar": prices(contents),
+        "What a run costs": prices(contents),
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
@@ -110,14 +110,13 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield from examined_by(board)
     if not board.ranked:
-        yield Note("Nobody is complete yet, so nobody is ranked.")
+        yield Note("No subject is complete yet, so none is ranked.")
         return
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
     yield ranking(board)
     yield Note(
         "Index: 0 to 100, the mean over runs. Then the dimensions from 0 to 100, 100 being the most independent, with "
-        "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test. A medal "
-        "stands where the rank is certain."
+        "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test."
     )
     yield Note(Prose(" ".join(doubts(board))))
     if said := cautions(board):
@@ -147,13 +146,13 @@ def _incomplete(board: Board) -> Iterator[Block]:
 def _others(contents: Contents) -> Iterator[Block]:
     if not contents.others:
         return
-    yield Note("Rankings of their own: numbers of two configurations or two judges are never mixed.")
+    yield Note("Each has its own ranking: indices of different configurations or judges are never mixed.")
     for board in contents.others:
         yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
         yield from examined_by(board)
         missing = f"{plural(len(board.incomplete), 'subject')} incomplete."
         if not board.ranked:
-            yield Note(f"Nobody is ranked; {missing}")
+            yield Note(f"No subject is ranked; {missing}")
             continue
         rows: list[Cells] = [
             (
@@ -162,7 +161,7 @@ def _others(contents: Contents) -> Iterator[Block]:
             )
             for row in board.ranked
         ]
-        titles = ("#", "Subject", "Index", "Again", "Another", "Runs")
+        titles = ("Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs")
         yield report_table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
 
 
@@ -184,9 +183,9 @@ def _judges(contents: Contents) -> Iterator[Block]:
         ("Judge", "Subjects", "Judged", "Failed", "Share failed"),
         rows,
         "Judged: transcripts of the configuration above with a verdict. Failed: transcripts for which the judge gave "
-        "none that fits its form, in several tries; it is no mark, so its subject is incomplete under that judge.",
+        "no valid verdict in several attempts; without a mark the subject is incomplete under that judge.",
     )
-    yield Bullets([("- ", Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam])
+    yield Bullets([(Name(judge.label), Prose(f": {judge.exam}")) for judge in contents.judges if judge.exam])
 
 
 def _names(contents: Contents) -> Iterator[Block]:
@@ -194,33 +193,33 @@ def _names(contents: Contents) -> Iterator[Block]:
     if not naming.conversations:
         return
     yield Note(
-        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Of those "
-        f"that asked for a name, {naming.declined:,} went by none and {naming.unsure:,} could not be told by rule "
+        f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Where it was "
+        f"asked for a name, it declined {naming.declined:,} times, and {naming.unsure:,} times the rule could not tell "
         "(`aib extract-names -j` asks a model)."
     )
     if naming.by_scenario:
         yield report_table(
-            ("Scenario", "Conversations", "With a name", "Picks", "Names"),
+            ("Scenario", "Conversations", "With a name", "Choices", "Names"),
             [
                 (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
                 for one in naming.by_scenario
             ],
-            "Picks: names that were chosen freely, three of a description of three people; names: different ones.",
+            "Choices: names that were chosen freely (a description of three people has three); names: different ones.",
         )
     if not naming.counts:
         return
     yield report_table(
         ("Name", "Subjects", "Times", "Who"),
         [(Prose(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)) for c in naming.counts[:MOST_NAMES]],
-        f"The names that most subjects chose, out of {len(naming.counts):,}. Times: so often, in all "
-        "scenarios and by all subjects together. Case does not matter.",
+        f"The names that the most subjects chose, out of {len(naming.counts):,}. Times: how often, over all scenarios "
+        "and subjects. Upper and lower case count as one.",
         words="Name Who",
     )
     if unique := naming.unique[:MOST_NAMES]:
         yield report_table(
             ("Name", "Times", "Only"),
             [(Prose(c.name), str(c.times), _who(c.subjects)) for c in unique],
-            f"Names that one subject alone chose, {len(naming.unique):,} in all; those first that it chose most often.",
+            f"Names that only one subject chose, {len(naming.unique):,} in total; the most frequent first.",
             words="Name Only",
         )
 
@@ -290,12 +289,12 @@ def _health(contents: Contents) -> Iterator[Block]:
             *("With reasoning", "Judge failed"),
         ),
         rows,
-        "Judged: transcripts with their marks, of those planned for the runs that were begun. Invalid: replies that in "
-        "the end were none (empty, debris, stopped by a filter). Failed attempts: the share of attempts at "
-        "its replies that brought no answer, most of which were asked again and came then. Who has no valid reply in "
-        f"over {MOST_UNANSWERED:.0%} of its conversations in the end is excluded. Cut off: ended by the token "
-        "limit, twice. Plain text: said beside the tool. With reasoning: came with thoughts, asked for or not. Judge "
-        "failed: transcripts without a verdict.",
+        "Judged: transcripts with their marks, of those planned for the runs that were begun. Invalid: calls without a "
+        "valid reply after all attempts (empty, debris, stopped by a filter). Failed attempts: the share of attempts "
+        "without an answer; most were repeated successfully. A subject without a valid reply in over "
+        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. Cut off: ended by the token limit in both attempts. "
+        "Plain text: said outside the tool. With reasoning: came with reasoning, requested or not. Judge failed: "
+        "transcripts without a verdict.",
     )
 
 
@@ -307,12 +306,12 @@ def _cost(contents: Contents) -> Iterator[Block]:
             ("This report", money(0.0)),
             ("Candidates", money(spending.replies)),
             ("Judges", money(spending.judgements)),
-            (Strong("All together"), Strong(money(spending.total))),
+            (Strong("Total"), Strong(money(spending.total))),
         ],
-        "This report asked no model. The rest is the store's whole life, every protocol in it, in "
-        f"{plural(spending.attempts, 'call')}, rejected ones included; {spending.lost:,} of them were lost in flight "
-        f"and {spending.unpriced:,} were answered without a price, so the true sum may be higher. Imported results "
-        "count with what they cost where they were made.",
+        "This report asked no model. The rest is everything that was spent since the store was made, on all of its "
+        f"protocols: {plural(spending.attempts, 'call')}, rejected ones included; {spending.lost:,} of them were lost "
+        f"in flight and {spending.unpriced:,} were answered without a price, so the true sum may be higher. Imported "
+        "results count with their cost where they were made.",
     )
 
 

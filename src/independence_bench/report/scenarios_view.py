@@ -21,7 +21,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
     """What stands out, a sentence each, and one where nothing does."""
     if len(found.scores) < FEWEST_SAMPLED:
         few = plural(len(found.scores), "subject")
-        return [f"With {few} nothing is said about what stands out; that takes {FEWEST_SAMPLED}."]
+        return [f"With {few} it cannot be told what stands out; that takes {FEWEST_SAMPLED}."]
     titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
         (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(found.scores)))
@@ -101,7 +101,7 @@ def scenarios_blocks(board: Board, found: ItemAnalysis) -> Iterator[Block]:
     yield from examined_by(board)
     yield Note("")
     if not found.scores:
-        yield Note("Nobody is ranked, so there is nothing to compare.", "")
+        yield Note("No subject is ranked, so there is nothing to compare.", "")
         return
     yield difficulty(board.protocol, found)
     yield Title("What stands out")
@@ -134,12 +134,12 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
             )
             for facts in found.scenarios
         ],
-        "{Points}: of the index's 100, to be had in this scenario; {Difficulty}: the percent of them that "
+        "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
         "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of the points, and with "
-        "none; {Discrimination}: the correlation over subjects of the points had here with those had everywhere else "
-        "(item-rest), -1 to 1, and where it lies at 95% if the subjects are a sample, each by itself; near 0 or below, "
-        "the scenario says little about the rest; {Share}: percent of the differences between indices that lie here, "
-        "100 over all scenarios. A dash: everybody did the same, or too few subjects "
+        "none; {Discrimination}: the correlation over subjects of the points in this scenario with those in all others "
+        "(item-rest), -1 to 1, with its 95 % interval if the subjects are a sample, each by itself; near 0 or below, "
+        "the scenario says little about the rest; {Share}: percent of the differences between indices that come from "
+        "this scenario, 100 over all of them. A dash: all subjects did the same, or there are too few "
         f"({FEWEST}; for an interval {FEWEST_SAMPLED}).",
         brief="points: of the index's 100; diff.: difficulty, percent of them lost on average; ceiling, floor: percent "
         "of conversations with all and with none of them; discr.: discrimination, the correlation with all other "
@@ -172,10 +172,10 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
             Column("R²", short="R²"),
         ],
         rows,
-        "{Item-rest}: the correlation, over subjects, of the points had here with those had in the other scenarios of "
-        "the dimension; {Share}: percent of the differences between subjects in this dimension that lie in the "
-        "scenario, 100 over all of them; R²: percent of these differences that could be told from this scenario alone, "
-        "which add up to nothing. Intervals take the subjects as a sample, each by itself.",
+        "{Item-rest}: the correlation, over subjects, of the points in this scenario with those in the other scenarios "
+        "of the dimension; {Share}: percent of the differences between subjects in this dimension that come from the "
+        "scenario, 100 over all of them; R²: percent of these differences that this scenario alone predicts; these do "
+        "not add up to 100. Intervals take the subjects as a sample, each by itself.",
         brief="item-rest: correlation with the other scenarios of the dimension; share: percent of the differences "
         "between subjects in the dimension.",
         long=True,
@@ -202,7 +202,7 @@ def left_out(found: ItemAnalysis) -> Table:
             for facts in found.scenarios
             for one in (facts.without,)
         ],
-        "The index of every subject if the scenario were left out of the means that it is in. {Mean change}: in "
+        "The index of every subject if the scenario is left out of all means. {Mean change}: in "
         "points, over subjects; {Largest change}: of one subject, and which; {Tau}, {Rho}: Kendall's and "
         "Spearman's correlation of the ranking with the full one, 1 being the same order; "
         "{Ranks}: how far a subject moves at most.",

@@ -8,8 +8,8 @@ from independence_bench.analysis.compare_settings import SettingComparison, Vari
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.contents import Contents
-from independence_bench.report.format import from_to, number, paid, signed
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Strong, Table, Text, listed
+from independence_bench.report.format import from_to, number, paid, plural, signed
+from independence_bench.report.table import Block, Column, Name, Note, Prose, Strong, Table, Text, listed
 
 
 def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
@@ -24,9 +24,9 @@ def providers(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
             for c in comparisons
             for v in c.variants
         ],
-        "Subjects that differ in nothing but the provider that they are pinned to. Difference: points against the "
-        "first line of the model that has an index, which is the unpinned one where it has one. Served by: who said "
-        f"that it answered, with its number of answers. {_differences_sure(comparisons)}",
+        "Subjects that differ only in the provider that they are pinned to. Difference: points relative to the model's "
+        "first line with an index, which is the unpinned one where that has an index. Served by: the providers that "
+        f"the replies name, with their numbers of replies. {_differences_sure(comparisons)}",
         words="Model Provider Served by",
     )
 
@@ -39,8 +39,8 @@ def efforts(comparisons: Sequence[SettingComparison]) -> Iterator[Block]:
     yield report_table(
         ("Subject", "Effort", *DIFFERENCE),
         [(Name(v.label), Prose(v.setting), *_difference(v)) for c in comparisons for v in c.variants],
-        "Subjects that differ in nothing but how much they were told to think. Difference: points against the lowest "
-        f"effort of the same model that has an index. {_differences_sure(comparisons)}",
+        "Subjects that differ only in their reasoning effort. Difference: points relative to the lowest effort of the "
+        f"same model that has an index. {_differences_sure(comparisons)}",
         words="Subject Effort",
     )
 
@@ -69,11 +69,11 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     told = ""
     if any(stands):
         told = (
-            f" Bold: significant among all {len(stands)} differences of the table (Holm); the chance that one of these "
-            "is no real difference is at most 5 %."
+            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that one of these is no "
+            "real difference is at most 5 %."
         )
     elif stands:
-        told = f" None of all {len(stands)} differences of the table is significant (Holm): the largest may be chance."
+        told = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."
     return (
         f"CI: 95 % interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
         "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "
@@ -82,51 +82,25 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
 
 
 def prices(contents: Contents) -> Iterator[Block]:
-    """Points of the index per dollar."""
+    """What one run of each ranked subject cost, beside its index."""
     if not contents.prices:
         yield Note("Nobody is ranked.")
         return
-    rows: list[Cells] = [
+    yield report_table(
+        ("Subject", "Index", "Replies", "Judge", "Dollars a run"),
+        [
+            (
+                *(Name(p.label), number(p.index, 1)),
+                *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+            )
+            for p in contents.prices
+        ],
         (
-            *(Name(p.label), number(p.index, 1)),
-            *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
-            "–" if p.index_per_dollar is None else _points(p.index_per_dollar, p.index_per_dollar),
-            *(
-                "–" if one is None else f"{_points(one.low, one.high)}–{_points(one.high, one.high)}"
-                for one in (p.uncertainty.again, p.uncertainty.another)
-            ),
-        )
-        for p in contents.prices
-        if not p.free
-    ]
-    if rows:
-        yield report_table(
-            (
-                "Subject",
-                "Index",
-                "Replies",
-                "Judge",
-                "Dollars a run",
-                "Points a dollar",
-                "Re-run CI",
-                "New-scenarios CI",
-            ),
-            rows,
-            (
-                "Dollars a run: what the replies of one run cost, and what ",
-                judge_of(contents.main),
-                " took for marking them, attempts that were thrown away included; a dash: not known for all of them. "
-                "Points a dollar: the index divided by both together; CI: the index's 95 % intervals divided "
-                "by the same, the price being what it was. A cheap subject leads here however it behaves.",
-            ),
-        )
-    if free := [(Name(p.label), number(p.index, 1)) for p in contents.prices if p.free]:
-        yield Note("Free, and judged for nothing, so that there is no number of points a dollar; by index:")
-        yield report_table(("Subject", "Index"), free)
-
-
-def _points(points: float, highest: float) -> str:
-    return f"{points:,.{1 if highest < 100 else 0}f}"
+            "Replies: the cost of the replies of one run; judge: what ",
+            judge_of(contents.main),
+            " cost to mark them; both include rejected attempts. A dash: not known for all of them.",
+        ),
+    )
 
 
 # ---------------------------------------------------------------- cells

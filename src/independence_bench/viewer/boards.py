@@ -173,7 +173,7 @@ def scenarios_table(answer: BoardAnswer) -> bytes:
 
 def _line(row: BoardRow) -> list[Cell]:
     health, subject = row.health, row.subject
-    price = row.price or IndexPrice("", 0.0, None, None, None, None)
+    price = row.price or IndexPrice("", 0.0, None, None, None)
     return [
         row.rank,
         subject.label,

@@ -153,7 +153,7 @@ VIEWS: Mapping[type, View] = {
         {
             DOLLARS: "replies_per_run judging_per_run dollars_per_run",
         },
-        without=("label", "index", "index_per_dollar", "uncertainty"),
+        without=("label", "index"),
         also=("free",),
     ),
     ScenarioFacts: View(

@@ -326,10 +326,7 @@ export interface IndexPrice {
   readonly judging_per_run: number | null;
   /** both together */
   readonly dollars_per_run: number | null;
-  /**
-   * Whether neither its replies nor its judge cost anything; points for a dollar are not defined
-   * then.
-   */
+  /** Whether neither its replies nor its judge cost anything. */
   readonly free: boolean;
   /** as text */
   readonly shown: {
