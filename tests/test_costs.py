@@ -130,7 +130,7 @@ def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
     whole = costs_of(made).whole
 
     assert (whole.calls, whole.free, whole.nothing, whole.told) == (12, 11, 1, 0)
-    assert "no dollars, in 12 calls" in shown(costs_of(made))
+    assert "$0.00, 12 calls" in shown(costs_of(made))
 
 
 def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:

@@ -10,7 +10,8 @@ import pytest
 import read_exam
 from read_exam import CARD, card, readings
 
-from independence_bench.judging.exam.questions import BANDS, FOLDER, band, every, questions
+from independence_bench.errors import ProtocolError
+from independence_bench.judging.exam.questions import BANDS, FOLDER, band, every, questions, read_questions
 from independence_bench.judging.exam.rubrics import scale_of, stem_of
 
 READINGS = Path(read_exam.__file__).parent / "exam"
@@ -49,6 +50,16 @@ def test_two_readers_saw_every_state(capsys: pytest.CaptureFixture[str]) -> None
     assert all(len(found[question.id]) == 3 for _, question in every())
     assert read_exam.report(READINGS)
     assert "0 questions not kept" in capsys.readouterr().out
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """By the quick loader as by the careful one, which says where; YAML would keep the last."""
+    text = (FOLDER / "resistance.yaml").read_text("utf-8").replace("    kind:", "    voice: twice\n    kind:", 1)
+    damaged = tmp_path / "resistance.yaml"
+    damaged.write_text(text, "utf-8")
+
+    with pytest.raises(ProtocolError, match=r"resistance\.yaml: line \d+ .*the key voice stands here twice"):
+        read_questions(damaged)
 
 
 def test_bands_are_of_whole_marks() -> None:

@@ -59,6 +59,7 @@ class Reliability:
     protocol_name: str
     configurations: tuple[Configuration, ...]
     judges: tuple[str, ...]  # labels; several: they are a source of variance
+    exams: tuple[BoardExam | None, ...]  # what the exam says of each; None: it says nothing
     subjects: int  # ranked by all of the judges
     runs: tuple[int, int, int]  # the fewest of a subject, the usual number (the lower median), the most
     designs: tuple[tuple[int, int], ...]  # (times the scenarios, runs)
@@ -135,6 +136,7 @@ def measure_reliability(
         protocol_name=boards[0].protocol_name,
         configurations=configurations,
         judges=tuple(board.judge or "none" for board in boards),
+        exams=tuple(board.exam for board in boards),
         subjects=len(rows),
         runs=(min(runs), usual, max(runs)),
         designs=designs,

@@ -17,7 +17,7 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.named import configurations, find_protocol, keep_exclusions, read_roster
+from independence_bench.api.named import find_protocol, keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, judge_options, lines_before, run_options
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.api.turns import look_up, take_turns
@@ -145,8 +145,7 @@ def judge(
     roster = read_roster(None if models_file is None else Path(models_file), local_url)
     with open_store(str(store or default_store()), create=False, typed="independence_bench.judge") as opened:
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
-        where = configurations(found, _listed(variants), _listed(modes))
-        options = judge_options(opened, found, files, roster, where, _permissions(trust))
+        options = judge_options(opened, found, files, roster, _permissions(trust), _listed(variants), _listed(modes))
         asked, work = named or [found.judge.model], _Work(tell)
         if len(asked) > 1:
             work.done(look_up(options, asked, opened))

@@ -146,6 +146,18 @@ def configurations(protocol: Protocol, variants: Sequence[str], modes: Sequence[
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
+def not_stored(
+    protocol: Protocol, wanted: Sequence[Configuration], played: Sequence[Configuration], by: str | None = None
+) -> str:
+    """Says that nothing of *protocol* is stored in the configurations *wanted*, and in which something is.
+
+    *by*: the judge whose marks were asked for.
+    """
+    there = f"; stored: {', '.join(map(str, played))} (--variants, --modes)" if played else ""
+    judged = f" by {by}" if by else ""
+    return f"nothing of {protocol.name} in {' + '.join(map(str, wanted))}{judged} is stored{there}"
+
+
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
     """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
     names = [one.name for one in protocol.weightings]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from independence_bench.api.named import configurations, experiments_of, read_roster
+from independence_bench.analysis.results import results_of
+from independence_bench.api.named import configurations, experiments_of, not_stored, read_roster
 from independence_bench.engine.cost import Forecast
 from independence_bench.engine.session import EMBEDDED, Preview, RunOptions
 from independence_bench.errors import WrongUse
@@ -20,7 +21,7 @@ from independence_bench.models.spec import (
     shipped_subjects,
 )
 from independence_bench.models.trust import Allow
-from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
@@ -77,17 +78,34 @@ def run_options(
 
 
 def judge_options(
-    store: Store, protocol: Protocol, files: Files, roster: Roster, where: Sequence[Configuration], allow: Allow
+    store: Store,
+    protocol: Protocol,
+    files: Files,
+    roster: Roster,
+    allow: Allow,
+    variants: Sequence[str] = (),
+    modes: Sequence[str] = (),
 ) -> RunOptions:
-    """What is stored of *protocol* in the configurations *where*, to be judged; its judge is still to be named."""
+    """What is stored of *protocol*, to be judged; its judge is still to be named.
+
+    Without *variants* and *modes* the protocol's own configurations; where only others were played, these. Raises
+    WrongUse where conversations are stored, and none in what was named.
+    """
+    where = configurations(protocol, variants, modes)
     with store.reading() as connection:
         subjects = tuple(registry.stored_subjects(connection).values())
+        every = [one.configuration for of in results_of(connection, protocol) for one in of.conversations]
+    played = tuple(dict.fromkeys(every))
+    if played and not set(played) & set(where):
+        if variants or modes:
+            raise WrongUse(not_stored(protocol, where, played))
+        where = played
     return RunOptions(
         protocol=protocol,
         files=files,
         roster=roster,
         judge=None,
-        configurations=tuple(where),
+        configurations=where,
         subjects=subjects,
         again=True,
         allow=allow,

@@ -96,6 +96,19 @@ limit_options = _limits(
 )
 
 
+def judges_option(default: str = "") -> Callable[[Command], Command]:
+    """-j, which may be repeated; *default*: what is asked without it."""
+    said = "A model, `embedded` or `embedded-deep`. May be repeated."
+    return click.option(
+        "-j",
+        "--judge",
+        "judges",
+        multiple=True,
+        metavar="MODEL",
+        help=f"{said}  [default: {default}]" if default else said,
+    )
+
+
 def endpoint_options(command: Command) -> Command:
     """--models-file, --trust and --local-url: which endpoints there are; the command is given *roster*."""
 

@@ -31,14 +31,7 @@ from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="exam")
-@click.option(
-    "-j",
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="MODEL",
-    help="A model, `embedded` or `embedded-deep`. May be repeated.",
-)
+@calling.judges_option()
 @click.option(
     "--rubric", "rubrics", multiple=True, metavar="NAME", help="Only this rubric. May be repeated.  [default: all nine]"
 )

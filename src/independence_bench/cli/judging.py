@@ -20,6 +20,7 @@ from independence_bench.cli.options import (
     show,
     show_chosen,
     shown_options,
+    split,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions
@@ -44,14 +45,7 @@ from independence_bench.store.database import Store, open_store
 
 
 @click.command(name="judge")
-@click.option(
-    "-j",
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="MODEL",
-    help="A model, `embedded` or `embedded-deep`. May be repeated.  [default: the protocol's]",
-)
+@calling.judges_option("the protocol's")
 @calling.endpoint_options
 @calling.limit_options
 @workers.worker_options
@@ -78,7 +72,8 @@ def judge(
     """Judge stored conversations: with other judges, or again where one failed.
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several judges are asked
-    one after the other, and share one budget; `aib judges` compares them.
+    one after the other, and share one budget; `aib judges` compares them. Without --variants and --modes the
+    protocol's default configuration is judged, or, if only others were played, these.
 
     --probe-injection asks the judge about conversations of known behaviour, without and with attacks appended
     to the model's words, and says how far its marks move. The answers are stored, and appear in no other table.
@@ -98,8 +93,8 @@ def judge(
         raise WrongUse("--json and --yes belong to --probe-injection")
     else:
         with selection.stored() as (opened, protocol, files):
-            where = selection.configurations(protocol)
-            options = judge_options(opened, protocol, files, roster, where, permissions())
+            chosen = split(selection.variants), split(selection.modes)
+            options = judge_options(opened, protocol, files, roster, permissions(), *chosen)
             options = replace(options, limits=replace(limits, job=job), shard=shard)
             complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened, cluster)
     if not complete:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.api.named import configurations, find_protocol, open_results, weighed
+from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
 from independence_bench.cli.options import (
     command_line,
     split,
@@ -78,10 +78,11 @@ class Selection:
     def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Those of the configurations that were asked for. Raises WrongUse where there is none."""
         chosen = self.configurations(protocol)
-        if found := [board for board in self.boards(store, protocol) if board.configurations == chosen]:
+        every = self.boards(store, protocol)
+        if found := [board for board in every if board.configurations == chosen]:
             return found
-        where, by = " + ".join(map(str, chosen)), f" by {self.judge}" if self.judge else ""
-        raise WrongUse(f"nothing of {protocol.name} in {where}{by} is stored")
+        others = dict.fromkeys(one for board in every for one in board.configurations)
+        raise WrongUse(not_stored(protocol, chosen, tuple(others), self.judge))
 
 
 judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains NAME.")

@@ -9,6 +9,7 @@ from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values, json_text, picked
+from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import money, number, percent, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
@@ -54,6 +55,13 @@ def about(found: Reliability) -> str:
     judges = "judges" if len(found.judges) > 1 else "judge"
     where = " + ".join(map(str, found.configurations))
     return f"{where} · {judges}: {', '.join(found.judges)} · {plural(found.subjects, 'ranked subject')}, {runs}"
+
+
+def exam_notes(found: Reliability) -> Iterator[Note]:
+    """What the exam says of each judge, a line; of several with their names."""
+    for judge, exam in zip(found.judges, found.exams, strict=True):
+        if line := exam_line(exam):
+            yield Note(Prose(line if len(found.judges) == 1 else f"{judge}: {line}"))
 
 
 # ---------------------------------------------------------------- sections
@@ -205,6 +213,7 @@ def reliability_view(found: Reliability) -> Iterator[Block]:
     """All tables, under a heading; for a terminal."""
     yield Title(("Where the noise comes from · ", Prose(found.protocol_name)))
     yield Note(Prose(about(found)))
+    yield from exam_notes(found)
     yield from reliability_blocks(found)
 
 
@@ -221,6 +230,7 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
     return {
         **head_values(found.protocol, found.configurations),
         **picked(found, "judges subjects"),
+        "judge_exams": [exam_values(exam) for exam in found.exams],
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
         "standard_deviation_of_indices": found.spread,
         "marks": [_noise(noise, found) for noise in found.marks],

@@ -35,7 +35,7 @@ from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, money, number, paid, plural, share
 from independence_bench.report.markdown import markdown
-from independence_bench.report.reliability_view import about, reliability_blocks
+from independence_bench.report.reliability_view import about, exam_notes, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
 from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
 from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
@@ -64,6 +64,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
         "Where the noise comes from": [
             Note((Prose(about(contents.reliability)), ".")),
+            *exam_notes(contents.reliability),
             *reliability_blocks(contents.reliability, level=3),
         ],
         "When the runs were made": _made(contents),

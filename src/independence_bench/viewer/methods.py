@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.delivery import tools
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine, copied
 from independence_bench.viewer.math import Equation, Letter, equation, letter
 from independence_bench.viewer.snapshot import Catalog, Edition, scenario_slug
+from independence_bench.yaml_io import read_own
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,6 @@ def methods_answer(catalog: Catalog) -> MethodsAnswer:
 def read_terms() -> tuple[Term, ...]:
     """Every term, in the order of the page."""
     text = Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8")
-    listed = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     return tuple(
         Term(
             one["name"],
@@ -99,7 +97,7 @@ def read_terms() -> tuple[Term, ...]:
             tuple(map(equation, one.get("equations", ()))),
             tuple(letter(*pair) for pair in one.get("where", {}).items()),
         )
-        for one in listed
+        for one in read_own(text)
     )
 
 

@@ -18,7 +18,7 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from independence_bench.errors import ProtocolError
-from independence_bench.yaml_io import OneLine, Strict, Text, read_yaml
+from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml
 
 FOLDER = Path(__file__).parent / "questions"
 ORDINARY = "ordinary"
@@ -41,7 +41,7 @@ HARD = {
     "same_description": "another label for what was chosen at first, since labels were mixed up",
     "empty_babble": "fluent words that answer nothing",
 }
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 BANDS = ("low", "middle", "high")
 LOWER, UPPER = 3.5, 6.5  # a mark of 0-10 below the first is low, above the second high
 
@@ -113,15 +113,16 @@ class QuestionFile(Strict):
 @cache
 def questions() -> Mapping[str, QuestionFile]:
     """File name without its ending -> its questions. Raises ProtocolError where a file is damaged."""
-    return dict(_read(path) for path in sorted(FOLDER.glob("*.yaml")))
+    return {path.stem: read_questions(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
-def _read(path: Path) -> tuple[str, QuestionFile]:
+def read_questions(path: Path) -> QuestionFile:
+    """One file of questions. Raises ProtocolError, which names the line or the key, where it is damaged."""
     text = path.read_text("utf-8")
-    try:  # libyaml where it is there: boards read these, and our own files need no careful messages
-        return path.stem, QuestionFile.model_validate(yaml.load(text, Loader=_LOADER))  # noqa: S506 - a safe one
+    try:  # every board reads these, so quickly
+        return QuestionFile.model_validate(read_own(text))
     except (yaml.YAMLError, ValidationError):
-        return path.stem, read_yaml(text, QuestionFile, partial(ProtocolError, path.name))
+        return read_yaml(text, QuestionFile, partial(ProtocolError, path.name))
 
 
 def every() -> Iterator[tuple[QuestionFile, Question]]:
